@@ -11,7 +11,7 @@ import itertools
 import pathlib
 import re
 
-MOST_FILES = 8  # of a group: the time until a change of one of them is compiled
+MOST_FILES = 8  # in a group: limits the time to compile a change of one of them
 # A name that another file may define too, on a line without indentation: of a type, or the last word before ( { = ;
 TYPE = re.compile(r"^(?:class|struct|union|enum(?: class)?) (\w+)", re.MULTILINE)
 DEFINED = re.compile(
@@ -22,7 +22,7 @@ DEFINED = re.compile(
 
 
 def names_of(source):
-    """What a file defines, as far as its lines without indentation show."""
+    """The names that a file defines, according to its lines without indentation."""
     text = pathlib.Path(source).read_text()
     return set(DEFINED.findall(text)) | set(TYPE.findall(text))
 

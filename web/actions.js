@@ -1,4 +1,4 @@
-// What a viewer may do to a run: behind a question, where the token that was opened has the right to write.
+// Actions of a viewer on a run. Each asks for confirmation, and requires a token with the right to write.
 import {get, post, runPath} from './api.js';
 import {duration, el, number, section} from './view.js';
 
@@ -15,7 +15,7 @@ export const mayWrite = async () => {
   }
 };
 
-/** Asks before something is done: true for yes. Escape is no; the focus goes back to where it was. */
+/** Asks for confirmation; returns true for yes. Escape means no; the focus returns to its former place. */
 const confirmed = (question, yes, fields = []) =>
   new Promise((resolve) => {
     const dialog = el('dialog', {'aria-label': question},
@@ -32,7 +32,7 @@ const confirmed = (question, yes, fields = []) =>
     dialog.showModal();
   });
 
-/** Where the outcome of what was done stands. `during` says so while it goes on, and shows what was refused. */
+/** The element with the outcome of an action. `during` shows that it is running, and its error. */
 export class Outcome {
   node = el('span', {role: 'status'});
 
@@ -51,7 +51,7 @@ export class Outcome {
   }
 }
 
-/** A button for a request to a run. `does(answer)` may return a text that says what it has done. */
+/** A button for a request to a run. `does(answer)` may return a text about the result. */
 const action = (run, outcome, {label, question, yes, path, body, fields, during = 'asking', does = () => ''}) =>
   el('button', {type: 'button', onclick: async (event) => {
     if (!await confirmed(question, yes, fields)) return;
@@ -76,7 +76,7 @@ const profileText = ({profiles}) => profiles.map((each) => (each.error
   ? `rank ${each.rank}: ${each.error}`
   : `rank ${each.rank}: ${number(each.events)} events in ${each.path}`)).join('\n');
 
-/** Records where ranks spend their time; without a rank: all of them. */
+/** Records where a rank spends its time; without a rank all ranks. */
 export const profileAction = (run, rank, outcome) => {
   const seconds = el('input', {
     type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true,
@@ -91,7 +91,7 @@ export const profileAction = (run, rank, outcome) => {
   });
 };
 
-/** Records who has the memory of a rank's tensors. `shown()` shows what is recorded. */
+/** Records which code holds the memory of a rank's tensors. `shown()` shows the recording. */
 export const memoryAction = (run, rank, outcome, shown) => {
   const seconds = el('input', {
     type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true,
@@ -116,7 +116,7 @@ const archiveAction = (run, outcome, again) => action(run, outcome, run.archived
   path: 'archived', body: () => ({archived: true}), does: again,
 });
 
-/** All of them for a run. `again` shows the run as it is then. */
+/** All actions of a run. `again` shows the run in its new state. */
 export const runActions = (run, again) => {
   const outcome = new Outcome();
   return section('Actions',
@@ -126,7 +126,7 @@ export const runActions = (run, again) => {
     outcome.node);
 };
 
-/** Note and tags; only to be read by those who may not write. */
+/** Note and tags; read-only for viewers without the right to write. */
 export const noteView = (run, writes, again) => {
   if (!writes) return run.note ? section('Note', el('p', {}, run.note)) : '';
   const outcome = new Outcome();

@@ -1,5 +1,5 @@
-// Requests to the server: documents, changes and events. Addresses are relative: a base path needs no care here.
-// A page without a server has the answers in itself.
+// Requests to the server: documents, changes and events. Addresses are relative, so any base path works.
+// A page without a server contains the answers.
 import {storedAnswer, storedAt, storedLines} from './stored.js';
 
 export class ApiError extends Error {
@@ -24,7 +24,7 @@ const checked = async (response) => {
   let message = `${response.status} ${response.statusText}`;
   try {
     message = (await response.json()).error.message;
-  } catch { /* it was not a document of ours */ }
+  } catch { /* not a document of rtrain */ }
   throw new ApiError(response.status, message);
 };
 
@@ -43,7 +43,7 @@ const inThisFile = (path, query) => {
 export const get = async (path, query = {}, signal = undefined) =>
   (storedAt ? inThisFile(path, query) : (await ask(path, query, signal)).json());
 
-/** The same for what is a text. */
+/** The text at a path below the base. */
 export const getText = async (path, query = {}, signal = undefined) =>
   (storedAt ? inThisFile(path, query) : (await ask(path, query, signal)).text());
 
@@ -57,7 +57,7 @@ export const post = async (path, body) => (await checked(await fetch(path, {
   method: 'POST', credentials: 'same-origin', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body),
 }))).json();
 
-/** Nothing comes any more but the lines that are there. */
+/** A stream that ends after the stored lines. */
 const followStored = (path, query, {lines, end}) => {
   if (lines) {
     queueMicrotask(() => {

@@ -1,6 +1,6 @@
 // Numbers and their places on an axis, linear or logarithmic, with round ticks.
 
-const LEAST = 2.2250738585072014e-308;  // of normal numbers
+const LEAST = 2.2250738585072014e-308;  // the smallest normal number
 const MOST = Number.MAX_VALUE;
 const within = (value) => Math.min(MOST, Math.max(-MOST, value));
 
@@ -11,10 +11,10 @@ const roundStep = (least) => {
   return factor * power;
 };
 
-/** No step is finer: numbers of that size are so far from their neighbours. */
+/** The finest step: the distance of a number of that size to its neighbours. */
 const finestStep = (from, to) => Math.max(LEAST, Math.max(Math.abs(from), Math.abs(to)) * Number.EPSILON);
 
-/** The logarithm of to / from, where that is not a double either. */
+/** The logarithm of to / from, also if the quotient is not a double. */
 const logRatio = (from, to) =>
   (to / from >= LEAST && to / from <= MOST ? Math.log(to / from) : Math.log(to) - Math.log(from));
 
@@ -31,9 +31,9 @@ export class Axis {
     this.to = within(to);
   }
 
-  /** 0 at the beginning, 1 at the end. NaN for what has no place on it. */
+  /** 0 at the beginning, 1 at the end. NaN for a value without a place on the axis. */
   place(value) {
-    // Halves of large numbers, so that their difference is one.
+    // Halves large numbers, so that their difference does not overflow.
     const parts = Math.max(Math.abs(this.from), Math.abs(this.to)) > 1 ? 2 : 1;
     if (!this.log) return (value / parts - this.from / parts) / (this.to / parts - this.from / parts);
     return value > 0 ? logRatio(this.from, value) / logRatio(this.from, this.to) : NaN;
@@ -56,7 +56,7 @@ export class Axis {
     return out;
   }
 
-  // Counted, not added up: above 2^53 a sum of steps does not grow.
+  // Multiplies the steps: above 2^53 adding one step may not change the sum.
   #linear(most) {
     const step = roundStep(Math.max(this.to / most - this.from / most, finestStep(this.from, this.to)));
     const first = Math.ceil(this.from / step - 1e-9);
@@ -66,7 +66,7 @@ export class Axis {
   }
 }
 
-/** The least and largest of what is finite; undefined without. */
+/** The least and largest finite value; undefined without any. */
 export const boundsOf = (lists, positive = false) => {
   let least = Infinity;
   let largest = -Infinity;
@@ -80,7 +80,7 @@ export const boundsOf = (lists, positive = false) => {
   return least <= largest ? [least, largest] : undefined;
 };
 
-/** An exponential mean that does not lean to 0 at its beginning; `weight` from 0 (none) to 1. */
+/** An exponential mean without bias to 0 at its beginning; `weight` from 0 (none) to 1. */
 export const smoothed = (values, weight) => {
   let mean = 0;
   let sum = 0;

@@ -29,7 +29,7 @@ export class Zoom extends EventTarget {
   }
 }
 
-/** What tells curves apart, by their places in a list. */
+/** The legend: the colour and dashes of each curve, by its place in the list. */
 export const legend = (names) => el('ul', {class: 'legend'},
   names.map((name, index) => el('li', {},
     el('svg', {viewBox: '0 0 18 8', 'aria-hidden': 'true'},
@@ -49,7 +49,7 @@ export class Chart {
   #drag = undefined;
   #due = false;
 
-  /** The signal ends what the chart listens to. */
+  /** The signal removes the chart's listeners. */
   constructor(title, zoom, signal) {
     this.title = title;
     this.zoom = zoom;
@@ -77,7 +77,7 @@ export class Chart {
     this.draw();
   }
 
-  /** Draws what it has in another way. */
+  /** Draws the same data with other options. */
   configure(options) {
     Object.assign(this.#options, options);
     this.draw();
@@ -209,7 +209,7 @@ export class Chart {
     g.setLineDash([]);
   }
 
-  // As lines, not as an area: a part of one spike is narrower than a pixel.
+  // Drawn as lines, not as an area: a single spike may be narrower than a pixel.
   #paintBand(g, axes, xs, curve) {
     const floor = axes.y.log ? axes.y.from : -Infinity;
     g.globalAlpha = 0.4;
@@ -294,7 +294,7 @@ export class Chart {
     else this.draw();
   }
 
-  // Goes to the nearest part of the first curve, and says what all have there.
+  // Moves to the nearest part of the first curve, and shows the values of all curves there.
   #point(value) {
     if (value === undefined) this.#drag = undefined;
     this.#cursor = value;

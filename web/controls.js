@@ -1,4 +1,4 @@
-// How curves are drawn: what the viewer sets is part of the address.
+// How curves are drawn. The viewer's settings are part of the address.
 import {setQuery} from './place.js';
 import {el} from './view.js';
 

@@ -1,4 +1,4 @@
-// What the datasets of a run do: which operator limits them, and how long the loops stood still for data.
+// The datasets of a run: which operator limits them, and how long the loops waited for data.
 import {follow, get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
@@ -23,7 +23,7 @@ const operatorsOf = (ranks) => (ranks[0]?.times.operators ?? []).map((first, at)
   };
 });
 
-/** What holds the loops up, as a sentence. */
+/** The reason for the waits of the loops, as a sentence. */
 const limitText = (ranks, operators) => {
   const stall = sum(ranks.map(({times}) => times.stall_percent)) / ranks.length;
   if (stall < LITTLE_STALL) return `Nothing: the loops stood still for data in ${number(stall, 2)} % of their time.`;

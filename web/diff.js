@@ -1,4 +1,4 @@
-// A unified diff with its lines told apart by more than colour: they keep their signs.
+// A unified diff. Its lines keep their signs, so that they differ by more than colour.
 import {el} from './view.js';
 
 const classOf = (line) => {

@@ -1,4 +1,4 @@
-// Who waits for whom: what a run has saved of the moments at which it seemed to hang.
+// Which ranks wait for which: the records of a run at the moments when it seemed to hang.
 import {mayWrite} from './actions.js';
 import {get, runPath} from './api.js';
 import {stackView} from './stack.js';
@@ -9,7 +9,7 @@ const sameCall = (a, b) => a.operation === b.operation && a.tensors === b.tensor
 const lastOf = (rank) =>
   rank.collectives?.reduce((last, call) => (last && last.sequence > call.sequence ? last : call), undefined);
 
-/** Ranks that have not come to the last collective of this one, and those that called another one in its place. */
+/** Ranks that have not reached the last collective of this rank, and ranks that called another one instead. */
 const awaited = (rank, ranks) => {
   const last = lastOf(rank);
   if (!last) return {missing: [], different: []};
@@ -38,7 +38,7 @@ const waits = (run, ranks) => table('Who waits for whom',
       textOf(last), last?.line ?? '', el('strong', {}, waitText(rank, ranks))];
   }));
 
-/** A row for each of the last collectives, a column for each rank: what differs or is missing stands out. */
+/** A row for each of the last collectives, a column for each rank; different or missing calls are marked. */
 const order = (ranks) => {
   const all = ranks.flatMap((rank) => (rank.collectives ?? []).map((call) => call.sequence));
   const sequences = [...new Set(all)].sort((a, b) => b - a);

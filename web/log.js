@@ -1,4 +1,4 @@
-// What the workers print, followed as it comes: all ranks in the order of time.
+// The output of the workers, followed live: all ranks in the order of time.
 import {follow, runPath} from './api.js';
 import {el, later, section, time} from './view.js';
 

@@ -1,5 +1,5 @@
-// Which page an address shows. Addresses are #/PAGE/PART?name=value; each page is a function of (place, main, signal)
-// that fills main and ends what it has begun when the signal aborts.
+// Shows the page of an address. Addresses are #/PAGE/PART?name=value; each page is a function of (place, main, signal)
+// that fills main and ends its work when the signal aborts.
 import {ApiError} from './api.js';
 import {placeOf} from './place.js';
 import {el, time} from './view.js';
@@ -60,7 +60,7 @@ if (storedAt) {
   document.querySelector('[data-page=resources]').remove();
   document.querySelector('nav').append(el('span', {class: 'quiet'}, `as of ${time(storedAt)} UTC`));
 }
-// The address was exchanged for a cookie: it need not stand in the history.
+// The token in the address was exchanged for a cookie, and must not stay in the history.
 if (new URLSearchParams(location.search).has('token')) {
   history.replaceState(null, '', location.pathname + location.hash);
 }

@@ -1,4 +1,4 @@
-// What train.log_image and its like recorded, run by run and rank by rank next to each other, at one step.
+// Records of train.log_image and similar functions, by run and rank next to each other, at one step.
 import {contentUrl, get, getText, runPath} from './api.js';
 import {boundsOf} from './axis.js';
 import {bytes, el, number, section, table} from './view.js';
@@ -40,7 +40,7 @@ const loggedTable = ({columns, rows}, title) => [
     rows.slice(0, TABLE_ROWS).map((row) => row.map((cell) => number(cell)))),
   rows.length > TABLE_ROWS ? el('p', {class: 'quiet'}, `and ${rows.length - TABLE_ROWS} rows more`) : ''];
 
-/** The node for one row; what cannot be had says why. */
+/** The node for one row; an error text if it cannot be loaded. */
 const contentOf = async (row, signal) => {
   const title = `${row.name} of ${row.run}, rank ${row.rank}, step ${row.step}`;
   const path = `${runPath(row.run)}/media/content`;
@@ -55,11 +55,11 @@ const contentOf = async (row, signal) => {
   }
 };
 
-/** Of each run and rank the last row up to that step. */
+/** The last row of each run and rank up to that step. */
 const shownAt = (rows, step) => [...Map.groupBy(rows, (row) => `${row.run}\n${row.rank}`).values()]
   .map((each) => each.findLast((row) => row.step <= step)).filter(Boolean);
 
-/** One name of one kind: a slider over its steps, and what there is then. */
+/** One name of one kind: a slider over its steps, and the rows at the chosen step. */
 const oneName = (rows, signal) => {
   const [{name, kind}] = rows;
   const steps = [...new Set(rows.map((row) => row.step))].sort((a, b) => a - b);
@@ -90,7 +90,7 @@ const oneName = (rows, signal) => {
   return {node, ready: draw(last)};
 };
 
-/** Nothing where no run has any. */
+/** Empty if no run has any media. */
 export const mediaView = async (runs, signal) => {
   const rows = (await Promise.all(runs.map((run) => rowsOf(run, signal)))).flat();
   if (!rows.length) return '';

@@ -1,4 +1,4 @@
-// Who has the memory of a rank's tensors: the newest profile of `rtrain profile --memory`, and a button for another.
+// Which code holds the memory of a rank's tensors: the newest profile of `rtrain profile --memory`, and a button.
 import {Outcome, memoryAction} from './actions.js';
 import {get, runPath} from './api.js';
 import {spark} from './chart.js';

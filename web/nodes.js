@@ -1,4 +1,4 @@
-// The hosts of runs: which ranks they had, what they do now, and why a run does without one.
+// The hosts of runs: their ranks, their present state, and why a run has evicted one.
 import {get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
@@ -13,7 +13,7 @@ const reasonOf = (node) => [node.exits.map(exitText).join(', '), node.reason].fi
 const nodeLink = (host, run) =>
   linkTo(`nodes?host=${encodeURIComponent(host)}${run ? `&run=${encodeURIComponent(run)}` : ''}`, host);
 
-/** A row for each host: its newest run counts. */
+/** A row for each host, with its newest run. */
 const hostTable = (nodes) => table('Hosts',
   [{title: 'Host'}, {title: 'State'}, {title: 'Runs', number: true}, {title: 'Last run'}, {title: 'Ranks'},
     {title: 'Devices', long: true}, {title: 'Last reason', long: true}],
@@ -39,7 +39,7 @@ const checkTable = ({host, checks}) =>
         checks.map((each) => [each.check, each.peer ?? '', duration(each.seconds), each.problem ?? ''])))
     : '');
 
-/** What the host's lowest rank has recorded of it. */
+/** The records of the host's lowest rank about the host. */
 const hostCharts = async (node, query, signal) => {
   const rank = Math.min(...node.ranks);
   const path = runPath(node.name);

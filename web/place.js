@@ -1,4 +1,4 @@
-// What an address says: #/PAGE/PART?name=value. Everything a page shows has one that can be sent to somebody.
+// Parses addresses: #/PAGE/PART?name=value. Everything a page shows has an address that can be shared.
 
 /** {parts, query} of a hash. */
 export const placeOf = (hash) => {
@@ -6,7 +6,7 @@ export const placeOf = (hash) => {
   return {parts: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query)};
 };
 
-/** Changes the query of this address without another entry in the history. */
+/** Changes the query of this address without a new entry in the history. */
 export const setQuery = (changes) => {
   const [path, query = ''] = location.hash.split('?');
   const pairs = new URLSearchParams(query);

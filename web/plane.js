@@ -6,7 +6,7 @@ const WIDTH = 1000;
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
 const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Where values of a name lie, from 0 to 1: numbers as they are, by powers where they differ a lot, others in order. */
+/** Maps values of a name to 0 … 1: numbers linearly, or logarithmically if they differ a lot, others in order. */
 class Scale {
   constructor(name, values) {
     this.name = name;
@@ -20,7 +20,7 @@ class Scale {
     this.texts = [...new Set(known.map(textOf))].sort();
   }
 
-  /** undefined for what has no place. */
+  /** undefined for a value without a place. */
   place(value) {
     if (value === undefined || value === null) return undefined;
     if (!this.isNumeric) {
@@ -67,7 +67,7 @@ export const scatter = (xName, yName, items) => {
         linked(item, el('circle', {cx: px(x.place(item.x)), cy: py(y.place(item.y)), r: 5, class: 'point'})))));
 };
 
-// From pale to full, by the value on the last axis: the largest stands out most.
+// Opacity by the value on the last axis: the largest value is the most visible.
 const opacityOf = (at) => (at === undefined ? 0.15 : 0.25 + 0.75 * at);
 
 /** names: of the axes; items: {title, href, values: {name: value}}. A line is as strong as its last value. */

@@ -1,4 +1,4 @@
-// One rank of a run: where its time goes, what its device does, its own curves and its output.
+// One rank of a run: how it spends its time, the load of its device, its own curves and its output.
 import {Outcome, mayWrite, profileAction} from './actions.js';
 import {get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
@@ -30,7 +30,7 @@ const data = (datasets) =>
   Object.entries(datasets ?? {}).map(([name, times]) =>
     section(`Dataset ${name}`, factsOf(Object.entries(times).filter(([key]) => key !== 'operators'))));
 
-/** What a live rank can be asked. */
+/** The requests to a live rank. */
 const questions = (run, rank) => {
   const outcome = new Outcome();
   return [stackView(run, rank),

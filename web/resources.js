@@ -1,4 +1,4 @@
-// The cores and GPUs of the host of the server: who holds them, who waits; and which runs of the store wait in a queue.
+// The cores and GPUs of the server's host: which runs hold them, which wait; and the queued runs of the store.
 import {get} from './api.js';
 import {bytes, el, number, runLink, section, table, time} from './view.js';
 
@@ -11,7 +11,7 @@ const gpuState = (state) => (state ? [
   state.temperature_c != null && `${state.temperature_c} °C`,
 ].filter(Boolean).join(', ') : '');
 
-/** Devices by the index that runs of this host know them by; others by their id. */
+/** Devices by their index on this host; others by their id. */
 const gpuShares = (shares, gpus) => shares.map(({uuid, share}) => {
   const gpu = gpus.find((each) => each.uuid === uuid);
   return `${gpu ? `GPU ${gpu.index}` : uuid}${share === 1 ? '' : ` (${number(share, 3)} of it)`}`;

@@ -1,4 +1,4 @@
-// The page of one run. What went wrong stands first; what goes on is followed.
+// The page of one run. Errors come first; a running run is followed live.
 import {mayWrite, noteView, runActions} from './actions.js';
 import {fileUrl, follow, get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
@@ -34,7 +34,7 @@ class Curves {
     return section('Curves', controls(this.query, this.zoom, redraw), this.box);
   }
 
-  /** Charts for metrics that have none yet. */
+  /** Adds charts for metrics without a chart. */
   async find() {
     const {names} = await get(`${this.path}/curves`, {}, this.signal);
     if (names.length && !this.charts.size) this.box.replaceChildren();
@@ -55,7 +55,7 @@ class Curves {
     }));
   }
 
-  /** Loads again, once at a time: what comes meanwhile is loaded afterwards. `names`: of metrics that there are. */
+  /** Reloads, one load at a time: a request during a load starts another one afterwards. `names`: the metrics. */
   async reload(names = []) {
     this.isUnknown ||= names.some((name) => !this.charts.has(name)) && this.charts.size < MOST_CHARTS;
     this.isStale = true;
@@ -68,7 +68,7 @@ class Curves {
         if (this.isUnknown) await this.find();
         this.isUnknown = false;
         await this.load();
-        // A long run costs the server more: it gets as long to rest.
+        // A long run costs the server more, so the pause is as long as the load took.
         await new Promise((resolve) => setTimeout(resolve, Math.max(50, performance.now() - began)));
       }
     } catch { /* the next event tries again */ }
@@ -222,6 +222,6 @@ export const showRun = async ({parts: [, name], query}, main, signal) => {
     const next = `${now.status} ${now.attempt}`;
     if (next !== state) fill().catch(() => {});
     state = next;
-    if (isOver(now.status)) stop(); // it would connect again
+    if (isOver(now.status)) stop(); // it would reconnect
   }}, signal);
 };

@@ -1,4 +1,4 @@
-// The page of all runs: a table that is filtered and sorted by the server, with what goes on as it changes.
+// The page of all runs: a table that the server filters and sorts, with live updates of running runs.
 import {follow, get} from './api.js';
 import {spark} from './chart.js';
 import {setQuery} from './place.js';

@@ -1,4 +1,4 @@
-// Where runs lie among their parameters and metrics: what is chosen is part of the address.
+// Runs plotted by their parameters and metrics. The viewer's choice is part of the address.
 import {parallel, scatter} from './plane.js';
 import {setQuery} from './place.js';
 import {el, flattened, number, section} from './view.js';

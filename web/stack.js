@@ -1,4 +1,4 @@
-// Where the ranks of a live run are, at a click: what `rtrain stack` prints.
+// The stacks of the ranks of a live run, at a click: the output of `rtrain stack`.
 import {Outcome} from './actions.js';
 import {post, runPath} from './api.js';
 import {el, section} from './view.js';
@@ -6,7 +6,7 @@ import {el, section} from './view.js';
 const textOf = ({ranks}) =>
   ranks.map((rank) => rank.text.trimEnd()).join('\n\n') || 'The run has no worker at the moment.';
 
-/** Without a rank: of all. */
+/** Without a rank, shows all ranks. */
 export const stackView = (run, rank) => {
   const outcome = new Outcome();
   const native = el('input', {type: 'checkbox', name: 'native'});

@@ -1,8 +1,8 @@
-// The answers that a page without a server has in itself (`rtrain export --html`), found as a server would find them.
+// The stored answers in a page without a server (`rtrain export --html`), selected as a server would do it.
 const box = document.getElementById('stored');
 const stored = box ? JSON.parse(box.textContent) : undefined;
 
-/** When it was made; undefined where there is a server to ask. */
+/** When the page was made; undefined if there is a server. */
 export const storedAt = stored?.made_at;
 
 const answerOf = (path, query = {}) =>
@@ -14,7 +14,7 @@ const valueOf = (run, key) => {
     ?? (parts[0] === 'config' ? parts.slice(1).reduce((value, part) => value?.[part], run.config) : undefined);
 };
 
-/** What has no value comes last, as the server has it. */
+/** Sorts missing values last, as the server does. */
 const sorted = (runs, sort) => {
   if (!sort) return runs;
   const key = sort.replace(/^-/, '');
@@ -54,7 +54,7 @@ const nodes = ({run, ...query}) => pageOf('nodes', answerOf('api/runs').filter((
 
 const LISTS = ['steps', 'times', 'min', 'max', 'mean', 'counts', 'nonfinite'];
 
-/** The parts within the steps: a part of the file is not finer than the whole. */
+/** The parts within the steps. The stored curve has a single resolution, so a zoom gets no finer parts. */
 const curve = (path, {name, rank = 0, from, to}) => {
   const whole = answerOf(path, {name, rank});
   if (!whole) return {name, rank, total: 0, steps: [], times: [], min: [], nonfinite: []};
@@ -65,7 +65,7 @@ const curve = (path, {name, rank = 0, from, to}) => {
   return {...whole, ...Object.fromEntries(lists)};
 };
 
-/** The answer to a GET of the path; undefined for what the file does not have. */
+/** The answer to a GET of the path; undefined if the file does not contain it. */
 export const storedAnswer = (coded, query) => {
   const path = decodeURIComponent(coded);
   if (path === 'api/') return {may_write: false};
@@ -78,7 +78,7 @@ export const storedAnswer = (coded, query) => {
   return answerOf(path, query);
 };
 
-/** The last lines that the path's stream of lines would begin with. */
+/** The last lines, with which the path's stream of lines would begin. */
 export const storedLines = (coded, {rank, attempt, contains = '', tail = 100}) =>
   (answerOf(decodeURIComponent(coded).replace(/\/events$/, ''))?.lines ?? [])
     .filter((line) =>

@@ -1,4 +1,4 @@
-// The attempts of a run on a line of time, with their states and what ended them.
+// The attempts of a run on a time line, with their states and the reasons of their ends.
 import {duration, el, errorText, section, status, statusKind, table, time} from './view.js';
 
 const COLOURS = {good: 'var(--good)', bad: 'var(--bad)', warn: 'var(--warn)', live: 'var(--live)'};

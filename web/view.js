@@ -1,4 +1,4 @@
-// Elements and texts. Whatever comes from a run becomes text of an element, never markup.
+// Elements and texts. Data of a run becomes the text of an element, never markup.
 
 const isSvg = new Set(['svg', 'g', 'rect', 'line', 'text', 'title', 'path', 'circle', 'svg:a']);
 
@@ -22,13 +22,13 @@ export const runLink = (name) => linkTo(`run/${encodeURIComponent(name)}`, name)
 
 const LONGEST = 80;
 
-/** A text without its end where it is long: the API has all of it. */
+/** A long text, cut at the end: the API has all of it. */
 export const brief = (text, most = LONGEST) => {
   const characters = text.length > most ? [...text] : [];
   return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
 };
 
-/** A name without its middle where it is long. */
+/** A long name without its middle. */
 export const briefName = (text, most = LONGEST) => {
   const characters = text.length > most ? [...text] : [];
   const half = Math.floor((most - 1) / 2);
@@ -103,14 +103,14 @@ export const table = (caption, columns, rows) => {
 const CLASSES = ['number', 'wide', 'time', 'long'];
 const classOf = (column) => CLASSES.filter((name) => column[name]).join(' ') || undefined;
 
-/** A list of what is known; without what is empty. */
+/** A list of known values, without empty ones. */
 export const facts = (pairs) => el('dl', {},
   pairs.filter(([, value]) => value !== '' && value !== undefined && value !== null)
     .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
 
 export const section = (title, ...children) => el('section', {'aria-label': title}, el('h2', {}, title), ...children);
 
-/** Calls the function once, after a pause in the calls. */
+/** Debounces calls: calls the function once, after a pause. */
 export const later = (delay, call) => {
   let timer = 0;
   return (...args) => {

@@ -1,4 +1,4 @@
-# The libraries rtrain is made from. Static ones are linked into the executable; LibTorch is only compiled against and
+# The libraries that rtrain uses. Static ones are linked into the executable; LibTorch is only compiled against and
 # found again at run time.
 
 function(rtrain_static name header library)
@@ -49,7 +49,7 @@ rtrain_static(jemalloc jemalloc/jemalloc.h libjemalloc_pic.a)
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
 
-# The folder that holds torch/ (and nvidia/) as the wheels unpack: scripts/setup makes it.
+# The folder with torch/ (and nvidia/) as unpacked from the wheels: scripts/setup creates it.
 set(RTRAIN_LIBTORCH "$ENV{RTRAIN_LIBTORCH}" CACHE PATH "Folder that holds torch/lib/libtorch_cpu.so")
 find_path(TORCH_ROOT lib/libtorch_cpu.so HINTS ${RTRAIN_LIBTORCH}/torch ${RTRAIN_LIBTORCH}
           NO_DEFAULT_PATH)
@@ -57,7 +57,7 @@ if(NOT TORCH_ROOT)
   message(FATAL_ERROR "LibTorch not found in RTRAIN_LIBTORCH='${RTRAIN_LIBTORCH}': run scripts/setup")
 endif()
 
-# "2.11": an engine fits one minor version. RTRAIN_ENGINES: those of other builds that this executable also holds.
+# "2.11": an engine fits one minor version. RTRAIN_ENGINES: engines of other builds that this executable also contains.
 file(STRINGS ${TORCH_ROOT}/version.py torch_version REGEX "^__version__ = ")
 string(REGEX MATCH "[0-9]+\\.[0-9]+" RTRAIN_TORCH_MINOR "${torch_version}")
 set(RTRAIN_ENGINES "" CACHE STRING "More engines, MINOR=FOLDER with librtrain_engine.so and librtrain_cuda.so; a list")
@@ -73,7 +73,7 @@ add_library(torch_headers INTERFACE)
 target_include_directories(torch_headers SYSTEM INTERFACE
   ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include
   ${PROJECT_SOURCE_DIR}/host/engine/distributed/gloo_stub)
-# The wheels are built with NDEBUG: without it some classes of their headers have members more than those in the library.
+# The wheels are built with NDEBUG: without it some classes in the headers have more members than in the library.
 target_compile_definitions(torch_headers INTERFACE
   USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE _GLIBCXX_USE_CXX11_ABI=1
   $<$<NOT:$<CONFIG:Release,RelWithDebInfo>>:NDEBUG>)
@@ -102,7 +102,7 @@ file(STRINGS ${TORCH_ROOT}/version.py torch_cuda REGEX "^cuda: .*= '")
 string(REGEX REPLACE ".*'([0-9.]+)'.*" "\\1" torch_cuda "${torch_cuda}")
 set(wheels ${TORCH_ROOT}/../nvidia/cu13/include)
 set(toolkits $ENV{CUDA_HOME}/include /usr/local/cuda/include /usr/local/cuda-${torch_cuda}/include ${wheels})
-# The number of its header, 13000; 0 without one.
+# The version number in its header, 13000; 0 without a header.
 function(rtrain_cuda_version include out)
   set(version 0)
   if(EXISTS ${include}/cuda.h)
@@ -122,7 +122,7 @@ foreach(toolkit ${toolkits})
 endforeach()
 find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS ${toolkits} NO_DEFAULT_PATH)
 rtrain_cuda_version("${CUDA_INCLUDE}" cuda_version)
-# LibTorch's classes hold structs of NCCL: its own release's header, where a wheel has brought it.
+# LibTorch's classes contain structs of NCCL: uses the header of its own NCCL release, if a wheel contains it.
 find_path(NCCL_INCLUDE nccl.h HINTS ${TORCH_ROOT}/../nvidia/nccl/include ${CUDA_INCLUDE} NO_DEFAULT_PATH)
 if(NOT NCCL_INCLUDE AND cuda_version GREATER_EQUAL 13000)
   set(RTRAIN_CUDA OFF)
@@ -130,7 +130,7 @@ if(NOT NCCL_INCLUDE AND cuda_version GREATER_EQUAL 13000)
 elseif(cuda_version GREATER_EQUAL 13000 AND cuda_version LESS 14000)
   set(RTRAIN_CUDA ON)
   add_library(cuda_headers INTERFACE)
-  # A toolkit may have an nccl.h too.
+  # A toolkit may also contain an nccl.h.
   target_include_directories(cuda_headers SYSTEM INTERFACE ${NCCL_INCLUDE} ${CUDA_INCLUDE})
   target_compile_definitions(cuda_headers INTERFACE USE_C10D_NCCL)
 else()

@@ -3,7 +3,7 @@
 # The sources of a target are compiled in groups (scripts/source_groups.py), which takes half the time.
 option(RTRAIN_GROUPS "Compile sources in groups; off: each by itself, which shows whether it includes what it uses" ON)
 
-# Says in this directory which sources are a group, if scripts/build has found out.
+# Sets the groups of sources in this directory, if scripts/build has determined them.
 macro(rtrain_source_groups)
   if(RTRAIN_GROUPS)
     include(${PROJECT_BINARY_DIR}/source_groups.cmake OPTIONAL)
@@ -34,7 +34,7 @@ endif()
 if(RTRAIN_SANITIZE)
   target_compile_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(rtrain_flags INTERFACE -fsanitize=${RTRAIN_SANITIZE})
-  # With the checks in between g++ 12 no longer sees that a std::variant's parts are read only where they were written.
+  # With the sanitizer's checks g++ 12 no longer sees that a std::variant's parts are read only after they were written.
   target_compile_options(rtrain_flags INTERFACE -Wno-maybe-uninitialized)
   # ThreadSanitizer does not follow fences, and says so: those of the progress page order plain data between processes.
   if(RTRAIN_SANITIZE STREQUAL "thread")
@@ -52,7 +52,7 @@ function(rtrain_folder name)
   add_library(rtrain_${name} STATIC ${sources})
   target_link_libraries(rtrain_${name} PUBLIC rtrain_flags ${ARGN})
   target_precompile_headers(rtrain_${name} PRIVATE ${PROJECT_SOURCE_DIR}/host/base/precompiled.h)
-  if(NOT name STREQUAL lua)  # tests link parts of it, object by object
+  if(NOT name STREQUAL lua)  # tests link single objects of it
     rtrain_grouped(rtrain_${name})
   endif()
 endfunction()

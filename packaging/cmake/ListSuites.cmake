@@ -1,4 +1,4 @@
-# Writes a file for CTest with an entry for each suite of a program of GoogleTest: the tests of a suite share one process.
+# Writes a CTest file with an entry for each suite of a GoogleTest program: the tests of a suite share one process.
 # In script mode: cmake -DPROGRAM=… -DOUT=… -DPROPERTIES=… -P ListSuites.cmake
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "(^|\n)[A-Za-z_][A-Za-z0-9_/]*\\." suites "${listed}")

@@ -1,4 +1,4 @@
-# A build for packages (RTRAIN_PACKAGE): asks for no newer glibc than RTRAIN_GLIBC, brings libstdc++, knows no folder of the
+# A build for packages (RTRAIN_PACKAGE): needs at most the glibc RTRAIN_GLIBC, includes libstdc++, has no path of the
 # machine that built it.
 option(RTRAIN_PACKAGE "Build what packaging/build packs" OFF)
 set(RTRAIN_GLIBC "2.28" CACHE STRING "The oldest glibc that a package runs on: that of LibTorch's wheels")
@@ -8,7 +8,7 @@ if(NOT RTRAIN_PACKAGE)
   return()
 endif()
 
-# Names of files in messages begin at the root of the source, or of what they come from.
+# File names in messages are relative to the root of their source.
 foreach(place "${PROJECT_SOURCE_DIR}/=" "${TORCH_ROOT}/=torch/" "${ARROW_ROOT}/=pyarrow/" "${CUDA_INCLUDE}/=cuda/include/")
   add_compile_options(-ffile-prefix-map=${place})
 endforeach()
@@ -26,10 +26,10 @@ target_compile_options(rtrain_newer PRIVATE -Wall -Wextra -Werror -fno-builtin)
 # Links an executable or a library of rtrain against the older glibc.
 function(rtrain_package_target target)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:rtrain_newer>)
-  # LuaJIT's assembler brings the name of the folder where it was built, for debuggers.
+  # LuaJIT's assembler code contains the path of its build folder, for debuggers.
   target_link_options(${target} PRIVATE -Wl,--strip-debug)
   # Without no-as-needed libpthread.so.0 is left out, whose functions seem to be libc's.
-  # libgcc_s.so.1 of this machine asks for a newer glibc; that of the machine that runs it is found there.
+  # libgcc_s.so.1 of this machine needs a newer glibc; at run time the one of the target machine is used.
   target_link_options(${target} PRIVATE -L${older} -Wl,--no-as-needed -Wl,--allow-shlib-undefined)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")

@@ -1,4 +1,4 @@
-"""The definition that Apptainer makes a .sif file of, from the container image next to it."""
+"""The definition from which Apptainer makes a .sif file, based on the container image next to it."""
 
 import image
 

@@ -1,4 +1,4 @@
-"""Archives whose bytes depend on nothing but what is in them: names in order, one time, no owner."""
+"""Reproducible archives: their bytes depend only on their contents: sorted names, one time, no owner."""
 
 import gzip
 import io
@@ -25,7 +25,7 @@ def files_below(folder):
 
 
 def half(folder):
-    """Which LibTorch a staged folder holds: 'cuda' with its half for GPUs, else 'cpu'."""
+    """Returns which LibTorch a staged folder contains: 'cuda' with its CUDA half, else 'cpu'."""
     return "cuda" if pathlib.Path(folder, "bin/lib/torch/lib/libtorch_cuda.so").exists() else "cpu"
 
 

@@ -10,12 +10,12 @@ import archive
 
 MAGIC = b"rtrain-bundle-1\n"
 MAKE_RUN = pathlib.Path(__file__).resolve().parents[1] / "bundle" / "make_run"
-# Packs 537 MB into 114 in ten seconds of a core; -19 takes minutes.
+# Compresses 537 MB to 114 MB in ten seconds on one core; -19 takes minutes.
 ZSTD = ["zstd", "--quiet", "--force", "-12", "--long=27", "-T2"]
 
 
 def packed(files, folder):
-    """(compressed bytes, size of what they hold) of [(name, path)]: for each a line "MODE SIZE NAME", then its bytes."""
+    """(compressed bytes, uncompressed size) of [(name, path)]: for each file "MODE SIZE NAME" as a line, its bytes."""
     plain, total = folder / "plain", 0
     with open(plain, "wb") as out:
         for name, path in files:

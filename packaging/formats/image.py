@@ -10,7 +10,7 @@ import tempfile
 import archive
 
 PLACE = "opt/rtrain"
-# A run needs, besides rtrain: the C library, and certificates for object stores. Of documentation the licences stay.
+# Besides rtrain a run needs the C library, and certificates for object stores. The only documentation kept is licences.
 BASE = [
     "mmdebstrap",
     "--quiet",
@@ -31,7 +31,7 @@ class Layout:
         self.files = [("oci-layout", b'{"imageLayoutVersion":"1.0.0"}')]
 
     def add(self, kind, data):
-        """Adds the bytes, or what JSON makes of a value; its descriptor."""
+        """Adds the bytes, or a value as JSON; returns the descriptor."""
         data = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode()
         digest = hashlib.sha256(data).hexdigest()
         self.files.append((f"blobs/sha256/{digest}", data))
@@ -43,7 +43,7 @@ class Layout:
 
 
 def base(out):
-    """The bytes of the base's tar archive, which depend on $SOURCE_DATE_EPOCH and on the mirror's packages alone."""
+    """The bytes of the base's tar archive, which depend only on $SOURCE_DATE_EPOCH and the mirror's packages."""
     with tempfile.TemporaryDirectory(dir=out) as work:
         target = pathlib.Path(work, "base.tar")
         subprocess.run([*BASE, target], check=True)

@@ -1,4 +1,4 @@
-"""The minor versions of LibTorch that packages hold an engine for: those of packaging/libtorch/."""
+"""The minor versions of LibTorch for which packages contain an engine: those of packaging/libtorch/."""
 
 import pathlib
 
@@ -17,7 +17,7 @@ def sentence():
 
 
 def requirement():
-    """What pip is asked for: 'torch>=2.11,<2.16', without the versions in between that there is no engine for."""
+    """The requirement for pip: 'torch>=2.11,<2.16', excluding versions in between without an engine."""
     numbers = [int(minor.split(".")[1]) for minor in minors()]
     missing = [f"!=2.{number}.*" for number in range(numbers[0], numbers[-1]) if number not in numbers]
     return "torch" + ",".join([f">=2.{numbers[0]}", f"<2.{numbers[-1] + 1}", *missing])

@@ -23,7 +23,7 @@ def sections():
 
 
 def inside(folder):
-    """The rows of what that staged folder holds. A wheel's files are in it where its licences are."""
+    """The rows for the contents of a staged folder. It contains a wheel's files if it contains its licences."""
     found = sections()
     wheels = [
         row
@@ -39,7 +39,7 @@ def version_of(kind, package):
 
 
 def wheel_version(package):
-    """As packaging/ pins it; of LibTorch and its libraries the oldest, which the bundle holds."""
+    """The version pinned in packaging/; for LibTorch and its libraries the oldest, which the bundle contains."""
     lists = [ROOT / "packaging" / "arrow.txt", ROOT / "packaging" / "libtorch" / f"{libtorch.minors()[0]}.txt"]
     pinned = "\n".join(path.read_text() for path in lists)
     return re.search(rf"^{re.escape(package)}==(\S+)", pinned, re.M)[1]

@@ -1,4 +1,4 @@
-"""The SPDX document of a folder that is packed: its files with their hashes, and what they hold of others."""
+"""The SPDX document of a packed folder: its files with their hashes, and the third-party code in them."""
 
 import datetime
 import hashlib
@@ -41,7 +41,7 @@ def file_entry(name, path):
 
 
 def document(folder, version):
-    """The document as text. What differs between two documents of a version: the hash of all files in its namespace."""
+    """The document as text. Its namespace has the hash of all files, which distinguishes documents of a version."""
     files = [file_entry(name, path) for name, path in archive.files_below(folder)]
     digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
     code = hashlib.sha1("".join(sorted(entry["checksums"][0]["checksumValue"] for entry in files)).encode()).hexdigest()

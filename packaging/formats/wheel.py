@@ -1,4 +1,4 @@
-"""The wheel: pip puts the executable among the scripts of an environment, and libstdc++ where it looks for it."""
+"""The wheel: pip puts the executable among the scripts of an environment, and libstdc++ where rtrain searches it."""
 
 import base64
 import hashlib

@@ -35,5 +35,5 @@ def runs(storage=None, *, executable="rtrain"):
 
 
 def metrics(run, storage=None, *, executable="rtrain"):
-    """What rank 0 of a run has reported, as `rtrain metrics RUN --json` prints it; as runs()."""
+    """The reports of rank 0 of a run, as `rtrain metrics RUN --json` prints them; the same type as runs() returns."""
     return _table("metrics", run, storage=storage, executable=executable)

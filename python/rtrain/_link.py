@@ -1,4 +1,4 @@
-"""The line between this process and the worker of rtrain that has started it: JSON, a message each line, over a descriptor."""
+"""The link between this process and the rtrain worker that started it: JSON, one message a line, over a descriptor."""
 
 import itertools
 import json
@@ -8,8 +8,8 @@ import queue
 import socket
 import threading
 
-_AT_ONCE = 16384  # bytes: the kernel takes that many whole or not at all
-_LONGEST = 1 << 20  # bytes: the worker reads no longer line
+_AT_ONCE = 16384  # bytes: the kernel writes up to that many atomically
+_LONGEST = 1 << 20  # bytes: the worker accepts no longer line
 _LOCK = threading.RLock()
 _link = None
 
@@ -25,12 +25,12 @@ class Link:
         self._pid = os.getpid()
         self._numbers = itertools.count(1)
         self._sending = threading.RLock()
-        self._waiting = {}  # number of a call → the queue that its answer goes to; None there: the worker has ended
+        self._waiting = {}  # number of a call → the queue for its answer; None in the queue: the worker has ended
         self._has_ended = False
         threading.Thread(target=self._read, name="rtrain-link", daemon=True).start()
 
     def tell(self, call, **values):
-        """Sends without waiting. An error of it ends the process."""
+        """Sends without waiting. An error of the call ends the process."""
         self._send({"call": call, **values})
 
     def ask(self, call, **values):
@@ -83,17 +83,17 @@ class Link:
         with self._socket.makefile("rb") as lines:
             for line in lines:
                 answer = json.loads(line)
-                # Nobody waits where an exception has ended the call.
+                # The call is gone if an exception has ended it.
                 answers = self._waiting.get(answer["id"])
                 if answers is not None:
                     answers.put(answer)
-        self._has_ended = True  # for calls that begin now; those that wait:
+        self._has_ended = True  # for later calls; waiting calls are notified below
         for answers in list(self._waiting.values()):
             answers.put(None)
 
 
 def link():
-    """The Link of this process; None where rtrain has not started it."""
+    """The Link of this process; None if rtrain has not started it."""
     global _link
     if _link is None and os.environ.get("RTRAIN_PROGRAM_FD"):
         with _LOCK:

@@ -58,7 +58,7 @@ class Checkpoint:
 
 
 class TrainContext:
-    """Who this worker is. Ray's ray.train.TrainContext."""
+    """The rank, world size and run of this worker. Ray's ray.train.TrainContext."""
 
     def __init__(self, fields):
         self._fields = fields
@@ -96,7 +96,7 @@ _last_metrics = None
 
 
 def get_context():
-    """Who this worker is; one of one outside of rtrain."""
+    """The context of this worker; outside of rtrain rank 0 of 1."""
     global _context
     if _context is None:
         _context = TrainContext(link().ask("context") if link() else _ALONE)
@@ -135,7 +135,7 @@ def report(
 
 
 def get_checkpoint() -> Checkpoint | None:
-    """The checkpoint to go on from; None where there is none."""
+    """The checkpoint to continue from; None if there is none."""
     path = link().ask("get_checkpoint") if link() else None
     return Checkpoint(path) if path else None
 
@@ -147,7 +147,7 @@ def stop_requested() -> bool:
 
 
 def log(metrics: dict[str, float], step: int | None = None):
-    """Numbers of a step, of any rank, at any rate. Does not wait."""
+    """Records numbers of a step, on any rank, at any rate. Does not wait."""
     values = plain(metrics)
     if link():
         link().tell("log", metrics=values, **({} if step is None else {"step": step}))
@@ -155,7 +155,7 @@ def log(metrics: dict[str, float], step: int | None = None):
 
 @dataclass
 class ScalingConfig:
-    """Ray's. Under `rtrain launch` the command says how many workers there are."""
+    """Ray's ScalingConfig. Under `rtrain launch` the command sets the number of workers."""
 
     num_workers: int = 1
     use_gpu: bool = False
@@ -166,7 +166,7 @@ class ScalingConfig:
 
 @dataclass
 class FailureConfig:
-    """Ray's. Under `rtrain launch` --max-failures counts, and TorchTrainer says so where it differs."""
+    """Ray's FailureConfig. Under `rtrain launch` --max-failures is used; TorchTrainer warns if this differs."""
 
     max_failures: int = 0
     controller_failure_limit: int = -1
@@ -174,7 +174,7 @@ class FailureConfig:
 
 @dataclass
 class CheckpointConfig:
-    """Ray's. Under `rtrain launch` --num-to-keep and --checkpoint-score-attribute count."""
+    """Ray's CheckpointConfig. Under `rtrain launch` --num-to-keep and --checkpoint-score-attribute are used."""
 
     num_to_keep: int | None = None
     checkpoint_score_attribute: str | None = None
@@ -183,7 +183,7 @@ class CheckpointConfig:
 
 @dataclass
 class RunConfig:
-    """Ray's. Under `rtrain launch` --name and --storage count."""
+    """Ray's RunConfig. Under `rtrain launch` --name and --storage are used."""
 
     name: str | None = None
     storage_path: str | None = None
@@ -194,7 +194,7 @@ class RunConfig:
 
 @dataclass
 class Result:
-    """Of a trainer's fit(): what this worker has reported last."""
+    """The result of a trainer's fit(): the last report of this worker."""
 
     metrics: dict[str, Any] | None = None
     checkpoint: Checkpoint | None = None

@@ -13,7 +13,7 @@ __all__ = ["TorchConfig", "TorchTrainer", "get_device", "prepare_data_loader", "
 
 
 def get_device():
-    """This worker's device: cuda:LOCAL_RANK where there are GPUs, else the CPU."""
+    """This worker's device: cuda:LOCAL_RANK if there are GPUs, else the CPU."""
     import torch
 
     if not torch.cuda.is_available():
@@ -22,7 +22,7 @@ def get_device():
 
 
 def prepare_model(model, move_to_device=True, parallel_strategy="ddp", parallel_strategy_kwargs=None):
-    """The model on this worker's device, in DistributedDataParallel where several workers train."""
+    """Returns the model on this worker's device, wrapped in DistributedDataParallel if several workers train."""
     import torch
 
     device = get_device()
@@ -38,7 +38,7 @@ def prepare_model(model, move_to_device=True, parallel_strategy="ddp", parallel_
 
 
 def prepare_data_loader(data_loader, add_dist_sampler=True, move_to_device=True, auto_transfer=False):
-    """A loader of this worker's part of the data, its batches on this worker's device."""
+    """Returns a loader of this worker's part of the data, with batches on this worker's device."""
     from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
 
     context = train.get_context()
@@ -66,7 +66,7 @@ def prepare_data_loader(data_loader, add_dist_sampler=True, move_to_device=True,
 
 
 class _OnDevice:
-    """A loader whose batches are moved to a device; everything else is the loader's."""
+    """Wraps a loader and moves its batches to a device."""
 
     def __init__(self, loader, device):
         self._loader, self._device = loader, device
@@ -117,14 +117,14 @@ def _end_process_group():
 
 
 class TorchConfig:
-    """Ray's: which backend the process group has, and its time-out in seconds."""
+    """Ray's TorchConfig: the backend of the process group, and its time-out in seconds."""
 
     def __init__(self, backend=None, init_method="env", timeout_s=1800):
         self.backend, self.init_method, self.timeout_s = backend, init_method, timeout_s
 
 
 def _without_effect(scaling, run, fields):
-    """What the configs of a script say and the run does not do: (what, the option that does it, or None)."""
+    """Settings in a script's configs that the run ignores: (setting, the option for it, or None)."""
     settings = fields.get("run_config", {})
     run, scaling = run or train.RunConfig(), scaling or train.ScalingConfig()
     failures, checkpoints = (
@@ -170,7 +170,7 @@ def _without_effect(scaling, run, fields):
 
 
 def _say_without_effect(scaling, run):
-    """Once for a run, by rank 0."""
+    """Warns once in a run, on rank 0."""
     fields = train.get_context()._fields
     if not link() or fields["world_rank"] != 0 or fields["attempt"] != 1:
         return
@@ -200,7 +200,7 @@ class TorchTrainer:
         self._scaling_config, self._run_config = scaling_config, run_config
 
     def fit(self):
-        """Calls the train function, and returns what this worker has reported last."""
+        """Calls the train function, and returns this worker's last report."""
         _say_without_effect(self._scaling_config, self._run_config)
         _init_process_group(self._torch_config.backend, self._torch_config.timeout_s)
         takes_config = len(inspect.signature(self._function).parameters) > 0

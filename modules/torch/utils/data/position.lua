@@ -28,7 +28,7 @@ local function begin_again(loader)
   return {samples = 0, batches = 0}
 end
 
--- What the state that was loaded leaves of its epoch; nil when the script chose another epoch since.
+-- Returns the used part of the epoch of the loaded state; nil if the script has chosen another epoch since.
 local function resumed(loader)
   local state = loader._resumed
   loader._resumed = nil
@@ -38,7 +38,7 @@ local function resumed(loader)
   if order and order.resume then samples = order:resume() end
   if samples == nil then return nil end
   loader._epoch, loader._given = state.epoch, order and order.epoch
-  -- A sampler that gives the rest itself leaves nothing to leave out.
+  -- A sampler that returns only the rest leaves nothing to skip.
   return {samples = samples, batches = samples > 0 and state.batches or 0}
 end
 
@@ -57,7 +57,7 @@ end
 ---@param loader data.DataLoader
 function position.finish(loader) loader._begun, loader._finished = nil, loader._begun end
 
--- Samples used of the sampler's order, those that the loop left out among them.
+-- Returns how many samples of the sampler's order were used, including those that the loop skipped.
 local function samples_used(loader, begun, batches)
   local size = loader.batch_sampler and loader.batch_sampler.batch_size or 1
   local order = order_of(loader)
@@ -92,7 +92,7 @@ end
 
 local function is_count(value) return type(value) == 'number' and value >= 0 and value % 1 == 0 end
 
--- A file may hold anything.
+-- The state may come from a file with any contents.
 local function check_fields(state)
   for _, name in ipairs{'seed', 'epoch', 'batches', 'samples'} do
     if state[name] ~= nil and not is_count(state[name]) then

@@ -1,4 +1,4 @@
-"""Collectives of Horovod, over those of torch.distributed."""
+"""Horovod's collectives, over those of torch.distributed."""
 
 import torch
 import torch.distributed as dist
@@ -23,7 +23,7 @@ Product = ReduceOp("Product", dist.ReduceOp.PRODUCT)
 
 
 class _Handle:
-    """What an _async call returns."""
+    """The result of an _async call."""
 
     def __init__(self, work, finish):
         self.work, self._finish, self._result = work, finish, None
@@ -196,7 +196,7 @@ def broadcast_(tensor, root_rank, name=None, process_set=None):
 
 
 def alltoall(tensor, splits=None, name=None, process_set=None):
-    """Rows for each rank; with splits also how many have come from each. By way of allgather, which every backend has."""
+    """Sends rows to each rank; with splits also returns how many came from each. Uses allgather for all backends."""
     check()
     if splits is None and tensor.shape[0] % size() != 0:
         raise ValueError(f"alltoall: {tensor.shape[0]} rows for {size()} ranks: give splits")
@@ -213,7 +213,7 @@ def alltoall(tensor, splits=None, name=None, process_set=None):
 
 
 def reducescatter(tensor, op=Average, name=None, prescale_factor=1.0, postscale_factor=1.0, process_set=None):
-    """The first ranks have a row more where they do not divide."""
+    """The first ranks get one row more if the rows cannot be divided evenly."""
     result = _begin_allreduce(tensor, op, Compression.none, prescale_factor, postscale_factor, _same).result()
     each, more = divmod(tensor.shape[0], size())
     first = rank() * each + min(rank(), more)

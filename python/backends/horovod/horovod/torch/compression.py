@@ -1,10 +1,10 @@
-"""How tensors travel."""
+"""The dtype in which tensors are sent."""
 
 import torch
 
 
 class Compressor:
-    """compress(tensor) gives what travels, and what decompress(tensor, ctx) needs."""
+    """compress(tensor) returns the tensor to send, and the ctx for decompress(tensor, ctx)."""
 
     @staticmethod
     def compress(tensor):

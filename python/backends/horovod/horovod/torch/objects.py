@@ -1,4 +1,4 @@
-"""Parameters, the state of an optimizer and objects of one rank, on all ranks."""
+"""Broadcasts parameters, an optimizer's state and objects from one rank to all."""
 
 import torch
 import torch.distributed as dist

@@ -12,7 +12,7 @@ _MESSAGE_BYTES = 64 << 20
 
 
 def _messages(params):
-    """Lists of gradients that travel together; a parameter without one has zeros, since another rank may have computed it."""
+    """Lists of gradients that are sent together; a missing gradient is zeros: another rank may have computed it."""
     last, messages = {}, []
     for param in params:
         if param.grad is None:
@@ -28,7 +28,7 @@ def _messages(params):
 
 
 class _DistributedOptimizer:
-    """Its functions become those of a subclass of the optimizer's own class."""
+    """The methods of this class are put into a subclass of the optimizer's class."""
 
     def _watch(self):
         for group in self.param_groups:
@@ -71,7 +71,7 @@ class _DistributedOptimizer:
 
     @contextlib.contextmanager
     def skip_synchronize(self):
-        """step() inside does not synchronize."""
+        """Inside of this context step() does not synchronize."""
         self._is_skipped = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""Who this process is among the ranks: torchrun's variables, which rtrain sets."""
+"""The rank of this process, from torchrun's variables, which rtrain sets."""
 
 import atexit
 import math
@@ -49,7 +49,7 @@ def is_initialized():
 
 
 def check():
-    """Raises before init(), as Horovod does."""
+    """Raises an error before init(), as Horovod does."""
     if not _is_begun:
         raise ValueError("Horovod has not been initialized; use hvd.init().")
 

@@ -1,4 +1,4 @@
-"""hvd.elastic: a state that goes back to its last commit. rtrain restarts all programs when one is lost: `--max-failures`."""
+"""hvd.elastic: a state that returns to its last commit. rtrain restarts all programs if one is lost: --max-failures."""
 
 import copy
 import functools
@@ -26,7 +26,7 @@ class State:
         pass
 
     def check_host_updates(self):
-        """The group has one size as long as the programs run."""
+        """Does nothing: the group has one size while the programs run."""
 
     def commit(self):
         self.save()
@@ -39,7 +39,7 @@ class State:
             setattr(self, name, copy.deepcopy(value))
 
     def sync(self):
-        """Rank 0's values, on all ranks."""
+        """Broadcasts rank 0's values to all ranks."""
         values = broadcast_object({name: getattr(self, name) for name in self._names})
         for name, value in values.items():
             setattr(self, name, value)
@@ -47,11 +47,11 @@ class State:
 
 
 class ObjectState(State):
-    """The same by the name that scripts use."""
+    """A State under the name that scripts use."""
 
 
 class TorchState(State):
-    """With a model and an optimizer."""
+    """A state with a model and an optimizer."""
 
     def __init__(self, model=None, optimizer=None, **kwargs):
         self.model, self.optimizer = model, optimizer
