@@ -12,7 +12,7 @@ local MAX_DEPTH = 1000
 -- Larger doubles do not represent every integer.
 local MAX_EXACT = 2 ^ 53
 
----What stands for null: a field that is nil would not be there. It equals itself alone.
+---The value for null, since a field cannot be nil. It equals only itself.
 json.null = setmetatable({}, {
   __tostring = function() return 'null' end,
   __pack = function() return 'json', '_null', {} end,

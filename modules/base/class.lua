@@ -230,7 +230,7 @@ function class.is(object, wanted)
   return false
 end
 
----What print shows for an instance of a class without its own `__tostring`.
+---Returns the printed form of an instance whose class has no `__tostring`.
 ---@param object any
 ---@return string
 function class.describe(object) return class.of(object).__name end

@@ -55,7 +55,7 @@ function ForeignLibrary:version()
   return self._version
 end
 
----Whether the library has a C library of its own.
+---Returns whether the library was loaded with a separate C library.
 ---@return boolean
 function ForeignLibrary:is_isolated()
   self:functions()

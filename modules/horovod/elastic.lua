@@ -5,7 +5,7 @@ local TrainState = require('rtrain.state').TrainState
 
 local elastic = {}
 
----What training goes on from: model, optimizer and plain values as fields. `state:commit()` marks a step.
+---The state from which training continues: model, optimizer and plain values as fields. `state:commit()` marks a step.
 ---Horovod equivalent: hvd.elastic.State.
 ---@class State: TrainState
 ---@overload fun(given: table): State

@@ -14,7 +14,8 @@ local ordered = require 'base.ordered'
 ---@field end_iteration integer without it
 ---@field evaluation_result_list table[] list of {data, metric, value, whether more is better}
 
----What lightgbm.train calls: a subclass has some of these methods. A function is taken for one with `after_iteration` alone.
+---The base of callbacks for lightgbm.train: a subclass defines some of these methods. A function counts as a callback
+---that defines only `after_iteration`.
 ---
 ---```lua
 ---local lightgbm, torch = require 'lightgbm', require 'torch'

@@ -6,7 +6,8 @@ local collective = require 'xgboost.collective'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 
----What xgboost.train calls: a subclass has some of these methods. Python equivalent: xgboost.callback.TrainingCallback.
+---The base of callbacks for xgboost.train: a subclass defines some of these methods. Python equivalent:
+---xgboost.callback.TrainingCallback.
 ---
 ---```lua
 ---local torch, xgboost = require 'torch', require 'xgboost'

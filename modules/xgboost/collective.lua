@@ -9,7 +9,7 @@ local library = require 'xgboost.library'
 ---@class xgboost.collective
 local collective = {}
 
----What allreduce does with the ranks' values.
+---The operations of allreduce.
 collective.Op = {MAX = 0, MIN = 1, SUM = 2, BITWISE_AND = 3, BITWISE_OR = 4, BITWISE_XOR = 5}
 
 local OPTIONS = {'dmlc_communicator', 'dmlc_tracker_uri', 'dmlc_tracker_port', 'dmlc_task_id', 'dmlc_retry', 'dmlc_timeout',

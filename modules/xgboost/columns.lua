@@ -7,7 +7,7 @@ local ordered = require 'base.ordered'
 
 local columns = {}
 
----What a column gives that is named for another purpose than a feature, such as the label.
+---Returns the values of a column with another purpose than a feature, such as the label.
 ---@param who string
 ---@param batch table
 ---@param field string 'label'
@@ -64,7 +64,7 @@ function columns.features(who, batch, left_out, wanted)
   return out
 end
 
----What the library takes for columns: they must live as long.
+---Returns the library's form of the columns, which must be kept alive with it.
 ---@param tensors torch.Tensor[]
 ---@return string json
 function columns.interface(tensors)

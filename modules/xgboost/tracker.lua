@@ -44,7 +44,7 @@ end
 ---Begins to listen.
 function RabitTracker:start() library.call('RabitTracker:start', 'XGTrackerRun', self._handle, '{}') end
 
----What collective.init is given, on every rank.
+---Returns the arguments of collective.init, the same on every rank.
 ---@return table<string, string|integer>
 function RabitTracker:worker_args()
   local out = ffi.new 'const char *[1]'

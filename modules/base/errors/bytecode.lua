@@ -139,7 +139,7 @@ local function add_globals(fn, found)
   end
 end
 
----What the code of a function, and of those in it, has to do with globals.
+---Returns how the code of a function, and of functions in it, uses globals.
 ---@param fn function of Lua
 ---@return {read: {[1]: string, [2]: integer}[], set: table<string, true>, tested: table<string, true>, modules: string[],
 ---  is_open: boolean} found the names that it reads, each time with the line; sets; tests, or reads in a function that pcall is

@@ -76,7 +76,7 @@ function pythonisms.without_strings(line)
   return (line:gsub([[(["'])(.-)%1]], function(quote, inner) return quote .. (' '):rep(#inner) .. quote end))
 end
 
----What to write instead of a line that Lua does not read; nil for none that is known.
+---Returns advice for a line that is not valid Lua; nil if there is none.
 ---@param line string
 ---@return string? advice
 ---
@@ -92,7 +92,7 @@ function pythonisms.of_line(line)
   end
 end
 
----What to write instead of a global that is not there; nil for one that is neither a function nor a package of Python's.
+---Returns advice for an unknown global; nil if it is neither a function nor a package of Python.
 ---@param name string
 ---@param field? string what is read of it
 ---@return string? advice
@@ -165,7 +165,7 @@ function pythonisms.explained(text, message)
   return advice and ('%s (%s)'):format(message, advice) or message
 end
 
----What Lua writes for a constant of Python's, which it reads as a global: None → 'nil'.
+---Returns Lua's form of a Python constant, which Lua reads as a global: None → 'nil'.
 ---@param name string
 ---@return string? written nil for one that is not Python's
 function pythonisms.of_constant(name) return CONSTANTS[name] end

@@ -59,7 +59,7 @@ local function candidates_for(name, own)
   return names
 end
 
----What was meant by a global that has no value; nil where that is not known.
+---Returns the name that was probably meant by a global without a value; nil if unknown.
 ---@param name string
 ---@param own string[] names that the script has
 ---@param field? string what is read of it
@@ -133,7 +133,7 @@ local function own_names(chunk, unset, is_set)
   return ordered.names_of(names)
 end
 
----What is wrong with a script that reads globals which nothing sets.
+---Returns the error of a script that reads globals which nothing sets.
 ---@param script {fn: function, text: string, path: string, folder: string} its chunk, not yet called; the folder of the modules
 ---  next to it, '' for none
 ---@param is_library fun(name: string): boolean whether a module is one of rtrain's
@@ -167,7 +167,7 @@ function unset_globals.message(script, is_library)
   return #lines > 0 and table.concat(lines, '\n') or nil
 end
 
----What is wrong with a function that reads one of Python's constants, and does not set it.
+---Returns the error of a function that reads one of Python's constants without setting it.
 ---@param fn function
 ---@return string? message with its line
 function unset_globals.of_constants(fn)

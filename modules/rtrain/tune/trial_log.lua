@@ -1,4 +1,4 @@
--- rtrain/tune/trial_log.lua: what a trial's process has printed, in `<sweep>/logs/<trial>.log`.
+-- rtrain/tune/trial_log.lua: reads the output of a trial's process in `<sweep>/logs/<trial>.log`.
 
 local trial_log = {}
 
@@ -9,7 +9,7 @@ local END_BYTES = 2000
 ---@return string path
 function trial_log.path(folder, name) return ('%s/logs/%s.log'):format(folder, name) end
 
----The last lines of a log; empty where there is none.
+---Returns the last lines of a log; empty if there is no log.
 ---@param path string
 ---@return string
 function trial_log.last_lines(path)
@@ -21,7 +21,7 @@ function trial_log.last_lines(path)
   return text
 end
 
----The last message of rtrain itself.
+---Returns the last message of rtrain itself.
 ---@param path string
 ---@return string? text without 'rtrain: '
 function trial_log.last_message(path) return ('\n' .. trial_log.last_lines(path)):match '.*\nrtrain: ([^\n]*)' end

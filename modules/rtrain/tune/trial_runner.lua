@@ -1,7 +1,8 @@
--- rtrain/tune/trial_runner.lua: TrialRunner: the processes of a sweep's trials, as many at once as there is room for.
+-- rtrain/tune/trial_runner.lua: TrialRunner: runs the processes of a sweep's trials, as many at once as the capacity
+-- allows.
 --
--- Each trial is an ordinary run in a process of its own. What it reports comes over a socket, is given to the Experiment, and
--- is answered with what the scheduler has decided.
+-- Each trial is an ordinary run in a separate process. Its reports come over a socket and are passed to the Experiment;
+-- the answer is the scheduler's decision.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -10,12 +11,12 @@ local trial_log = require 'rtrain.tune.trial_log'
 local tune = require 'rtrain._tune'
 
 local WAIT_S = 0.1
--- From the last report to the end of the process.
+-- Time from the last report to the end of the process.
 local END_S = 30
 
--- Exit codes of a run that was asked to end.
+-- Exit codes of a run that was asked to stop.
 local ASKED_TO_END = {[75] = true, [130] = true, [143] = true}
--- Of a script that cannot train: wrong usage, wrong configuration.
+-- Exit codes of a script that cannot train: wrong usage, wrong configuration.
 local CANNOT_TRAIN = {[2] = true, [3] = true}
 
 local TrialRunner = class('TrialRunner')
@@ -78,7 +79,7 @@ function TrialRunner:_end_all()
   end
 end
 
--- A search that never sees its metric would be a blind one, and the other trials would be trained for nothing.
+-- A search that never sees its metric would be blind, and the other trials would be wasted.
 function TrialRunner:_check_metric(trial, code)
   local metric = self._options.metric
   if metric == nil or code ~= 0 or trial.index < 0 then return end
@@ -104,7 +105,7 @@ function TrialRunner:_check_script(trial, code)
   errors.raise(code == 2 and 'usage' or 'config', said or ("trial %s: see '%s'"):format(trial.name, self:_log_of(trial)))
 end
 
--- The processes were asked to end: a trial that has not come to its end goes on when the sweep does.
+-- The processes were asked to stop: an unfinished trial continues when the sweep does.
 function TrialRunner:_is_left(code) return self._stop_signal ~= nil and (code == nil or ASKED_TO_END[code] == true) end
 
 function TrialRunner:_finish(trial)
@@ -122,7 +123,7 @@ function TrialRunner:_finish(trial)
   self:_check_metric(trial, code)
 end
 
--- Questions first: a process that has ended may have asked before.
+-- Requests first: a process that has ended may have sent one before.
 function TrialRunner:_take_all()
   local timeout_s = WAIT_S
   while true do
@@ -136,7 +137,7 @@ function TrialRunner:_take_all()
   end
 end
 
--- The first signal asks all trials to save and end, each as its run would be asked.
+-- The first signal asks all trials to save and stop, as it would ask a single run.
 function TrialRunner:_check_signals()
   local number, name = self._signals:first()
   if number == nil or self._stop_signal then return end
@@ -163,9 +164,9 @@ function TrialRunner:_raise_stopped()
     ("%s: the sweep '%s' has not come to its end: to go on with it: %s"):format(self._stop_signal, name, how))
 end
 
----Runs what is left to run.
----Raises code 'interrupted' or 'preempted' when a signal has asked for its end, 'usage' or 'config' for a script that cannot
----train or does not report the metric.
+---Runs the remaining trials.
+---Raises code 'interrupted' or 'preempted' after a signal, 'usage' or 'config' for a script that cannot train or does
+---not report the metric.
 function TrialRunner:run()
   local experiment = self._experiment
   self._server = tune.serve(experiment.socket)

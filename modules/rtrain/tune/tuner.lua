@@ -25,7 +25,7 @@ local Variants = require 'rtrain.tune.variants'
 
 local FIELDS = {'trainer', 'trainable', 'param_space', 'tune_config', 'run_config'}
 
--- What a param_space may have, where it does not have the fields of train_loop_config itself.
+-- The parts of a param_space; without them it has the fields of train_loop_config itself.
 local PARTS = {train_loop_config = true, scaling_config = true}
 
 ---@class TunerOptions
@@ -37,9 +37,10 @@ local PARTS = {train_loop_config = true, scaling_config = true}
 ---@field run_config? RunConfig name, storage and resume of the sweep; what else it was given is each trial's, in place of the
 ---  trainer's
 
----Trains with many configurations and returns a ResultGrid. Each trial is an ordinary run in a process of its own, called
----`<name>-<number>` and tagged `sweep:<name>`; trials wait for cores and GPUs as others do. The sweep ends with its process,
----also when that is killed, and goes on with the same name and `resume = 'auto'`. Ray equivalent: ray.tune.Tuner.
+---Trains with many configurations and returns a ResultGrid. Each trial is an ordinary run in a separate process, with
+---the name `<name>-<number>` and the tag `sweep:<name>`; trials wait for cores and GPUs like other runs. The sweep ends
+---with its process, also if that is killed, and continues with the same name and `resume = 'auto'`. Ray equivalent:
+---ray.tune.Tuner.
 ---
 ---```lua
 ---local train = require 'rtrain'
@@ -67,7 +68,7 @@ local function as_options(first, options)
   return given
 end
 
--- A function may return its metrics in place of reporting them.
+-- A function may return its metrics instead of reporting them.
 local function reporting(fn)
   return function(config)
     local returned = fn(config)
@@ -82,7 +83,7 @@ local function as_trainer(value)
   errors.raise('config', ('Tuner: the trainer is %s, expected a TorchTrainer or a function'):format(schema.show(value)))
 end
 
--- A part whose name is misspelt would become a field of train_loop_config, which no train function reads.
+-- Raises an error for a misspelt part, which would become a field of train_loop_config that no train function reads.
 local function check_part_names(given)
   for _, name in ipairs(ordered.names_of(given)) do
     local suggestion = errors.suggestion(name, {'train_loop_config', 'scaling_config'})
@@ -92,7 +93,7 @@ local function check_part_names(given)
   end
 end
 
--- With the names of the parts.
+-- Returns the param_space with the names of the parts.
 local function whole_space(given)
   if given == nil then return {train_loop_config = {}} end
   if type(given) ~= 'table' then
@@ -111,10 +112,10 @@ local function whole_space(given)
   return given
 end
 
----`Tuner {trainer = …, …}` or `Tuner(trainer, {…})`.
+---Called as `Tuner {trainer = …, …}` or `Tuner(trainer, {…})`.
 ---@param trainer TunerOptions|DataParallelTrainer|(fun(config: table): any)
 ---@param options? TunerOptions
----Raises code 'config' for an unknown or wrong field.
+---Raises code 'config' for an unknown field or a wrong value.
 function Tuner:init(trainer, options)
   local given = args.options(as_options(trainer, options), FIELDS, 'Tuner', 'config')
   self.trainer = as_trainer(given.trainer or given.trainable)
@@ -123,7 +124,7 @@ function Tuner:init(trainer, options)
   self.run_config = given.run_config and schema.coerce(given.run_config, RunConfig, 'run_config') or self.trainer.run_config
 end
 
--- What the sweep's run_config says goes before what the trainer's does; the name is the sweep's.
+-- The sweep's run_config takes precedence over the trainer's; the name is that of the sweep.
 local function trial_trainer(self)
   local changes = {}
   for _, field in ipairs(RunConfig._fields) do
@@ -137,7 +138,7 @@ local function trial_trainer(self)
   return copy
 end
 
--- How many trials this host has cores for, or GPUs.
+-- Returns the number of trials for which this host has cores, or GPUs.
 local function default_concurrency(trainer, count)
   local scaling = trainer.scaling_config
   local each = math.max(1, scaling:min_workers()) * (scaling.resources_per_worker and scaling.resources_per_worker.CPU or 1)
@@ -153,7 +154,7 @@ local function objective_of(self)
   return Objective(score.checkpoint_score_attribute, score.checkpoint_score_attribute and score.checkpoint_score_order)
 end
 
--- The same for the same search: a sweep that goes on has to have it.
+-- Returns a text that is the same for the same search: a sweep that continues must have the same text.
 local function identity_of(self, searcher, scheduler)
   local texts = {}
   for i, leaf in ipairs(space.leaves(self.param_space)) do texts[i] = ('%s=%s'):format(leaf.name, tostring(leaf.domain)) end
@@ -168,7 +169,7 @@ local function check_needs(scheduler)
   errors.raise('config', ('TuneConfig: the %s needs a metric and a mode'):format(class.of(scheduler).__name))
 end
 
--- Grids and random draws, or what the TuneConfig names.
+-- Returns grids and random draws, or the search algorithm of the TuneConfig.
 local function searcher_of(self, objective)
   local config = self.tune_config
   local options = {num_samples = config.num_samples, seed = config.seed, metric = objective.metric, mode = objective.mode}
@@ -194,10 +195,10 @@ local function results_of(experiment)
   return out
 end
 
----Trains all trials, those of an earlier process that are left to do where the sweep goes on. A trial that fails
----raises nothing: see `errors` of the grid.
+---Trains all trials; a sweep that continues trains those that an earlier process has not finished. A failed trial
+---raises no error: see `errors` of the grid.
 ---@return ResultGrid
----Raises code 'config' for a name that is taken, 'environment' for storage that cannot be written.
+---Raises code 'config' for a name that is already used, 'environment' for storage that cannot be written.
 function Tuner:fit()
   link.check_outside()
   local options = RunOptions.of_command()

@@ -1,6 +1,6 @@
 -- rtrain/tune/variants.lua: Variants: the trials of a grid and of random draws, one after the other.
 --
--- Pure: trial n depends on the space, the seed and n alone. Ray equivalent: ray.tune.search.BasicVariantGenerator.
+-- Pure: trial n depends only on the space, the seed and n. Ray equivalent: ray.tune.search.BasicVariantGenerator.
 
 local class = require 'base.class'
 local Random = require 'rtrain.tune.random'
@@ -20,7 +20,7 @@ function Variants:init(tree, options)
     list[#list + 1] = leaf
     if kind == 'grid' then self._num_grid = self._num_grid * #leaf.domain.values end
   end
-  ---How many trials there are.
+  ---The number of trials.
   self.count = self._num_grid * options.num_samples
 end
 
@@ -46,7 +46,7 @@ function Variants:suggest(number)
   return config
 end
 
----A trial has ended: what comes next does not depend on it.
+---Does nothing: the next trials do not depend on results.
 function Variants:add_result() end
 
 return Variants

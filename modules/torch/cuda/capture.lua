@@ -164,7 +164,7 @@ local function changed_optimizer(optimizer, given)
   end
 end
 
----What the graph takes as given and is so no longer.
+---Returns a property that the graph treats as constant and that has changed.
 ---@return string|nil change nil: a replay does what a step would do
 function Capture:change()
   if self._num_connections ~= num_connections then return 'the ranks were connected again after a loss' end

@@ -48,7 +48,7 @@ function default_group.is_there() return default_group.is_formed() or (not is_le
 ---The script has destroyed the group: there is none until something needs it again.
 function default_group.leave() is_left = true end
 
----Whether this rank has taken a lost one's place and does not have the others' state yet.
+---Returns whether this rank replaces a lost rank and does not have the others' state yet.
 ---@return boolean
 function default_group.is_joining() return trainer.is_joining() end
 

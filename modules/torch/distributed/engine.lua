@@ -9,7 +9,7 @@ local engine = {}
 ---A group of ranks: what new_group returns, and `group.WORLD`.
 ---@class ProcessGroup
 
----What a collective with async_op, isend or irecv has begun.
+---The operation that a collective with async_op, isend or irecv has begun.
 ---@class Work
 ---@field wait fun(self: Work): boolean until it has ended, or the device's queue has it; raises its error
 ---@field is_completed fun(self: Work): boolean
@@ -18,7 +18,7 @@ local engine = {}
 ---@field get_future fun(self: Work): Future of what it fills
 ---@field source_rank fun(self: Work): integer of a message: who has sent it
 
----What new_group gives a rank that is not in the group.
+---The result of new_group on a rank that is not in the group.
 engine.NON_GROUP_MEMBER = setmetatable({}, {__tostring = function() return 'GroupMember.NON_GROUP_MEMBER' end})
 
 local function get_future(work) return require('torch.futures')._of_work(work) end

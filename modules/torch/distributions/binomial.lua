@@ -52,7 +52,7 @@ function Binomial:_sample(sample_shape)
   return torch.binomial(self.total_count:expand(shape), self.probs:expand(shape))
 end
 
--- As clamp {min = 0}, with a gradient of 0.5 at 0.
+-- Computes clamp {min = 0} with a gradient of 0.5 at 0.
 local function clamp_by_zero(x) return (x:clamp{min = 0} + x - x:clamp{max = 0}) / 2 end
 
 function Binomial:_log_prob(value)
@@ -66,7 +66,7 @@ function Binomial:_log_prob(value)
   return value * logits - log_factorial_k - log_factorial_nmk - normalize_term
 end
 
--- The count that all distributions of the batch share.
+-- Returns the common total_count of the batch.
 local function common_count(self, name)
   local count = self.total_count:max():item()
   if self.total_count:min():item() ~= count then

@@ -45,7 +45,7 @@ function ContinuousBernoulli:init(...)
   local given = probs_or_logits.given(bound)
   local param = utils.broadcast_all(bound[given])
   if given == 'probs' then
-    -- Before they are clamped.
+    -- Checked before they are clamped.
     if bound.validate_args ~= nil and not self.arg_constraints.probs:check(param):all():item() then
       errors.raise('argument', 'The parameter probs has invalid values')
     end
@@ -64,7 +64,7 @@ local function is_outside(self, value, shift)
   return value:le(self._lims[1] - shift):logical_or(value:gt(self._lims[2] - shift))
 end
 
--- Whether the formulas are stable, and probs with a stable value elsewhere.
+-- Returns whether the formulas are stable, and probs with a stable value in the other places.
 local function stable(self)
   local outside = is_outside(self, self.probs, 0)
   return outside, torch.where(outside, self.probs, self._lims[1] * torch.ones_like(self.probs))

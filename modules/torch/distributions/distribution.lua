@@ -74,14 +74,14 @@ function Distribution.set_default_validate_args(value)
   Distribution._validate_args = value
 end
 
--- What every init ends with, when the parameters are there.
+-- Completes an init, after the parameters are set.
 function Distribution:_start(batch_shape, event_shape, validate_args)
   self.batch_shape, self.event_shape = torch.Size(batch_shape), torch.Size(event_shape or {})
   if validate_args ~= nil then self._validate_args = validate_args end
   if self._validate_args then validation.check_parameters(self) end
 end
 
--- As _start, when these parameters are all there is: broadcast together, their shape is the batch shape.
+-- As _start, for a family with only these parameters: broadcasts them; their shape is the batch shape.
 function Distribution:_start_with(names, bound)
   local given = {}
   for i, name in ipairs(names) do given[i] = bound[name] end
@@ -101,7 +101,7 @@ end
 
 local expand_signature = args.signature('expand', {'batch_shape', {'_instance'}})
 
--- The class that says how its instances are expanded; one below it with its own init has to say so, too.
+-- Returns the class that defines the expansion of its instances; a subclass with its own init must define it too.
 local function expanding_class(self)
   local of = class.of(self)
   local definer = of
@@ -134,7 +134,7 @@ function Distribution:expand(...)
   return new
 end
 
--- The parameters whose shape is the batch shape.
+-- Expands the parameters whose shape is the batch shape.
 function Distribution:_expand_into(new, batch_shape)
   for _, name in ipairs(self._expands) do
     local value = rawget(self, name)
@@ -225,7 +225,7 @@ local enumerate_signature = args.signature('enumerate_support', {{'expand', true
 ---```
 function Distribution:enumerate_support(...) return self:_enumerate_support(enumerate_signature:bind(...).expand) end
 
--- The values along dimension 0 in front of the batch shape.
+-- Arranges the values along dimension 0, before the batch shape.
 function Distribution:_enumerated(values, expand)
   values = values:view({-1, unpack(sizes.repeated(1, #self.batch_shape))})
   return expand and values:expand({-1, unpack(self.batch_shape)}) or values
@@ -245,12 +245,12 @@ function Distribution:entropy() return self:_entropy() end
 ---```
 function Distribution:perplexity() return torch.exp(self:entropy()) end
 
--- sample_shape, batch_shape, event_shape.
+-- Returns the joined sample_shape, batch_shape and event_shape.
 function Distribution:_extended_shape(sample_shape)
   return torch.Size(sample_shape or {}) .. self.batch_shape .. self.event_shape
 end
 
--- Raises where log_prob cannot take the value.
+-- Raises an error for a value that log_prob does not accept.
 function Distribution:_validate_sample(value) validation.check_sample(self, value) end
 
 function Distribution:_validate_cdf(value) self:_validate_sample(value) end

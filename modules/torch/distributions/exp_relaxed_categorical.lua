@@ -26,7 +26,7 @@ local utils = require 'torch.distributions.utils'
 ---@field param_shape torch.Size the shape of probs and logits
 local ExpRelaxedCategorical = Distribution:extend('ExpRelaxedCategorical')
 ExpRelaxedCategorical.arg_constraints = ordered.new{{'probs', constraints.simplex}, {'logits', constraints.real_vector}}
--- Really a part of it.
+-- The actual support is a subset.
 ExpRelaxedCategorical.support = constraints.real_vector
 ExpRelaxedCategorical.has_rsample = true
 probs_or_logits.delegate(ExpRelaxedCategorical)

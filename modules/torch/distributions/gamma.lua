@@ -42,7 +42,7 @@ function Gamma:_rsample(sample_shape)
   return value
 end
 
--- Also of a number.
+-- Accepts a number too.
 function Gamma:_validate_sample(value)
   ExponentialFamily._validate_sample(self, type(value) == 'number' and torch.tensor(value, utils.like(self.rate)) or value)
 end

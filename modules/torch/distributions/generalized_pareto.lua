@@ -36,7 +36,7 @@ function GeneralizedPareto:_rsample(sample_shape)
   return self:icdf(torch.rand(self:_extended_shape(sample_shape), utils.like(self.loc)))
 end
 
--- Where the concentration is 0, and the concentration with 1 there.
+-- Returns where the concentration is 0, and the concentration with 1 in these places.
 local function split(concentration)
   local is_zero = torch.isclose(concentration, torch.zeros_like(concentration))
   return is_zero, torch.where(is_zero, torch.ones_like(concentration), concentration)
@@ -84,7 +84,7 @@ function GeneralizedPareto:_icdf(value)
   return torch.where(is_zero, self.loc - self.scale * log_rest, elsewhere)
 end
 
--- The moment where the concentration is below the limit, else NaN.
+-- Returns the moment if the concentration is below the limit, else NaN.
 local function moment(self, limit, inside, fn)
   local valid = self.concentration:lt(limit)
   return torch.where(valid, fn(torch.where(valid, self.concentration, inside)), torch.nan)

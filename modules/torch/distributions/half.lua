@@ -31,7 +31,7 @@ function half.define(of)
   function of:_entropy() return self.base_dist:entropy() - math.log(2) end
 end
 
----What the init of such a family does.
+---Runs the init of such a family.
 ---@param self distributions.TransformedDistribution
 ---@param Whole table class of the distribution whose half it is
 ---@param bound table arguments

@@ -52,7 +52,7 @@ function kl.register_kl(type_p, type_q, fn)
   return fn
 end
 
--- Whether one entry is at least as specific as the other, by the first class and then by the second.
+-- Returns whether one entry is at least as specific as the other, by the first class and then by the second.
 local function is_as_specific(a, b, first, second)
   if not is_subclass(a[first], b[first]) then return false end
   return a[first] ~= b[first] or is_subclass(a[second], b[second])

@@ -71,10 +71,10 @@ MixtureSameFamily.support = constraints.dependent_property(function(self)
   return constraints.MixtureSameFamilyConstraint(self.component_distribution.support)
 end)
 
--- With a dimension for the components.
+-- Adds a dimension for the components.
 local function padded(self, x) return x:unsqueeze(-1 - #self.event_shape) end
 
--- The weights with dimensions for the batch and the event.
+-- Returns the weights with dimensions for the batch and the event.
 local function weights(self)
   local probs, mixture_dims = self.mixture_distribution.probs, #self.mixture_distribution.batch_shape
   local missing = mixture_dims == 1 and 0 or #self.batch_shape - mixture_dims
@@ -95,7 +95,7 @@ MixtureSameFamily.variance = properties.property(function(self)
   return mean_cond_var + var_cond_mean
 end)
 
--- The components check the value.
+-- Does nothing: the components check the value.
 function MixtureSameFamily:_validate_cdf() end
 
 function MixtureSameFamily:_cdf(value)

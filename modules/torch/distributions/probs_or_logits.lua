@@ -27,7 +27,7 @@ function probs_or_logits.define(of, is_binary)
   of.param_shape = properties.property(function(self) return self._param.shape end)
 end
 
----What the init of a family of counts does: total_count, in the other parameter's dtype, and probs or logits.
+---Runs the init of a family of counts: sets total_count, in the other parameter's dtype, and probs or logits.
 ---@param self distributions.Distribution
 ---@param bound table arguments
 function probs_or_logits.start_with_count(self, bound)

@@ -5,7 +5,7 @@ local torch = require 'torch'
 
 local properties = {}
 
--- What a class holds in place of the field's value.
+-- The object that a class holds in place of the field's value.
 local Property = {__name = 'property'}
 properties.Property = Property
 

@@ -119,7 +119,7 @@ function TransformedDistribution:_log_prob(value)
   return log_prob + utils.sum_rightmost(self.base_dist:log_prob(y), event_dim - #self.base_dist.event_shape)
 end
 
--- Where the transforms fall, cdf counts from the other end.
+-- For decreasing transforms the cdf is 1 minus that of the base.
 function TransformedDistribution:_monotonized(value)
   local sign = 1
   for _, transform in ipairs(self.transforms) do sign = sign * transform.sign end

@@ -43,7 +43,7 @@ end)
 local signature = args.signature('Wishart', {'df', {'covariance_matrix'}, {'precision_matrix'}, {'scale_tril'},
   {'validate_args'}})
 
--- What the diagonal of the Bartlett decomposition is drawn from.
+-- Returns the distribution of the diagonal of the Bartlett decomposition.
 local function diagonal_of(self, n)
   return Chi2(self.df:unsqueeze(-1) - torch.arange(n, utils.like(self._tril)):expand(self.df.shape .. {-1}))
 end
@@ -95,7 +95,7 @@ Wishart.precision_matrix = properties.lazy_property(function(self)
   return torch.cholesky_solve(identity, self._tril):expand(self.batch_shape .. self.event_shape)
 end)
 
--- A number of each distribution, times its matrix.
+-- Multiplies each distribution's matrix by its number.
 local function scaled(self, factor, matrix) return factor:reshape(self.batch_shape .. {1, 1}) * matrix end
 
 Wishart.mean = properties.property(function(self) return scaled(self, self.df, self.covariance_matrix) end)
@@ -123,7 +123,7 @@ local function draw(self, sample_shape)
   return factor:matmul(factor.mT)
 end
 
--- For each sample whether some matrix of its batch has the property.
+-- Returns for each sample whether any matrix of its batch has the property.
 local function any_of_batch(self, flags)
   local dims = {}
   for i = 1, #self.batch_shape do dims[i] = -i end

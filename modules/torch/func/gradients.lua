@@ -102,7 +102,7 @@ function gradients.grad(fn, options)
   end
 end
 
----As grad; the function gives the gradient and the value of fn.
+---As grad; the function returns the gradient and the value of fn.
 ---@param fn fun(...): torch.Tensor returns a single number
 ---@param options? {argnums: integer|integer[], has_aux: boolean}
 ---@return fun(...): torch.Tensor|table, torch.Tensor, any

@@ -12,7 +12,7 @@ local function C() return require 'torch._C' end
 local function fail(message, ...) errors.raise('argument', 'torch.func.vmap: ' .. message:format(...)) end
 local function is_branch(value) return type(value) == 'table' and not class.of(value) end
 
--- Calls fn(value, dim) for each leaf of a tree with the dimension that `dims` has for it, and gives the tree of results.
+-- Calls fn(value, dim) for each leaf of a tree with its dimension in `dims`, and returns the tree of results.
 local function map_with(value, dims, what, fn)
   if not is_branch(value) then
     if dims ~= torch.none and type(dims) ~= 'number' then fail('%s: a dimension is a number or torch.none', what) end
@@ -49,7 +49,7 @@ local function check_input(x, dim)
   end
 end
 
--- The size of the mapped dimension, the same in all arguments.
+-- Returns the size of the mapped dimension, which must be the same in all arguments.
 local function batch_size_of(given, count, in_dims)
   local size
   each_argument(given, count, in_dims, function(x, dim)

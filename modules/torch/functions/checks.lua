@@ -22,7 +22,7 @@ function checks.tensor(owner, value)
   return value
 end
 
--- What parameters of these names take wherever functions and modules have them.
+-- The kinds of values for parameters of these names, in all functions and modules.
 local KINDS = {}
 for _, name in ipairs{'input', 'target', 'weight', 'bias', 'running_mean', 'running_var', 'indices', 'logits', 'grid',
                       'theta', 'log_probs', 'targets', 'input1', 'input2', 'x1', 'x2', 'anchor', 'positive', 'negative',
@@ -39,14 +39,14 @@ for _, name in ipairs{'min_val', 'max_val', 'eps', 'momentum', 'alpha', 'beta', 
   KINDS[name] = 'number'
 end
 
--- As operators do: a tensor without dimensions stands for its number.
+-- A tensor without dimensions stands for its number, as in operators.
 local function number(owner, value)
   if C.is_tensor(value) and value:dim() == 0 and not value.requires_grad then value = value:item() end
   if type(value) == 'number' or type(value) == 'cdata' then return value end
   errors.raise('argument', ('%s: expected a number, got %s'):format(owner, C.is_tensor(value) and 'a Tensor' or type(value)))
 end
 
--- {name, whether it must be given, 'tensor' or 'number', default} of the parameters whose names say what they take.
+-- Returns {name, is required, 'tensor' or 'number', default} for parameters whose name determines the kind.
 local function known_among(parameters, unchecked)
   local out, skipped = {}, {}
   for _, name in ipairs(unchecked or {}) do skipped[name] = true end
@@ -179,7 +179,7 @@ function checks.tensors_and_keywords(name, ...)
   return given, keywords
 end
 
----As tensors_and_keywords, for a function that takes no keywords.
+---As tensors_and_keywords, for a function without keywords.
 ---@param name string
 ---@param ... any
 ---@return torch.Tensor[]

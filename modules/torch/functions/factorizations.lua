@@ -10,13 +10,13 @@ local checks = require 'torch.functions.checks'
 
 local factorizations = {}
 
--- x (…, m, n) times y, less m times y.
+-- Returns x (…, m, n) times y, minus m times y.
 local function product_less(x, m, y)
   local out = x:matmul(y)
   return m and out - m:matmul(y) or out
 end
 
--- q orthonormal columns that nearly span the range of a - m.
+-- Returns q orthonormal columns that nearly span the range of a - m.
 local function range_of(a, m, q, niter)
   local shape = a.shape
   local dtype = (a:is_complex() or a:is_floating_point()) and a.dtype or 'float32'
@@ -90,7 +90,7 @@ function factorizations.lu(...)
   if #out ~= #results then
     errors.raise('argument', ('lu: out is a list of %d Tensors, got %d'):format(#results, #out))
   end
-  -- As in Python they are copied, whatever the dtypes are.
+  -- As in Python they are copied, for any dtypes.
   for i, result in ipairs(results) do out[i]:resize_as_(result):copy_(result) end
   return unpack(out)
 end

@@ -1,4 +1,4 @@
--- torch/functions/memory.lua: what tensors hold, as text.
+-- torch/functions/memory.lua: lists the memory of tensors as text.
 
 local memory = {}
 

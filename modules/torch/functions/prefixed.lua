@@ -23,7 +23,7 @@ local function prefixed(owner, prefix, fields)
   for name in next, fields or {} do own[name] = true end
   return setmetatable(fields or {}, {
     __tostring = function() return ("module '%s'"):format(owner) end,
-    -- What documentation and completion list, and the operator behind a name.
+    -- For documentation and completion: the names, and the operator behind a name.
     __names = function() return names_of(own, prefix) end,
     __operators = function(name) return not own[name] and prefix .. name or nil end,
     __index = function(self, name)

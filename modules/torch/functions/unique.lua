@@ -5,7 +5,7 @@ local aten = require 'torch.functions.aten'
 
 local unique = {}
 
--- ATen always computes or leaves empty all three; Python returns those that were asked for.
+-- ATen returns all three, some of them empty; Python returns only the requested ones.
 local function chosen(p, output, inverse, counts)
   if p.return_inverse and p.return_counts then return output, inverse, counts end
   if p.return_inverse then return output, inverse end

@@ -14,7 +14,7 @@ local torch = require 'torch'
 
 local INPLACE = {{'inplace', false}}
 
--- A class whose one option is `inplace`.
+-- Defines a class whose only option is `inplace`.
 local function inplace_class(name, fn, shown)
   return stateless(name, INPLACE, function(self, x)
     if self.inplace then return F[fn](x, {inplace = true}) end
@@ -211,7 +211,7 @@ local PReLU = Module:extend('PReLU')
 
 local prelu_signature = args.signature('PReLU', {{'num_parameters', 1}, {'init', 0.25}, {'device'}, {'dtype'}})
 
--- The field `init` of PyTorch is the class's constructor here, so the value has another name.
+-- PyTorch's field `init` has another name, since `init` is the constructor here.
 function PReLU:init(...)
   local a = prelu_signature:bind(...)
   self.num_parameters, self._init_value = a.num_parameters, a.init

@@ -76,7 +76,7 @@ local function check_shapes(input, target)
   end
 end
 
--- The places of the head that the targets have: their class, or their cluster. Adds the clusters' part to `output`.
+-- Returns the targets' places in the head: their class, or their cluster. Adds the clusters' part to `output`.
 local function head_places(self, input, target, output)
   local places, low = target:clone(), 0
   for i, high in ipairs(self.cutoffs) do

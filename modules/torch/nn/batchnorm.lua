@@ -13,7 +13,7 @@ local torch = require 'torch'
 
 local take = inputs{'input'}
 
--- What BatchNorm and InstanceNorm have in common.
+-- The common base of BatchNorm and InstanceNorm.
 local Norm = Module:extend('Norm')
 
 function Norm:_set_up(a)
@@ -57,13 +57,13 @@ function Norm:extra_repr()
                      {'affine', self.affine}, {'track_running_stats', self.track_running_stats}}
 end
 
--- A state from before PyTorch counted the batches loads with the count that is there.
+-- A state saved before PyTorch counted batches keeps the present count.
 function Norm:_prepare_state(state, prefix)
   local key = prefix .. 'num_batches_tracked'
   if self.track_running_stats and state[key] == nil then state[key] = self.num_batches_tracked end
 end
 
----What BatchNorm1d, 2d, 3d and SyncBatchNorm have in common.
+---The common base of BatchNorm1d, 2d, 3d and SyncBatchNorm.
 ---@class nn._BatchNorm: nn.Module
 local BatchNorm = Norm:extend('BatchNorm')
 
@@ -73,7 +73,7 @@ local signature = args.signature('BatchNorm', OPTIONS)
 
 function BatchNorm:init(...) self:_set_up(signature:bind(...)) end
 
--- momentum = false is PyTorch's None: the mean over all batches.
+-- momentum = false stands for PyTorch's None: the mean over all batches.
 function BatchNorm:_average_factor()
   if not (self.training and self.num_batches_tracked ~= nil) then return self.momentum or 0 end
   self.num_batches_tracked:add_(1)
@@ -86,7 +86,7 @@ function BatchNorm:forward(...)
   local factor = self:_average_factor()
   local uses_batch = self.training or self.running_mean == nil
   if uses_batch and x:numel() <= self.num_features then
-    -- One value for each channel: the function says what is wrong.
+    -- With a single value for each channel, the function raises the error.
     return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, true, factor, self.eps)
   end
   return torch.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, uses_batch, factor, self.eps,

@@ -34,7 +34,7 @@ local function reset_parameters(self)
   init.uniform_(self.bias, -bound, bound)
 end
 
--- Fields, parameters and their first values, for both families.
+-- Sets fields, parameters and their initial values, for both families.
 local function set_up(self, a, weight_channels)
   local dims = self._dims
   self.in_channels, self.out_channels, self.groups = a.in_channels, a.out_channels, a.groups
@@ -68,7 +68,7 @@ local function extra_repr(self)
   return repr.fields(fields)
 end
 
--- Explicit padding for the modes other than zeros: last dimension first, as torch.pad takes it.
+-- Returns explicit padding for the modes other than zeros: last dimension first, as in torch.pad.
 local function explicit_padding(self)
   if self.padding_mode == 'zeros' then return nil end
   local out = {}
@@ -117,7 +117,7 @@ local function conv_class(dims)
   return Conv
 end
 
--- The output_padding that gives the output a size, which may name batch and channels too.
+-- Returns the output_padding for a requested output size, which may include batch and channels.
 local function padding_for(self, x, output_size)
   local dims, name = self._dims, class.of(self).__name
   local first = x:dim() - dims

@@ -9,7 +9,7 @@ local torch = require 'torch'
 
 local CrossMap = Function:extend('CrossMapLRN2d')
 
--- Sums of the squares that PyTorch's running window holds at each channel.
+-- Returns the sums of squares in PyTorch's running window at each channel.
 local function window_sums(squares, size)
   local channels, ahead = squares:size(1), math.floor((size - 1) / 2 + 1)
   local sums = {squares:narrow(1, 0, math.min(ahead, channels)):sum(1)}

@@ -11,7 +11,7 @@ local Parameter = require('torch.nn.parameter').Parameter
 local F = require 'torch.nn.functional'
 local torch = require 'torch'
 
--- What the two have in common.
+-- The common base of Embedding and EmbeddingBag.
 local Table = Module:extend('Table')
 
 local function check_given_weight(self, a)

@@ -56,7 +56,7 @@ end
 
 local TYPE_NAMES = {string = 'str', boolean = 'bool', ['nil'] = 'NoneType', ['function'] = 'function'}
 
----What Python calls the type of a value that is not a tensor.
+---Returns Python's name for the type of a value that is not a tensor.
 ---@param value any
 ---@return string
 function repr.type_name(value)

@@ -15,7 +15,7 @@ local torch = require 'torch'
 local GATES = {LSTM = 4, GRU = 3, RNN_TANH = 1, RNN_RELU = 1}
 local OPERATORS = {LSTM = 'lstm', GRU = 'gru', RNN_TANH = 'rnn_tanh', RNN_RELU = 'rnn_relu'}
 
----What RNN, LSTM and GRU have in common.
+---The common base of RNN, LSTM and GRU.
 ---@class nn.RNNBase: nn.Module
 local RNNBase = Module:extend('RNNBase')
 

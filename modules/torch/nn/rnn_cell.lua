@@ -13,7 +13,7 @@ local torch = require 'torch'
 
 local take = inputs{'input', {'hx'}}
 
----What RNNCell, LSTMCell and GRUCell have in common.
+---The common base of RNNCell, LSTMCell and GRUCell.
 ---@class nn.RNNCellBase: nn.Module
 local RNNCellBase = Module:extend('RNNCellBase')
 

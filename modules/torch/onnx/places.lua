@@ -21,7 +21,7 @@ function Places:init(translator, value, indices)
   end
 end
 
----Whether a mask says the places.
+---Returns whether a mask selects the places.
 ---@return boolean
 function Places:is_mask()
   for _, index in ipairs(self.indices) do
@@ -108,7 +108,7 @@ function Places:_order()
   return joined(range(before, before + count - 1), range(0, before - 1), range(before + count, count + others - 1))
 end
 
----What GatherND gives, as PyTorch has it.
+---Converts a result of GatherND to PyTorch's order of dimensions.
 ---@param name string
 ---@return string name
 function Places:from_front(name) return transposed(self._translator, name, inverse(self:_order())) end

@@ -238,7 +238,7 @@ function Translator:operand(value, dtype)
   return (dtype == nil or dtype == value.tensor.dtype) and name or self:cast(name, dtype)
 end
 
----Those of several tensors.
+---Returns the names of several tensors.
 ---@param values table[]
 ---@param dtype? string
 ---@return string[] names
@@ -260,7 +260,7 @@ end
 ---@return boolean
 function Translator:follows_input(value) return self._follows_input[value.id] == true end
 
----What the graph has of the data of a packed sequence: the padded form.
+---Returns the graph's form of the data of a packed sequence: the padded form.
 ---@param value table
 ---@return {padded: string, lengths: string, size: integer|torch.onnx.Size, is_clean: boolean} size: the longest there may be
 function Translator:packed(value) return self._packed[value.id] or self:fail(PACKED) end

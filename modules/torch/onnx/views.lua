@@ -39,7 +39,7 @@ local function put_back(t, view, base, name)
   return t:add('Reshape', {changed, shape})
 end
 
----What a write to a tensor changes besides it: gives all that it is a view of their new names.
+---Updates the bases of a view after a write to it: gives them their new names.
 ---@param value table a tensor whose name is the new one
 ---@return table<number, boolean> changed the identities of those that have new names, and the tensor's own
 function Views:write_through(value)

@@ -89,7 +89,7 @@ options.fused = {'fused', nil, options.optional_boolean}
 options.capturable = {'capturable', false, options.boolean}
 options.differentiable = {'differentiable', false, options.boolean,
                           unsupported = 'a step is not recorded for gradients'}
----Of an optimizer whose step computes on the host.
+---For an optimizer whose step computes on the host.
 options.not_capturable = {'capturable', false, options.boolean,
                           unsupported = 'no CUDA graph holds its steps: take Adam, AdamW, SGD or Adadelta'}
 

@@ -24,7 +24,7 @@ function Transform:__call(image) return self:forward(image) end
 ---@return boolean possible
 function Transform:fuse(plan) return false end
 
----What stands between the brackets of the printed transform.
+---Returns the text between the brackets of the printed transform.
 ---@return string
 function Transform:extra_repr()
   local fields = {}

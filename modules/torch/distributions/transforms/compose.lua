@@ -86,7 +86,7 @@ ComposeTransform.inv = properties.lazy_property(function(self)
   return inverse
 end)
 
--- The parts do the caching.
+-- The parts cache their results.
 function ComposeTransform:_forward(x)
   for _, part in ipairs(self.parts) do x = part(x) end
   return x

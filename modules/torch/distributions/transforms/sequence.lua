@@ -34,7 +34,7 @@ local function fields_of(transforms, name)
   return out
 end
 
--- That the value has the dimension, and `length` elements in it.
+-- Checks that the value has the dimension, with `length` elements.
 local function check_length(self, value, name, length)
   if self.dim < -value:dim() or self.dim >= value:dim() then
     errors.raise('argument', ('dim %d out of range for %s with %d dimensions'):format(self.dim, name, value:dim()))
@@ -84,7 +84,7 @@ for _, name in ipairs{'domain', 'codomain'} do
   end)
 end
 
--- What the function makes of each part: fn(transform, part, …).
+-- Returns the results of fn(transform, part, …) for each part.
 function CatTransform:_map(fn, ...)
   local out, start = {}, 0
   for i, transform in ipairs(self.transforms) do

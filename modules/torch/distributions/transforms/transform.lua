@@ -51,7 +51,7 @@ end)
 
 Transform.sign = properties.property(function(self) unsupported(self, 'sign') end)
 
--- Through the cache, where there is one: inputs and outputs are compared by identity.
+-- Uses the cache, if there is one: inputs and outputs are compared by identity.
 function Transform:_forward(x)
   if self._cache_size == 0 then return self:_call(x) end
   if self._x ~= nil and rawequal(x, self._x) then return self._y end
@@ -70,7 +70,7 @@ function Transform:_call() unsupported(self, 'a forward transformation') end
 
 function Transform:_inverse() unsupported(self, 'an inverse') end
 
--- By identity, but for classes without parameters or with their own.
+-- Compares by identity; classes without parameters, and some others, override this.
 function Transform:_is_equal(other) return rawequal(self, other) end
 
 function Transform:_repr() return class.of(self).__name .. '()' end

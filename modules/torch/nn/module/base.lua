@@ -210,7 +210,7 @@ function Module:_own(list)
   end
 end
 
----What stands between the parentheses when the module is printed; a subclass may define it.
+---Returns the text between the parentheses when the module is printed; a subclass may define it.
 ---@return string
 function Module:extra_repr() return '' end
 

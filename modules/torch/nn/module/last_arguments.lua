@@ -12,7 +12,7 @@ last_arguments.kept = kept
 ---@param module nn.Module
 function last_arguments.keep(module) kept[module] = kept[module] or setmetatable({n = 0}, {__mode = 'v'}) end
 
----Of Module.__call alone.
+---Called only by Module.__call.
 ---@param into table one of `kept`
 ---@param ... any
 function last_arguments.note(into, ...)

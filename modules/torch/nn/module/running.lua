@@ -25,7 +25,7 @@ end
 
 local function name_of(module) return class.of(module).__name end
 
----What an error says about the modules that were being called: errors.context.
+---Returns the text of an error about the modules that were being called: errors.context.
 ---@param level integer of lua_getstack, as the C function counts that calls this one
 ---@return string? text
 return function(level)

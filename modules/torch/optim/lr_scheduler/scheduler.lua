@@ -203,7 +203,7 @@ local function saved(value)
   return value
 end
 
----What a resumed run needs, with the fields that Python's has; functions are None.
+---Returns the state for a resumed run, with the fields of Python's state; functions are None.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -26,7 +26,7 @@ local Sampler = samplers.Sampler
 ---@overload fun(dataset: data.Dataset, options?: table): data.DistributedSampler
 local DistributedSampler = Sampler:extend('DistributedSampler')
 
--- Those that are there.
+-- All existing samplers of this class.
 local made = setmetatable({}, {__mode = 'k'})
 
 local signature = args.signature('DistributedSampler', {'dataset', {'num_replicas'}, {'rank'}, {'shuffle', true},

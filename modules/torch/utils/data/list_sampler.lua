@@ -20,7 +20,7 @@ function ListSampler:iter()
   end
 end
 
----What a DataLoader takes for a sampler: any object with iter() and len(), a list, or a tensor of indices.
+---Accepts the samplers of a DataLoader: any object with iter() and len(), a list, or a tensor of indices.
 ---@param given any
 ---@return any sampler
 local function as_sampler(given)
