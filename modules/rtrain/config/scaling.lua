@@ -86,7 +86,7 @@ end
 ---  the workers share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
 ---@field accelerator_type? string required model of the GPUs, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
 ---@field placement_strategy string how workers are placed on the hosts of a job, each of which holds the workers that
----  its cores or devices allow: 'SPREAD', one on each host in turn (default; Ray's is PACK); 'PACK', one host after the
+---  its cores or devices allow: 'SPREAD', one to each host in turn (default; Ray's is PACK); 'PACK', one host after the
 ---  other; 'STRICT_PACK', all on one host; 'STRICT_SPREAD', each on a different host. The ranks of a host are
 ---  consecutive
 ---@field elastic_resize_monitor_interval_s number seconds between two checks of the capacity for an elastic group
