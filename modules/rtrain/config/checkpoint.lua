@@ -12,8 +12,8 @@ local schema = require 'rtrain.config.schema'
 ---@class CheckpointConfig
 ---@overload fun(fields?: table): CheckpointConfig
 ---@field num_to_keep? integer how many checkpoints are kept, at least 1; nil keeps all. The latest is always kept
----@field checkpoint_score_attribute? string key of the attached metrics that ranks the checkpoints; nil: newer is
----  better
+---@field checkpoint_score_attribute? string key of the attached metrics that ranks the checkpoints; nil: the newest
+---  are best
 ---@field checkpoint_score_order string 'max' (default) or 'min'
 local CheckpointConfig = schema.define('CheckpointConfig', {
   {'num_to_keep', check = schema.integer(1)},
