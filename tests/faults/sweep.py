@@ -6,7 +6,7 @@
   sweep.py io [--errno ENOSPC]    every system call on the storage fails once; also short writes and EINTR
   sweep.py kills [--kills 10000]  kills at every system call of the saves, repeated up to this number of kills
 
-tests/e2e/test_fault_sweep.py runs a sample of each. Prints a line for every thousand kills and each failure; the exit
+tests/e2e/runs/test_fault_sweep.py runs a sample of each. Prints a line for every thousand kills and each failure; the exit
 status is 1 if there were failures.
 """
 

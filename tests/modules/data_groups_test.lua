@@ -1,4 +1,4 @@
--- rtrain.data: groups, aggregates and joins. tests/e2e/test_data_groups.py compares them with pyarrow.
+-- rtrain.data: groups, aggregates and joins. tests/e2e/data/test_data_groups.py compares them with pyarrow.
 local data = require 'rtrain.data'
 local lu = require 'luaunit'
 local torch = require 'torch'

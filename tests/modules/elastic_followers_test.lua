@@ -1,5 +1,5 @@
 -- Objects that depend on a rank's place in its group, when the group becomes smaller: rtrain/elastic/followers.lua.
--- e2e/test_heal_smaller.py tests it with processes.
+-- e2e/runs/test_heal_smaller.py tests it with processes.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data

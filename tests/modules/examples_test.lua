@@ -1,5 +1,5 @@
 -- Runs the examples in the documentation comments of the library's modules and in the documents.
--- tests/e2e/test_documents.py runs the examples that call fit().
+-- tests/e2e/project/test_documents.py runs the examples that call fit().
 --
 -- In a document, `expression  --> text` states the result of the expression: its values as print shows them, or its
 -- error as 'code: message'. A final … stands for the rest.

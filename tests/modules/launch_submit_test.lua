@@ -1,4 +1,4 @@
--- Parts of `rtrain submit`: time limits, and an engine's program that hangs. tests/e2e/test_submit.py tests the rest.
+-- Parts of `rtrain submit`: time limits, and an engine's program that hangs. tests/e2e/launch/test_submit.py tests the rest.
 
 local lu = require 'luaunit'
 local duration = require 'rtrain.launch.submit.duration'

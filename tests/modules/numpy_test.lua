@@ -1,4 +1,4 @@
--- torch.load_numpy: .npy and .npz files, byte by byte. tests/e2e/test_numpy_files.py compares with NumPy itself.
+-- torch.load_numpy: .npy and .npz files, byte by byte. tests/e2e/data/test_numpy_files.py compares with NumPy itself.
 local lu = require 'luaunit'
 local torch = require 'torch'
 

@@ -1,5 +1,5 @@
 -- torch.onnx: bytes of Protocol Buffers, numbers that depend on axes, and the records of a trace.
--- tests/e2e/test_onnx.py runs files with onnxruntime.
+-- tests/e2e/training/test_onnx.py runs files with onnxruntime.
 
 local lu = require 'luaunit'
 local Message = require 'torch.onnx.protobuf'

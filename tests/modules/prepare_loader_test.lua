@@ -1,4 +1,4 @@
--- train.torch.prepare_data_loader without processes: loaders are split and moved. e2e/test_data_order uses processes.
+-- train.torch.prepare_data_loader without processes: loaders are split and moved. e2e/data/test_data_order uses processes.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local data = torch.utils.data

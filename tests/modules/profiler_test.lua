@@ -1,4 +1,4 @@
--- torch.profiler: its records, its schedule and its output. tests/e2e/test_profile.py compares names and calls with
+-- torch.profiler: its records, its schedule and its output. tests/e2e/profile/test_profile.py compares names and calls with
 -- PyTorch's.
 local lu = require 'luaunit'
 local torch = require 'torch'

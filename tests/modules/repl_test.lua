@@ -1,4 +1,4 @@
--- How `rtrain repl` interprets lines; tests/e2e/test_repl.py types them.
+-- How `rtrain repl` interprets lines; tests/e2e/cli/test_repl.py types them.
 
 local lu = require 'luaunit'
 local completion = require 'rtrain.repl.completion'

@@ -1,5 +1,5 @@
 -- PopulationBasedTraining: which trial copies which other trial, and how configurations are changed.
--- tests/e2e/test_tune_population.py trains with it.
+-- tests/e2e/tune/test_tune_population.py trains with it.
 
 local explore = require 'rtrain.tune.schedulers.explore'
 local lu = require 'luaunit'

@@ -1,4 +1,4 @@
--- vision.io: files and bytes that are not images, are damaged, or claim too many pixels. tests/e2e/test_images.py
+-- vision.io: files and bytes that are not images, are damaged, or claim too many pixels. tests/e2e/data/test_images.py
 -- compares pixels with torchvision and Pillow.
 local lu = require 'luaunit'
 local torch = require 'torch'

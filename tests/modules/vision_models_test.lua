@@ -1,5 +1,5 @@
--- vision.models: shapes, names, parameter counts and refusals. tests/e2e/test_vision_models.py and tests/oracle compare
--- numbers with Python's models.
+-- vision.models: shapes, names, parameter counts and refusals. tests/e2e/training/test_vision_models.py and tests/oracle
+-- compare numbers with Python's models.
 local lu = require 'luaunit'
 local torch = require 'torch'
 local nn = torch.nn

@@ -2,7 +2,7 @@
 
 import re
 
-from test_documents import SOURCE
+from conftest import SOURCE
 
 LIST = SOURCE / "host" / "cli" / "variables.cpp"
 

@@ -7,8 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import RTRAIN
-from test_documents import SOURCE
+from conftest import RTRAIN, SOURCE
 
 SCRIPT = SOURCE / "scripts" / "documents"
 

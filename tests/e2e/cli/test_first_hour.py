@@ -1,9 +1,10 @@
 """Messages for two typos in a first script, compared word by word with golden/first_hour."""
 
-import pathlib
 import re
 
-GOLDEN = pathlib.Path(__file__).parent / "golden" / "first_hour"
+from conftest import SOURCE
+
+GOLDEN = SOURCE / "tests" / "e2e" / "golden" / "first_hour"
 
 
 def screen(result, script="train.lua"):

@@ -155,9 +155,7 @@ def test_a_dataset_that_fails_leaves_nothing(rtrain, s3, kind):
     """,
     )
     assert "no luck" in text
-    assert (
-        s3.keys("out") in ([], ["out/"]) and s3.uploads() == []
-    )  # Arrow keeps a folder after removing its last file
+    assert s3.keys("out") in ([], ["out/"]) and s3.uploads() == []  # Arrow keeps a folder after removing its last file
 
 
 def test_what_is_missing_is_named(rtrain, s3):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from conftest import leftovers
-from test_documents import SOURCE, fences
+from conftest import SOURCE, leftovers
+from test_documents import fences
 
 # A network with known numbers of parameters and shapes: Conv2d 8*(9+1), Linear 1352*10+10.
 SCRIPT = """

@@ -3,12 +3,12 @@
 tests/modules/examples_test.lua runs the Lua blocks without a call of fit().
 """
 
-import pathlib
 import re
 
 import pytest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+from conftest import SOURCE
+
 # Series of train.log and of rtrain's own sampling: their names look like paths.
 SERIES_KEY = re.compile(r"host/\w+_(percent|bytes|per_s)")
 FOLDERS = ("host", "modules", "tests", "examples", "scripts", "packaging")

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from conftest import RTRAIN, Running, leftovers, processes_of, wait_until
+from conftest import RTRAIN, SOURCE, Running, leftovers, processes_of, wait_until
 
 # Saves a count of epochs in its checkpoints. In epoch `config.pause_at` it waits for ever before its report.
 COUNTING = """
@@ -321,7 +321,7 @@ def test_two_containers_share_a_volume(rtrain):
     assert third.returncode == 0 and "rows\t1 2 3 4" in third.stdout
 
 
-RESUMABLE = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "resumable.lua"
+RESUMABLE = SOURCE / "tests" / "random_kills" / "resumable.lua"
 
 
 def reports_made(rtrain, attempt):

@@ -6,14 +6,15 @@ from the same seed, so all lines agree: text exactly, numbers up to rounding.
 
 import importlib.util
 import os
-import pathlib
 import re
 import subprocess
 import sys
 
 import pytest
 
-FOLDER = pathlib.Path(__file__).parent / "programs"
+from conftest import SOURCE
+
+FOLDER = SOURCE / "tests" / "e2e" / "programs"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.lua"))
 
 # Program → the relative tolerance of its numbers, where rounding errors grow faster than elsewhere.

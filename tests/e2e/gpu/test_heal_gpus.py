@@ -2,7 +2,6 @@
 of copies and collectives has real numbers."""
 
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -11,10 +10,10 @@ import time
 
 import pytest
 
-from conftest import ALL, RTRAIN, set_cpus, wait_until
+from conftest import ALL, RTRAIN, SOURCE, set_cpus, wait_until
 from fake_driver import FAKE_DRIVER, simulate_gpus
 
-KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
+KILLS = SOURCE / "tests" / "random_kills" / "elastic.py"
 
 # The gradients are reduced on the devices, where the parameters are; the optimizer computes on the CPU. Prints the
 # parameters of each rank.

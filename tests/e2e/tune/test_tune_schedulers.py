@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import pytest
 
-from conftest import wait_until
+from conftest import SOURCE, wait_until
 
-DRIVER = pathlib.Path(__file__).parent / "scripts" / "schedule.lua"
+DRIVER = SOURCE / "tests" / "e2e" / "scripts" / "schedule.lua"
 
 
 def decided(rtrain, cases):

@@ -1,7 +1,6 @@
 """train.elastic: lost ranks are replaced while the other ranks live, and only the interrupted step is lost."""
 
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -9,9 +8,9 @@ import sys
 
 import pytest
 
-from conftest import ALL, RTRAIN, wait_until
+from conftest import ALL, RTRAIN, SOURCE, wait_until
 
-KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
+KILLS = SOURCE / "tests" / "random_kills" / "elastic.py"
 
 # Prints each rank's sum of parameters and its number of steps. `@AT_STEP@` runs in each step before the backward pass,
 # `@AFTER_STEP@` between the optimizer's step and the commit.

@@ -3,7 +3,6 @@ guide."""
 
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -12,7 +11,7 @@ import pytest
 
 from conftest import RTRAIN, SOURCE
 
-SCHEMA = json.loads((pathlib.Path(__file__).parent / "events.schema.json").read_text())
+SCHEMA = json.loads((SOURCE / "tests" / "e2e" / "events.schema.json").read_text())
 GUIDE = (SOURCE / "modules" / "rtrain" / "guide" / "events.md").read_text()
 
 SCRIPT = """

@@ -1,15 +1,16 @@
 """vision.models compared with the same models in Python: initial parameters, logits, and state_dicts exchanged both
 ways."""
 
-import pathlib
 import sys
 from functools import partial
 
 import pytest
 
+from conftest import SOURCE
+
 torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
 vision = pytest.importorskip("torchvision.models", reason="torchvision is not here: scripts/test --oracle installs it")
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "oracle"))
+sys.path.insert(0, str(SOURCE / "tests" / "oracle"))
 from harness.vision import ConvNet
 
 

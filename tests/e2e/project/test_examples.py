@@ -9,8 +9,7 @@ import struct
 
 import pytest
 
-from conftest import sample, wait_until
-from test_documents import SOURCE
+from conftest import SOURCE, sample, wait_until
 
 
 def write_images(folder, name, count):
@@ -284,7 +283,7 @@ end
     "name", ["mnist_resnet18", "mnist_convnet", "mnist_convnet_advanced", "cifar_vit", "single_machine"]
 )
 def test_download_needs_a_mirror(alone, name):
-    """tests/e2e/test_download.py tests the download itself."""
+    """tests/e2e/data/test_download.py tests the download itself."""
     alone.env.pop("RTRAIN_DATA_URL", None)
     alone.env["RTRAIN_DATA"] = str(alone.folder / "images")
     command = ["exec", example(name)] if name == "single_machine" else ["run", example(name), "--"]

@@ -7,8 +7,7 @@ import shutil
 
 import pytest
 
-from conftest import Rtrain
-from test_documents import SOURCE
+from conftest import SOURCE, Rtrain
 
 # Arguments that limit each template to a few steps.
 FEW_STEPS = {

@@ -12,8 +12,7 @@ import termios
 
 import pytest
 
-from conftest import RTRAIN
-from test_documents import SOURCE
+from conftest import RTRAIN, SOURCE
 
 
 def doc(rtrain, *args):
