@@ -4,7 +4,7 @@ spike among a million reports.
 
 from conftest import wait_until
 from dash_server import Dash, many_runs, results  # noqa: F401  (a fixture)
-from test_pages import shows
+from pages import shows
 from test_watch import Stepped
 
 REPORTS, SPIKE_AT, SPIKE = 1_000_000, 654_321, 777

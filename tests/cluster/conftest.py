@@ -17,7 +17,7 @@ from borrowed import NAMES, e2e
 
 globals().update(NAMES)
 
-pytest.register_assert_rewrite("fashion_mnist", "faulted_run", "hosts", "ray_cluster", "slurm")
+pytest.register_assert_rewrite("fashion_mnist", "faulted_run", "hosts", "node_scripts", "ray_cluster", "slurm")
 
 import hosts as hosts_module
 import slurm as slurm_module

@@ -13,7 +13,7 @@ import hosts as hosts_module
 import ray_cluster
 from conftest import RTRAIN, Running, wait_until
 from fashion_mnist import FashionMnist
-from test_nodes import script
+from node_scripts import script
 from test_slurm import SAVING
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import RTRAIN, SOURCE, Running, wait_until
 from fashion_mnist import FashionMnist
-from test_nodes import script
+from node_scripts import script
 from test_ranks import PLACES, places_of
 from test_slurm import SAVING
 

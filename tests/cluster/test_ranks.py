@@ -6,7 +6,7 @@ import pytest
 
 from conftest import processes_of, wait_until
 from launchers import openmpi, openmpi_by_node, slurm, torchrun
-from test_nodes import GLOO, TRAINING, WAITING, script, wait_for_reports, workers_of
+from node_scripts import GLOO, TRAINING, WAITING, script, wait_for_reports, workers_of
 
 PLACES = """
     local sum = torch.full({2}, context:get_world_rank() + 1)

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import RTRAIN, wait_until
 from fashion_mnist import FashionMnist
-from test_nodes import script
+from node_scripts import script
 from test_ranks import PLACES, places_of
 
 # Saves checkpoints until the file `go` exists. All ranks end after the same report.

@@ -1,7 +1,6 @@
 """Failures in a run: which rank is named, how the run ends, and what it leaves behind."""
 
 import os
-import re
 import signal
 
 import pytest
@@ -45,6 +44,8 @@ train.TorchTrainer{
   },
 }:fit()
 """
+
+
 KILL_SELF = "os.execute('kill -9 $PPID')"
 
 
@@ -436,142 +437,3 @@ def test_a_field_that_does_not_work_yet_is_refused(rtrain, config):
         """)
     assert result.returncode == 3
     assert config.split()[0] in result.stderr
-
-
-TRIVIAL = """
-local train = require 'rtrain'
-train.TorchTrainer{
-  train_loop_per_worker = function() train.report{ok = true} end,
-  scaling_config = train.ScalingConfig{num_workers = 1},
-}:fit()
-"""
-
-
-def test_storage_below_a_file_is_exit_4_with_the_path(rtrain):
-    (rtrain.folder / "file").write_text("")
-    path = rtrain.folder / "file" / "results"
-    result = rtrain.run(TRIVIAL, "--storage", path)
-    assert result.returncode == 4
-    assert str(path) in result.stderr
-
-
-def test_a_taken_name_is_refused_with_the_ways_out(rtrain):
-    rtrain.run_ok(TRIVIAL, "--name", "taken")
-    result = rtrain.run(TRIVIAL, "--name", "taken")
-    assert result.returncode == 3
-    assert "taken" in result.stderr and "resume" in result.stderr
-    assert len(rtrain.json("ls")) == 1
-    assert rtrain.reports("taken") == [{"ok": True}]
-
-
-def test_a_disk_that_is_full_at_the_start(rtrain, small_disk):
-    disk = small_disk("16k")
-    result = rtrain.run(TRIVIAL, "--storage", disk)
-    assert result.returncode == 4
-    assert str(disk) in result.stderr
-
-
-CHECKPOINT_OF_8_MB = """
-local torch = require 'torch'
-local train = require 'rtrain'
-train.TorchTrainer{
-  train_loop_per_worker = function()
-    local state = {weight = torch.zeros(2000000)}
-    @SAVE@
-  end,
-  scaling_config = train.ScalingConfig{num_workers = 2},
-  run_config = train.RunConfig{name = 'large'},
-}:fit()
-"""
-FROM_THE_STORAGE = """train.tempdir(function(dir)
-      torch.save(state, dir .. '/state.pt')
-      train.report({}, {checkpoint = train.Checkpoint.from_directory(dir)})
-    end)"""
-FROM_ANOTHER_DISK = """os.execute('mkdir -p mine')
-    if train.get_context():get_world_rank() == 0 then
-      torch.save(state, 'mine/state.pt')
-      train.report({}, {checkpoint = train.Checkpoint.from_directory('mine')})
-    else
-      train.report{}
-    end"""
-
-
-# fault: disk full while a checkpoint is written
-@pytest.mark.parametrize("save", [FROM_THE_STORAGE, FROM_ANOTHER_DISK], ids=["tempdir", "copied"])
-def test_a_disk_too_small_for_the_checkpoint(rtrain, small_disk, save):
-    disk = small_disk("4m")
-    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "1"
-    result = rtrain.run(CHECKPOINT_OF_8_MB.replace("@SAVE@", save), "--storage", disk)
-    assert result.returncode == 4, result.stderr
-    # Either process may hit the full disk first: the worker with its file, or the controller with its database.
-    assert str(disk) in result.stderr and re.search("No space left|is full", result.stderr), result.stderr
-    assert rtrain.json("checkpoint", "ls", "large", "--storage", disk) == []
-    assert rtrain.json("show", "large", "--storage", disk)["status"] == "ERRORED"
-    assert leftovers(disk / "large" / "staging") == []
-
-
-# fault: disk full for the database
-def test_a_disk_that_stays_full_of_reports(rtrain, small_disk):
-    disk = small_disk("2m")
-    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "1"
-    result = rtrain.run(
-        """
-        local train = require 'rtrain'
-        train.TorchTrainer{
-          train_loop_per_worker = function()
-            local text = ('x'):rep(100000)
-            for i = 1, 500 do train.report{text = text} end
-          end,
-          scaling_config = train.ScalingConfig{num_workers = 1},
-        }:fit()
-        """,
-        "--storage",
-        disk,
-    )
-    assert result.returncode == 4, result.stderr
-    assert str(disk) in result.stderr
-
-
-def test_no_orphans_when_the_controller_is_killed(rtrain):
-    running = rtrain.started("run", rtrain.script(ENDLESS))
-    assert len(processes_of(rtrain.storage)) >= 3
-    os.kill(running.pid, signal.SIGKILL)
-    running.process.wait()
-    rtrain.wait_for_processes()
-    assert rtrain.reports("endless"), "the store is readable"
-
-
-def test_no_orphans_when_a_stuck_groups_controller_is_killed(rtrain):
-    running = rtrain.start(
-        "run",
-        rtrain.script("""
-        local train = require 'rtrain'
-        train.TorchTrainer{
-          train_loop_per_worker = function()
-            io.open('ready-' .. train.get_context():get_world_rank(), 'w'):close()
-            while true do end
-          end,
-          scaling_config = train.ScalingConfig{num_workers = 2},
-        }:fit()
-        """),
-    )
-    wait_until(lambda: all((rtrain.folder / f"ready-{rank}").exists() for rank in range(2)), message="the start")
-    os.kill(running.pid, signal.SIGKILL)
-    running.process.wait()
-    rtrain.wait_for_processes()
-
-
-# fault: a worker's own children
-def test_a_grandchild_does_not_outlive_its_worker(rtrain):
-    result = rtrain.run("""
-        local train = require 'rtrain'
-        train.TorchTrainer{
-          train_loop_per_worker = function()
-            os.execute('sleep 600 &')
-            error('on purpose')
-          end,
-          scaling_config = train.ScalingConfig{num_workers = 1},
-        }:fit()
-        """)
-    assert result.returncode == 1
-    rtrain.wait_for_processes()
