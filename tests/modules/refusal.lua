@@ -10,4 +10,11 @@ function refusal.message_of(fn, ...)
   return tostring(err), err
 end
 
+-- The same for an error that an argument is the cause of; returns its text.
+function refusal.of_argument(fn, ...)
+  local text, err = refusal.message_of(fn, ...)
+  lu.assertEquals(err.code, 'argument')
+  return text
+end
+
 return refusal
