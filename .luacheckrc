@@ -8,6 +8,6 @@ ignore = {"432/self"}
 -- luaunit finds test classes by their global names.
 files["tests/**/*_test.lua"] = {allow_defined_top = true}
 -- Globals of a script travel to the workers: that is what these tests are about.
-files["tests/modules/closure_test.lua"] = {
+files["tests/modules/base/closure_test.lua"] = {
   globals = {"print_twice", "script_value", "script_helper", "script_table", "answer"}, max_line_length = 130,
 }

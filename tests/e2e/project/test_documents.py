@@ -1,6 +1,6 @@
 """The documents: their scripts run and print the output that is shown, and the paths and names in them exist.
 
-tests/modules/examples_test.lua runs the Lua blocks without a call of fit().
+tests/modules/docs/examples_test.lua runs the Lua blocks without a call of fit().
 """
 
 import re

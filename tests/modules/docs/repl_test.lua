@@ -121,9 +121,9 @@ function TestCompletion.test_commands_comments_and_paths()
   lu.assertEquals(choices '%', '%edit %help %time')
   lu.assertEquals(choices ':', ':reload')
   lu.assertEquals(choices 'x = 1 -- confi', '')
-  lu.assertEquals(choices "f('repl_te", 'repl_test.lua')
-  lu.assertEquals(completion("f('repl_test.l").insert, "ua'")
-  lu.assertEquals(completion('%edit repl_test.l').insert, 'ua')
+  lu.assertEquals(choices "f('refus", 'refusal.lua')
+  lu.assertEquals(completion("f('refusal.l").insert, "ua'")
+  lu.assertEquals(completion('%edit refusal.l').insert, 'ua')
   lu.assertEquals(choices "f('no such folder/", '')
 end
 
