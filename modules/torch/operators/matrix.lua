@@ -1,4 +1,4 @@
--- torch/operators/matrix.lua: products of vectors and matrices.
+-- torch/operators/matrix.lua: products of vectors and matrices, and their triangular parts.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
 
@@ -138,5 +138,27 @@ function torch.cross(input, other, dim) end
 ---@param input torch.Tensor (n, m)
 ---@return torch.Tensor # ()
 function torch.trace(input) end
+
+---The lower triangle of matrices (…, n, m); zeros elsewhere.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.tril(torch.ones(3, 3)):sum():item() == 6)
+---```
+---@param input torch.Tensor any shape
+---@param diagonal? integer the highest one that is kept: 0 the main one, above it positive
+---@return torch.Tensor # of the shape of input
+function torch.tril(input, diagonal) end
+
+---The upper triangle of matrices (…, n, m); zeros elsewhere.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.triu(torch.ones(3, 3), 1):sum():item() == 3)
+---```
+---@param input torch.Tensor any shape
+---@param diagonal? integer the lowest one that is kept
+---@return torch.Tensor # of the shape of input
+function torch.triu(input, diagonal) end
 
 return torch

@@ -1,0 +1,261 @@
+-- torch/operators/activation.lua: activation functions, which torch.nn.functional has under the same names.
+--
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+
+---@meta
+
+local torch = {}
+
+---1 / (1 + exp(-input)).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.sigmoid(torch.zeros(1)):item() == 0.5)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.sigmoid(input) end
+
+---max(input, 0). F.relu and nn.ReLU have {inplace = true}.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.relu(torch.tensor{-1, 2}), torch.tensor{0, 2}))
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.relu(input) end
+
+---input · Φ(input) (Hendrycks and Gimpel 2016).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.gelu(torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@param approximate? 'none'|'tanh'
+---@return torch.Tensor # of the shape of input
+function torch.gelu(input, approximate) end
+
+---exp(input) / Σ exp(input) along dim, so that it sums to 1 there.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.softmax(torch.zeros(2, 4), 1):eq(0.25):all():item())
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param dtype? torch.dtype of the result
+---@return torch.Tensor # of the shape of input
+function torch.softmax(input, dim, dtype) end
+
+---The logarithm of softmax, computed stably.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.log_softmax(torch.zeros(4), 0)[0]:item() + math.log(4)) < 1e-6)
+---```
+---@param input torch.Tensor any shape
+---@param dim integer
+---@param dtype? torch.dtype of the result
+---@return torch.Tensor # of the shape of input
+function torch.log_softmax(input, dim, dtype) end
+
+---input where it is above the threshold, else value.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.threshold(torch.tensor{1, 3}, 2, 0)[0]:item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@param threshold number
+---@param value number
+---@return torch.Tensor # of the shape of input
+function torch.threshold(input, threshold, value) end
+
+---Leaky ReLU with a random slope in training (Xu et al. 2015).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.rrelu(torch.ones(1)):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param lower? number
+---@param upper? number
+---@param training? boolean
+---@param generator? torch.Generator where the random numbers come from
+---@return torch.Tensor # of the shape of input
+function torch.rrelu(input, lower, upper, training, generator) end
+
+---The first half times the sigmoid of the second (Dauphin et al. 2017).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.glu(torch.zeros(2, 6)).shape[2] == 3)
+---```
+---@param input torch.Tensor (…, 2 · n, …)
+---@param dim? integer
+---@return torch.Tensor # (…, n, …)
+function torch.glu(input, dim) end
+
+---input, times negative_slope where it is below 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.leaky_relu(torch.tensor{-1}, 0.5):item() == -0.5)
+---```
+---@param input torch.Tensor any shape
+---@param negative_slope? number
+---@return torch.Tensor # of the shape of input
+function torch.leaky_relu(input, negative_slope) end
+
+---input · sigmoid(input), also known as swish.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.silu(torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.silu(input) end
+
+---input · tanh(softplus(input)) (Misra 2019).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.mish(torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.mish(input) end
+
+---input; alpha · (exp(input) - 1) where it is below 0 (Clevert et al. 2016).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.elu(torch.ones(1)):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param alpha? number
+---@return torch.Tensor # of the shape of input
+function torch.elu(input, alpha) end
+
+---ELU with the constants that keep mean and variance (Klambauer et al. 2017).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.selu(torch.zeros(1)):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.selu(input) end
+
+---input; alpha · (exp(input / alpha) - 1) where it is below 0 (Barron 2017).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.celu(torch.ones(1)):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param alpha? number
+---@return torch.Tensor # of the shape of input
+function torch.celu(input, alpha) end
+
+---min(max(input, 0), 6).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.relu6(torch.tensor{9}):item() == 6)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.relu6(input) end
+
+---input · min(max(input + 3, 0), 6) / 6 (Howard et al. 2019).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hardswish(torch.tensor{3}):item() == 3)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.hardswish(input) end
+
+---log(1 + exp(beta · input)) / beta.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.softplus(torch.zeros(1)):item() - math.log(2)) < 1e-6)
+---```
+---@param input torch.Tensor any shape
+---@param beta? number
+---@param threshold? number above it, in units of beta · input, the result is input
+---@return torch.Tensor # of the shape of input
+function torch.softplus(input, beta, threshold) end
+
+---input between min_val and max_val.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hardtanh(torch.tensor{5}):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param min_val? number
+---@param max_val? number
+---@return torch.Tensor # of the shape of input
+function torch.hardtanh(input, min_val, max_val) end
+
+---min(max(input + 3, 0), 6) / 6.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hardsigmoid(torch.zeros(1)):item() == 0.5)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.hardsigmoid(input) end
+
+---input where |input| > lambd, else 0.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.hardshrink(torch.tensor{0.2}):item() == 0)
+---```
+---@param input torch.Tensor any shape
+---@param lambd? number
+---@return torch.Tensor # of the shape of input
+function torch.hardshrink(input, lambd) end
+
+---input moved by lambd towards 0; 0 within.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.softshrink(torch.tensor{1.5}):item() == 1)
+---```
+---@param input torch.Tensor any shape
+---@param lambd? number
+---@return torch.Tensor # of the shape of input
+function torch.softshrink(input, lambd) end
+
+---log(sigmoid(input)), computed stably.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.log_sigmoid(torch.zeros(1)):item() + math.log(2)) < 1e-6)
+---```
+---@param input torch.Tensor any shape
+---@return torch.Tensor # of the shape of input
+function torch.log_sigmoid(input) end
+
+---input, times weight where it is below 0 (He et al. 2015).
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.prelu(torch.tensor{-2}, torch.tensor{0.5}):item() == -1)
+---```
+---@param input torch.Tensor any shape
+---@param weight torch.Tensor (1) or (C)
+---@return torch.Tensor # of the shape of input
+function torch.prelu(input, weight) end
+
+return torch

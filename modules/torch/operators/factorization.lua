@@ -1,0 +1,211 @@
+-- torch/operators/factorization.lua: torch.linalg: factorizations, eigenvalues and singular values.
+--
+-- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+
+---@meta
+
+local linalg = {}
+
+---The lower triangular L with input = L · Lᵀ. Raises code 'argument' where input is not positive definite.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.equal(torch.linalg.cholesky(torch.eye(2) * 4), torch.eye(2) * 2))
+---```
+---@param input torch.Tensor (…, n, n), symmetric and positive definite
+---@param upper? boolean
+---@return torch.Tensor # (…, n, n)
+function linalg.cholesky(input, upper) end
+
+---cholesky that reports instead of raising.
+---
+---```lua
+---local torch = require 'torch'
+---local _, info = torch.linalg.cholesky_ex(torch.eye(2))
+---assert(info:item() == 0)
+---```
+---@param input torch.Tensor (…, n, n)
+---@param upper? boolean
+---@param check_errors? boolean true raises
+---@return torch.Tensor L (…, n, n)
+---@return torch.Tensor # info (…) int32: 0, or the order of the minor that is not positive
+function linalg.cholesky_ex(input, upper, check_errors) end
+
+---Eigenvalues and eigenvectors of a square matrix. For symmetric ones eigh is faster and exact.
+---
+---```lua
+---local torch = require 'torch'
+---local values = torch.linalg.eig(torch.eye(2) * 3)
+---assert(math.abs(torch.real(values)[0]:item() - 3) < 1e-6)
+---```
+---@param input torch.Tensor (…, n, n)
+---@return torch.Tensor eigenvalues (…, n) complex, in no order
+---@return torch.Tensor eigenvectors (…, n, n) complex, in columns
+function linalg.eig(input) end
+
+---Eigenvalues and eigenvectors of a symmetric matrix.
+---
+---```lua
+---local torch = require 'torch'
+---local values = torch.linalg.eigh(torch.eye(2) * 3)
+---assert(math.abs(values[0]:item() - 3) < 1e-6)
+---```
+---@param input torch.Tensor (…, n, n), symmetric or Hermitian
+---@param UPLO? 'L'|'U' the triangle that is read
+---@return torch.Tensor eigenvalues (…, n), rising
+---@return torch.Tensor eigenvectors (…, n, n), in columns
+function linalg.eigh(input, UPLO) end
+
+---The eigenvalues of a square matrix.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.eigvals(torch.eye(2)).shape[1] == 2)
+---```
+---@param input torch.Tensor (…, n, n)
+---@return torch.Tensor # (…, n) complex
+function linalg.eigvals(input) end
+
+---The eigenvalues of a symmetric matrix.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.linalg.eigvalsh(torch.eye(2) * 3)[1]:item() - 3) < 1e-6)
+---```
+---@param input torch.Tensor (…, n, n)
+---@param UPLO? 'L'|'U' the triangle that is read
+---@return torch.Tensor # (…, n), rising
+function linalg.eigvalsh(input, UPLO) end
+
+---The first columns of a product of Householder matrices, as torch.geqrf gives them.
+---@param input torch.Tensor (…, n, m), m ≤ n
+---@param tau torch.Tensor (…, k), k ≤ m
+---@return torch.Tensor # (…, n, m)
+function linalg.householder_product(input, tau) end
+
+---The LDL decomposition of a symmetric matrix, in compact form.
+---@param input torch.Tensor (…, n, n)
+---@param hermitian? boolean
+---@return torch.Tensor # LD (…, n, n)
+---@return torch.Tensor # pivots (…, n)
+function linalg.ldl_factor(input, hermitian) end
+
+---ldl_factor that reports instead of raising.
+---@param input torch.Tensor (…, n, n)
+---@param hermitian? boolean
+---@param check_errors? boolean true raises
+---@return torch.Tensor # LD (…, n, n)
+---@return torch.Tensor # pivots (…, n)
+---@return torch.Tensor # info (…)
+function linalg.ldl_factor_ex(input, hermitian, check_errors) end
+
+---Solves a system with what ldl_factor gave.
+---@param LD torch.Tensor (…, n, n) from ldl_factor
+---@param pivots torch.Tensor (…, n)
+---@param B torch.Tensor (…, n, k)
+---@param hermitian? boolean
+---@return torch.Tensor # (…, n, k)
+function linalg.ldl_solve(LD, pivots, B, hermitian) end
+
+---The LU decomposition A = P · L · U.
+---
+---```lua
+---local torch = require 'torch'
+---local p, l, u = torch.linalg.lu(torch.eye(2))
+---assert(torch.equal(p:matmul(l):matmul(u), torch.eye(2)))
+---```
+---@param A torch.Tensor (…, n, m)
+---@param pivot? boolean
+---@return torch.Tensor # P (…, n, n), a permutation
+---@return torch.Tensor # L (…, n, k)
+---@return torch.Tensor U (…, k, m)
+function linalg.lu(A, pivot) end
+
+---The LU decomposition in compact form.
+---
+---```lua
+---local torch = require 'torch'
+---assert(torch.linalg.lu_factor(torch.eye(2)).shape[1] == 2)
+---```
+---@param A torch.Tensor (…, n, m)
+---@param pivot? boolean
+---@return torch.Tensor # LU (…, n, m), both triangles
+---@return torch.Tensor # pivots (…, k) int32, from 1
+function linalg.lu_factor(A, pivot) end
+
+---lu_factor that reports instead of raising.
+---@param A torch.Tensor (…, n, m)
+---@param pivot? boolean
+---@param check_errors? boolean true raises
+---@return torch.Tensor # LU (…, n, m)
+---@return torch.Tensor # pivots (…, k)
+---@return torch.Tensor # info (…)
+function linalg.lu_factor_ex(A, pivot, check_errors) end
+
+---Solves a system with what lu_factor gave.
+---
+---```lua
+---local torch = require 'torch'
+---local lu, pivots = torch.linalg.lu_factor(torch.eye(2) * 2)
+---assert(torch.linalg.lu_solve(lu, pivots, torch.ones(2, 1))[0][0]:item() == 0.5)
+---```
+---@param LU torch.Tensor (…, n, n) from lu_factor
+---@param pivots torch.Tensor (…, n)
+---@param B torch.Tensor (…, n, k)
+---@param left? boolean false solves X · A = B
+---@param adjoint? boolean of the adjoint matrix
+---@return torch.Tensor # (…, n, k)
+function linalg.lu_solve(LU, pivots, B, left, adjoint) end
+
+---The polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. From LibTorch 2.14 on.
+---
+---```lua
+---local torch = require 'torch'
+---local has_it, polar = pcall(function() return torch.linalg.polar end)
+---assert(not has_it or torch.allclose((polar(torch.eye(2) * 3)), torch.eye(2)))
+---```
+---@param A torch.Tensor (…, m, n), m ≥ n
+---@return torch.Tensor U (…, m, n)
+---@return torch.Tensor H (…, n, n)
+function linalg.polar(A) end
+
+---The QR decomposition.
+---
+---```lua
+---local torch = require 'torch'
+---local q, r = torch.linalg.qr(torch.ones(3, 2))
+---assert(torch.allclose(q:matmul(r), torch.ones(3, 2), {atol = 1e-5}))
+---```
+---@param A torch.Tensor (…, n, m)
+---@param mode? 'reduced'|'complete'|'r'
+---@return torch.Tensor Q (…, n, k)
+---@return torch.Tensor R (…, k, m)
+function linalg.qr(A, mode) end
+
+---The singular value decomposition A = U · diag(S) · Vh; k = min(n, m).
+---
+---```lua
+---local torch = require 'torch'
+---local u, s, vh = torch.linalg.svd(torch.ones(3, 2), false)
+---assert(torch.allclose(u:matmul(s:diag()):matmul(vh), torch.ones(3, 2), {atol = 1e-5}))
+---```
+---@param A torch.Tensor (…, n, m)
+---@param full_matrices? boolean false: U and Vh without what belongs to no singular value
+---@param driver? string on a GPU
+---@return torch.Tensor U (…, n, n) or (…, n, k)
+---@return torch.Tensor S (…, k), falling
+---@return torch.Tensor Vh (…, m, m) or (…, k, m)
+function linalg.svd(A, full_matrices, driver) end
+
+---The singular values.
+---
+---```lua
+---local torch = require 'torch'
+---assert(math.abs(torch.linalg.svdvals(torch.eye(2) * 3)[0]:item() - 3) < 1e-6)
+---```
+---@param A torch.Tensor (…, n, m)
+---@param driver? string on a GPU
+---@return torch.Tensor # (…, k), falling
+function linalg.svdvals(A, driver) end
+
+return linalg
