@@ -7,7 +7,7 @@ local model_proto = require 'torch.onnx.model_proto'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
 local tracing = require 'torch.onnx.tracing'
-local Translator = require 'torch.onnx.translator'
+local Translation = require 'torch.onnx.translation'
 
 local export = {}
 
@@ -163,8 +163,8 @@ function export.export(...)
     local traces = tracing.run(a.model, examples, axes)
     local output_names = output_names_of(a.output_names, traces[1].outputs, input_names)
     check_axis_names(a.dynamic_axes, input_names, output_names)
-    local translator = Translator{axes = axes, parameters = parameters_of(a.model), opset_version = a.opset_version}
-    return translator:translate(traces, input_names, output_names)
+    local translation = Translation{axes = axes, parameters = parameters_of(a.model), opset_version = a.opset_version}
+    return translation:translate(traces, input_names, output_names)
   end)
   model_proto.write(graph, {path = a.f, name = class.of(a.model) and class.of(a.model).__name or 'model',
                             opset_version = a.opset_version, external_data = a.external_data})

@@ -10,6 +10,11 @@ local traced = {}
 ---@return boolean
 function traced.is_tensor(value) return type(value) == 'table' and value.id ~= nil end
 
+---The operator's name without ATen's prefix.
+---@param call table
+---@return string
+function traced.plain_name(call) return (call.name:gsub('^aten::', '')) end
+
 ---The field of each of several tables.
 ---@param calls table[]
 ---@param field string
