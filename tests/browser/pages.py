@@ -13,8 +13,6 @@ PAGES = {
     "resources": "#/resources",
     "sweeps": "#/sweep",
 }
-
-
 # A text that only the complete page contains.
 SIGNS = {
     "runs": "2 runs",
@@ -25,7 +23,6 @@ SIGNS = {
     "resources": "cores are offered",
     "sweeps": "No sweeps here",
 }
-
 
 # Texts whose contrast with their background is too low (WCAG AA), as [text, ratio].
 CONTRAST = """
@@ -52,7 +49,6 @@ for (const node of document.querySelectorAll('body *')) {
 }
 return out;
 """
-
 
 # Controls without a name, images without a text, and table heads without a scope.
 UNNAMED = """

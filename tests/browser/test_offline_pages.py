@@ -26,8 +26,6 @@ def offline(trained, browser, tmp_path):
 
 
 OFFLINE_PAGES = {name: address for name, address in PAGES.items() if name != "resources"}
-
-
 OFFLINE_SIGNS = {**SIGNS, "run": "the last lines as of", "rank": "the last lines as of"}
 
 

@@ -17,8 +17,6 @@ local trainer = train.TorchTrainer{
 }
 trainer:fit()
 """
-
-
 # The parameters after some steps, as bit patterns.
 TRAINING = """
     torch.manual_seed(0)
@@ -39,12 +37,8 @@ TRAINING = """
     end
     train.report{parameters = table.concat(bits, ' ')}
 """
-
-
 # Shared memory, the default on one node, adds in another order.
 GLOO = "torch_config = train.TorchConfig{backend = 'gloo'},"
-
-
 # Makes steps until the file `go` exists.
 WAITING = """
     local step = 0

@@ -11,10 +11,7 @@ np = pytest.importorskip("numpy")
 
 
 ROWS = 1000
-
-
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
-
 
 # Prints the rows of all batches as JSON, one list for each column. Bytes are printed in hexadecimal, NaN as null.
 DUMP = """

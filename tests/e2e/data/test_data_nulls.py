@@ -14,8 +14,6 @@ import pyarrow.parquet as pq
 from arrow_scripts import MEMORY, lua, read
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-
-
 IDS = [2**53 + 1 + 2 * i for i in range(8)]
 
 
@@ -33,7 +31,6 @@ def columns_with_nulls(count, nulls):
 
 
 NULLS = {"none": set(), "first": {0}, "late": {5}, "all": set(range(8)), "all_of_a_row_group": {4, 5, 6, 7}}
-
 
 COPIES = """
 local copies = {

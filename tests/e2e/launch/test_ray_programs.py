@@ -12,7 +12,6 @@ needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="Python's torch is missing (RTRAIN_TEST_PYTHON)"
 )
 
-
 DDP = """
     import sys
     import torch
@@ -39,8 +38,6 @@ DDP = """
                 num_to_keep=3, checkpoint_score_attribute="loss", checkpoint_score_order="min"),
             callbacks=[print])).fit()
 """
-
-
 # Settings that have no effect under the command → the option of the command that replaces them.
 WITHOUT_EFFECT = {
     "RunConfig(name='digits')": "--name digits",
@@ -48,8 +45,6 @@ WITHOUT_EFFECT = {
     "CheckpointConfig(checkpoint_score_order='min')": "--checkpoint-score-order min",
     "RunConfig(callbacks=": "has no option for it",
 }
-
-
 LUA = """
     local torch, train = require 'torch', require 'rtrain'
     train.TorchTrainer({
@@ -142,7 +137,6 @@ rows = hvd.allgather(torch.full((hvd.rank() + 1, 1), hvd.rank())).flatten().toli
 print([round(value, 5) for value in model.weight.flatten().tolist()], mean, rows)
 """
 
-
 RAY = """
 import torch
 from rtrain.train.torch import prepare_model
@@ -155,7 +149,6 @@ def train_func():
 train_func()
 """
 
-
 THREADS_AT_EXIT = """
 import atexit, os
 
@@ -164,8 +157,6 @@ def count():
     names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
     print("threads of Gloo at exit:", sum("gloo" in name for name in names))
 """
-
-
 NO_THREADS = "threads of Gloo at exit: 0"
 
 

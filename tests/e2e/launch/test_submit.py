@@ -16,8 +16,6 @@ from conftest import RTRAIN, SOURCE, Running, wait_until
 from launcher_site import K8S, dry, log, program, refused, site  # noqa: F401  (a fixture)
 
 EXAMPLES = SOURCE / "examples" / "cluster"
-
-
 ROWS = re.findall(r"^\| `([^`]+)` \| `(rtrain submit [^`]+)` \|$", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
 
 
@@ -35,11 +33,7 @@ def test_every_example_is_in_the_list():
 # MPI
 
 OPENMPI = 'if [ "$1" = --version ]; then echo "mpirun (Open MPI) 4.1.4"; exit; fi'
-
-
 MPICH = 'if [ "$1" = --version ]; then echo "HYDRA build details:"; exit; fi'
-
-
 MPI_RUN = 'printf "%s\\n" "$*" >"$LOG"; echo "$RTRAIN_JOB_ID" >>"$LOG"; exit 7'
 
 

@@ -13,7 +13,6 @@ local function make(dir, files)
 end
 """
 
-
 FIT = """
 train.TorchTrainer{
   train_loop_per_worker = train_func,

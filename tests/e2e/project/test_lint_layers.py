@@ -15,8 +15,6 @@ def test_the_layers_of_this_tree_are_clean():
 
 
 HOST_LAYERS = "base decide machine lua loop store train worker bind cli".split()
-
-
 HOST_EDGES = [
     *zip(HOST_LAYERS, HOST_LAYERS[1:]),
     ("worker", "train"),

@@ -44,8 +44,6 @@ train.TorchTrainer{
   },
 }:fit()
 """
-
-
 KILL_SELF = "os.execute('kill -9 $PPID')"
 
 

@@ -51,14 +51,10 @@ train.TorchTrainer{
   run_config = train.RunConfig{name = 'large'},
 }:fit()
 """
-
-
 FROM_THE_STORAGE = """train.tempdir(function(dir)
       torch.save(state, dir .. '/state.pt')
       train.report({}, {checkpoint = train.Checkpoint.from_directory(dir)})
     end)"""
-
-
 FROM_ANOTHER_DISK = """os.execute('mkdir -p mine')
     if train.get_context():get_world_rank() == 0 then
       torch.save(state, 'mine/state.pt')

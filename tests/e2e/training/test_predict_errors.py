@@ -91,10 +91,7 @@ TINY = """
     save('none')
 """
 
-
 LOADING = "cannot load {folder}/{name}/model.pt: "
-
-
 CHECKPOINTS = {
     "list": (1, LOADING + "load_state_dict: expected a state_dict, whose keys are names, got a list with the key"),
     "numbers": (
