@@ -7,45 +7,33 @@ import os
 import sys
 from types import SimpleNamespace
 
-from benchmarks import (
+from benchmarks.data import dataframe, ingest, jpeg, loader, log_ingest, parquet, stream
+from benchmarks.gpu import gpu_airbench, gpu_graphs, gpu_vit
+from benchmarks.runs import (
     async_stall,
-    chart,
     checkpoint_report,
-    cifar_epoch,
     cold_start,
-    collectives,
-    dash,
-    dataframe,
     detection,
-    epochs,
-    examples,
-    flame,
     goodput,
-    gpu_airbench,
-    gpu_graphs,
-    gpu_vit,
     hang_verdict,
     heal,
-    ingest,
-    jpeg,
     kill_recovery,
-    listing,
-    listing_many,
-    loader,
-    log_ingest,
     memory,
     object_upload,
-    operators,
-    parquet,
     programs,
-    repl,
     report,
     report_agent,
-    single_process,
     start_agent,
+)
+from benchmarks.tools import chart, dash, flame, listing, listing_many, repl, stories
+from benchmarks.training import (
+    cifar_epoch,
+    collectives,
+    epochs,
+    examples,
+    operators,
+    single_process,
     step,
-    stories,
-    stream,
     trees,
     vit_curve,
     weak_scaling,

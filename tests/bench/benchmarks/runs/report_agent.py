@@ -1,7 +1,6 @@
-"""train.report() of a rank on another host than the controller: how long it takes, and when others can read the report.
-"""
+"""train.report() of a rank on another host than the controller: how long it takes, and when others can read the report."""
 
-from benchmarks import report
+from benchmarks.runs import report
 from harness import sides
 from harness.benchmark import Benchmark, Goal, Metric
 from harness.store import visible_reports_of_rank

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from benchmarks.kill_recovery import ENDLESS, PHASES, TIMEOUT_S, _least_step, _sampler, longest_stall
+from benchmarks.runs.kill_recovery import ENDLESS, PHASES, TIMEOUT_S, _least_step, _sampler, longest_stall
 from harness import sides
 from harness.benchmark import Benchmark, Goal, Metric
 

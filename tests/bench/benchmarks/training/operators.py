@@ -51,8 +51,7 @@ def build(config):
 
 
 def build_gpu(config):
-    """The same operations on a GPU, where the CPU only launches them. Without a compiler the C++ program is left out.
-    """
+    """The same operations on a GPU, where the CPU only launches them. Without a compiler the C++ program is left out."""
     gpu.require_device(config)
     arguments = [str(QUICK_CALLS if config.quick else GPU_CALLS), str(GPU_REPEATS)]
     env = {**gpu.environment(config, ""), "BENCH_DEVICE": config.device, "OMP_NUM_THREADS": "1"}

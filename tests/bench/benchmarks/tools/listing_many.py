@@ -1,5 +1,4 @@
-"""`rtrain ls` over 10,000 runs of 100 config values: the newest, filters by metric and config value, memory, the best.
-"""
+"""`rtrain ls` over 10,000 runs of 100 config values: the newest, filters by metric and config value, memory, the best."""
 
 import json
 import os
@@ -10,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from benchmarks.listing import at_its_output
+from benchmarks.tools.listing import at_its_output
 from harness import sides
 from harness.benchmark import BenchError, Benchmark, Goal, Metric
 

@@ -2,7 +2,7 @@
 workers.
 """
 
-from benchmarks import cold_start
+from benchmarks.runs import cold_start
 from harness import sides
 from harness.benchmark import OWN, Benchmark, Goal, Metric
 

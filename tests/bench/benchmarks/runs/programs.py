@@ -1,6 +1,6 @@
 """A Python program under `rtrain launch`, compared with the same program under torchrun."""
 
-from benchmarks import cold_start, report
+from benchmarks.runs import cold_start, report
 from harness import sides
 from harness.benchmark import Benchmark, Goal, Metric
 

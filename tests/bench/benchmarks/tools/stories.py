@@ -1,5 +1,4 @@
-"""Stories of the first hour typed at a terminal, with the unchanged templates: measures the machine's part of the time.
-"""
+"""Stories of the first hour typed at a terminal, with the unchanged templates: measures the machine's part of the time."""
 
 import os
 import re

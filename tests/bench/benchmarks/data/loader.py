@@ -1,5 +1,4 @@
-"""In-memory Fashion-MNIST as normalised float batches: the time of a sample from DataLoader to loop, without training.
-"""
+"""In-memory Fashion-MNIST as normalised float batches: the time of a sample from DataLoader to loop, without training."""
 
 import os
 

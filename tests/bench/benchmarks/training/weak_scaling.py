@@ -2,7 +2,7 @@
 
 import os
 
-from benchmarks.step import QUICK_STEPS, QUICK_WARM, STEPS, TIMEOUT_S, WARM, _figures
+from benchmarks.training.step import QUICK_STEPS, QUICK_WARM, STEPS, TIMEOUT_S, WARM, _figures
 from harness import sides
 from harness.benchmark import Benchmark, Goal, Metric
 from harness.job import pin_threads
