@@ -1,5 +1,4 @@
-"""train.elastic over several nodes, one of which is lost: an elastic group continues without it, in the same processes.
-"""
+"""train.elastic over several nodes, one of which is lost: an elastic group continues without it, in the same processes."""
 
 import os
 import signal
@@ -32,8 +31,7 @@ def hosts(three_hosts):
 
 
 def start(rtrain, job, num_workers, nodes, cores, limits="", **places):
-    """Starts a job with `cores` cores on each node. Returns when all ranks wait and their reports have reached node 0.
-    """
+    """Starts a job with `cores` cores on each node. Returns when all ranks wait and their reports have reached node 0."""
     text = smaller(num_workers, limits=f"node_timeout_s = 2{limits}", **{"at_step": WAIT, **places})
     running = job(
         "run", rtrain.script(text), nodes=nodes, counts=(1,) * len(nodes), env={"SLURM_CPUS_ON_NODE": str(cores)}
@@ -93,8 +91,7 @@ def test_the_others_go_on_without_a_lost_host(rtrain, job, backend, wait):
 
 
 def test_ranks_behind_a_lost_host_get_new_numbers(rtrain, job):
-    """First the second of three nodes is lost; later the rank that was the third one is lost and replaced on its node.
-    """
+    """First the second of three nodes is lost; later the rank that was the third one is lost and replaced on its node."""
     running = start(rtrain, job, "{1, 3}", (0, 1, 2), 1, at_step=WAIT + LOSE_NEW)
     result = lose(rtrain, running, 1)
     assert result.returncode == 0, result.stderr

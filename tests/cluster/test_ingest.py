@@ -1,5 +1,4 @@
-"""Ingest workers in a job on several nodes: on the nodes without ranks if there are any, else on each rank's own node.
-"""
+"""Ingest workers in a job on several nodes: on the nodes without ranks if there are any, else on each rank's own node."""
 
 import contextlib
 import os

@@ -1,5 +1,4 @@
-"""Runs in jobs of a real Slurm cluster of two nodes (slurm.py): under srun and sbatch, and the commands for a live run.
-"""
+"""Runs in jobs of a real Slurm cluster of two nodes (slurm.py): under srun and sbatch, and the commands for a live run."""
 
 import json
 import os

@@ -87,8 +87,7 @@ class Disk:
 
 
 def acknowledged(path):
-    """Returns (rank, epoch, kind) of each report() that returned. Ignores a last line that was not written completely.
-    """
+    """Returns (rank, epoch, kind) of each report() that returned. Ignores a last line that was not written completely."""
     path = pathlib.Path(path)
     text = path.read_text() if path.exists() else ""
     lines = text[: text.rfind("\n") + 1].splitlines()

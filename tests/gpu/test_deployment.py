@@ -1,5 +1,4 @@
-"""One file is a complete deployment: the executable alone, next to a Python environment with torch, trains on the GPU.
-"""
+"""One file is a complete deployment: the executable alone, next to a Python environment with torch, trains on the GPU."""
 
 import pathlib
 import shutil

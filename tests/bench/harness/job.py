@@ -105,8 +105,7 @@ class Job:
         return next((event for event in self.events(rank) if event.name == name), None)
 
     def processes(self):
-        """Returns every living process of the job, daemons included: they inherit the job's mark in their environment.
-        """
+        """Returns every living process of the job, daemons included: they inherit the job's mark in their environment."""
         marker = self._marker.encode()
         found = []
         for entry in os.listdir("/proc"):

@@ -100,8 +100,7 @@ def rtrain_environment(config):
 
 
 def start_torchrun(config, script, settings, max_failures=0, environment=None, name="torchrun"):
-    """With max_failures uses a standalone rendezvous: in plain torchrun, restarts find the addresses of the dead group.
-    """
+    """With max_failures uses a standalone rendezvous: in plain torchrun, restarts find the addresses of the dead group."""
     if max_failures:
         rendezvous = ["--standalone", "--max-restarts", str(max_failures)]
     else:

@@ -118,8 +118,7 @@ def read_dumps(folder):
 
 
 def figures_of(dumps):
-    """Returns the median call of each name: the median omits rare work, such as searching a longer list of free memory.
-    """
+    """Returns the median call of each name: the median omits rare work, such as searching a longer list of free memory."""
     totals = {name: statistics.median(profile.total for profile in profiles) for name, profiles in dumps.items()}
     for name in [name for name in totals if name.startswith("operator_")]:
         totals[name] /= OPERATORS

@@ -1,5 +1,4 @@
-"""Marks moments of a run for the driver: one file for each rank, lines of "seconds pid name value" (monotonic clock).
-"""
+"""Marks moments of a run for the driver: one file for each rank, lines of "seconds pid name value" (monotonic clock)."""
 
 import os
 import time

@@ -1,5 +1,4 @@
-"""Calls that fail in Python too: rtrain's error must name the operator, the shapes and dtypes, and the caller's line.
-"""
+"""Calls that fail in Python too: rtrain's error must name the operator, the shapes and dtypes, and the caller's line."""
 
 from harness import T, rows, wrong
 

@@ -13,8 +13,7 @@ AC = "return torch.autocast('cpu',{dtype='%s'},function() return %s end)"
 
 
 def op(text, python, dtype="bfloat16", name=None, **inputs):
-    """Returns the case of an expression of the inputs under autocast; the Python function takes the inputs by position.
-    """
+    """Returns the case of an expression of the inputs under autocast; the Python function takes the inputs by position."""
 
     def run(*tensors):
         with torch.autocast("cpu", dtype=getattr(torch, dtype)):

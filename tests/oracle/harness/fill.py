@@ -39,8 +39,7 @@ SPECIAL = [math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 2.5, -2.5, 0.5, 1.5]
 
 
 def square(shape, real, kind):
-    """Returns batches of square matrices for linear algebra; `real` holds numerators over 1024, so that sums are exact.
-    """
+    """Returns batches of square matrices for linear algebra; `real` holds numerators over 1024, so that sums are exact."""
     n = shape[-1]
     out = []
     for start in range(0, len(real), n * n):
