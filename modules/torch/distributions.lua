@@ -2,28 +2,41 @@
 
 local PLACE = 'torch.distributions.'
 
+-- Sub-folder → class → file.
 local CLASSES = {
-  Bernoulli = 'bernoulli', Beta = 'beta', Binomial = 'binomial', Categorical = 'categorical', Cauchy = 'cauchy',
-  Chi2 = 'chi2', ContinuousBernoulli = 'continuous_bernoulli', Dirichlet = 'dirichlet', Distribution = 'distribution',
-  ExpRelaxedCategorical = 'exp_relaxed_categorical', Exponential = 'exponential',
-  ExponentialFamily = 'exponential_family', FisherSnedecor = 'fisher_snedecor', Gamma = 'gamma',
-  GeneralizedPareto = 'generalized_pareto', Geometric = 'geometric', Gumbel = 'gumbel', HalfCauchy = 'half_cauchy',
-  HalfNormal = 'half_normal', Independent = 'independent', InverseGamma = 'inverse_gamma', Kumaraswamy = 'kumaraswamy',
-  LKJCholesky = 'lkj_cholesky', Laplace = 'laplace', LogNormal = 'log_normal', LogisticNormal = 'logistic_normal',
-  LogitRelaxedBernoulli = 'logit_relaxed_bernoulli', LowRankMultivariateNormal = 'low_rank_multivariate_normal',
-  MixtureSameFamily = 'mixture_same_family', Multinomial = 'multinomial', MultivariateNormal = 'multivariate_normal',
-  NegativeBinomial = 'negative_binomial', Normal = 'normal', OneHotCategorical = 'one_hot_categorical',
-  OneHotCategoricalStraightThrough = 'one_hot_categorical_straight_through', Pareto = 'pareto', Poisson = 'poisson',
-  RelaxedBernoulli = 'relaxed_bernoulli', RelaxedOneHotCategorical = 'relaxed_one_hot_categorical',
-  StudentT = 'student_t', TransformedDistribution = 'transformed_distribution', Uniform = 'uniform',
-  VonMises = 'von_mises', Weibull = 'weibull', Wishart = 'wishart',
+  [''] = {
+    Beta = 'beta', Cauchy = 'cauchy', Chi2 = 'chi2', ContinuousBernoulli = 'continuous_bernoulli',
+    Distribution = 'distribution', Exponential = 'exponential', ExponentialFamily = 'exponential_family',
+    FisherSnedecor = 'fisher_snedecor', Gamma = 'gamma', GeneralizedPareto = 'generalized_pareto', Gumbel = 'gumbel',
+    HalfCauchy = 'half_cauchy', HalfNormal = 'half_normal', Independent = 'independent',
+    InverseGamma = 'inverse_gamma', Kumaraswamy = 'kumaraswamy', Laplace = 'laplace', LogNormal = 'log_normal',
+    MixtureSameFamily = 'mixture_same_family', Normal = 'normal', Pareto = 'pareto', StudentT = 'student_t',
+    TransformedDistribution = 'transformed_distribution', Uniform = 'uniform', VonMises = 'von_mises',
+    Weibull = 'weibull',
+  },
+  discrete = {
+    Bernoulli = 'bernoulli', Binomial = 'binomial', Categorical = 'categorical', Geometric = 'geometric',
+    Multinomial = 'multinomial', NegativeBinomial = 'negative_binomial', OneHotCategorical = 'one_hot_categorical',
+    OneHotCategoricalStraightThrough = 'one_hot_categorical_straight_through', Poisson = 'poisson',
+  },
+  multivariate = {
+    Dirichlet = 'dirichlet', LKJCholesky = 'lkj_cholesky', LogisticNormal = 'logistic_normal',
+    LowRankMultivariateNormal = 'low_rank_multivariate_normal', MultivariateNormal = 'multivariate_normal',
+    Wishart = 'wishart',
+  },
+  relaxed = {
+    ExpRelaxedCategorical = 'exp_relaxed_categorical', LogitRelaxedBernoulli = 'logit_relaxed_bernoulli',
+    RelaxedBernoulli = 'relaxed_bernoulli', RelaxedOneHotCategorical = 'relaxed_one_hot_categorical',
+  },
 }
 
 local modules = {
   constraint_registry = PLACE .. 'constraint_registry', constraints = PLACE .. 'constraints', kl = PLACE .. 'kl',
   transforms = PLACE .. 'transforms', utils = PLACE .. 'utils',
 }
-for name, file in next, CLASSES do modules[name] = PLACE .. file end
+for folder, classes in next, CLASSES do
+  for name, file in next, classes do modules[name] = PLACE .. (folder ~= '' and folder .. '.' or '') .. file end
+end
 
 return require 'base.namespace'('torch.distributions', {
   files = {

@@ -1,11 +1,11 @@
 -- torch/distributions/beta.lua: Beta: numbers between 0 and 1.
 
-local Dirichlet = require 'torch.distributions.dirichlet'
+local Dirichlet = require 'torch.distributions.multivariate.dirichlet'
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

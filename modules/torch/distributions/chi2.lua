@@ -4,7 +4,7 @@ local Gamma = require 'torch.distributions.gamma'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 
 ---The sum of the squares of df standard normal numbers: Gamma(df / 2, 1 / 2). Arguments: df (degrees of freedom),
 ---{validate_args}.

@@ -7,11 +7,11 @@ local args = require 'base.args'
 local checks = require 'torch.functions.checks'
 local class = require 'base.class'
 local errors = require 'base.errors'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
-local validation = require 'torch.distributions.validation'
+local validation = require 'torch.distributions.shared.validation'
 
 ---A probability distribution over batches of events, which each family extends.
 ---

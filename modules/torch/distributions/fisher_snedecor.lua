@@ -5,7 +5,7 @@ local Gamma = require 'torch.distributions.gamma'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

@@ -3,8 +3,8 @@
 local Cauchy = require 'torch.distributions.cauchy'
 local TransformedDistribution = require 'torch.distributions.transformed_distribution'
 local args = require 'base.args'
-local half = require 'torch.distributions.half'
-local properties = require 'torch.distributions.properties'
+local half = require 'torch.distributions.shared.half'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

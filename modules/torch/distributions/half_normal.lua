@@ -3,8 +3,8 @@
 local Normal = require 'torch.distributions.normal'
 local TransformedDistribution = require 'torch.distributions.transformed_distribution'
 local args = require 'base.args'
-local half = require 'torch.distributions.half'
-local properties = require 'torch.distributions.properties'
+local half = require 'torch.distributions.shared.half'
+local properties = require 'torch.distributions.shared.properties'
 
 ---The absolute value of a normal number, with loc = 0. Arguments: scale (of the whole distribution), {validate_args}.
 ---

@@ -6,8 +6,8 @@ local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local utils = require 'torch.distributions.utils'
 
 ---Takes the last dimensions of another distribution's batch for dimensions of the event: log_prob and entropy are sums over

@@ -1,14 +1,14 @@
 -- torch/distributions/mixture_same_family.lua: MixtureSameFamily: one of several distributions of a family.
 
-local Categorical = require 'torch.distributions.categorical'
+local Categorical = require 'torch.distributions.discrete.categorical'
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
 local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
 ---Samples of one of several distributions, which a Categorical chooses. Arguments: mixture_distribution (a Categorical of as

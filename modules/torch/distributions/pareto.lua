@@ -5,7 +5,7 @@ local TransformedDistribution = require 'torch.distributions.transformed_distrib
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local transforms = require 'torch.distributions.transforms'
 local utils = require 'torch.distributions.utils'
 

@@ -4,7 +4,7 @@ local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

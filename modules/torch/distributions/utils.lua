@@ -2,9 +2,9 @@
 
 local F = require 'torch.nn.functional'
 local errors = require 'base.errors'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local repr = require 'torch.nn.repr'
-local sizes = require 'torch.distributions.sizes'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
 local utils = {

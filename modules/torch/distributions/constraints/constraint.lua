@@ -3,8 +3,8 @@
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 
 ---A region where a variable is valid, within which it can be optimized. A subclass defines `check`.
 ---

@@ -1,7 +1,7 @@
 -- torch/distributions/constraints/matrix.lua: constraints of square matrices.
 
 local Constraint = require('torch.distributions.constraints.constraint').Constraint
-local sizes = require 'torch.distributions.sizes'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
 local Matrices = Constraint:extend('Matrices')

@@ -4,8 +4,8 @@ local Constraint = require('torch.distributions.constraints.constraint').Constra
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
 local function check_constraints(cseq)

@@ -2,8 +2,8 @@
 
 local distributions = require 'torch.distributions'
 local errors = require 'base.errors'
-local matrices = require 'torch.distributions.matrices'
-local sizes = require 'torch.distributions.sizes'
+local matrices = require 'torch.distributions.shared.matrices'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
 local function normal(p, q)

@@ -4,8 +4,8 @@ local Transform = require 'torch.distributions.transforms.transform'
 local args = require 'base.args'
 local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
 ---y = loc + scale * x. Arguments: loc, scale (numbers or Tensors), event_dim = 0 (dimensions of one event: 0 for numbers, 1

@@ -5,7 +5,7 @@ local args = require 'base.args'
 local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

@@ -4,7 +4,7 @@ local F = require 'torch.nn.functional'
 local Transform = require 'torch.distributions.transforms.transform'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
-local sizes = require 'torch.distributions.sizes'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

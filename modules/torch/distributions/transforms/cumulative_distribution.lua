@@ -3,7 +3,7 @@
 local Transform = require 'torch.distributions.transforms.transform'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 
 ---y = distribution:cdf(x), x = distribution:icdf(y). Arguments: distribution, cache_size = 0.
 ---

@@ -4,7 +4,7 @@ local Transform = require 'torch.distributions.transforms.transform'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local utils = require 'torch.distributions.utils'
 
 ---A transform whose `log_abs_det_jacobian` sums over more of the rightmost dimensions. Arguments: base_transform,

@@ -4,8 +4,8 @@ local Transform = require 'torch.distributions.transforms.transform'
 local args = require 'base.args'
 local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local utils = require 'torch.distributions.utils'
 
 ---y = x ^ exponent for positive numbers. Arguments: exponent (number or Tensor), cache_size = 0.

@@ -6,7 +6,7 @@ local class = require 'base.class'
 local clipped = require('torch.distributions.transforms.elementwise').clipped
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
-local sizes = require 'torch.distributions.sizes'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

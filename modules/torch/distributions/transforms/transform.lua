@@ -3,7 +3,7 @@
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 
 local function unsupported(self, what)
   errors.raise('unsupported', ('%s does not implement %s'):format(class.of(self).__name, what))

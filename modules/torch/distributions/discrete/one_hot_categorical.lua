@@ -1,14 +1,14 @@
--- torch/distributions/one_hot_categorical.lua: OneHotCategorical: one of some classes, as a one-hot vector.
+-- torch/distributions/discrete/one_hot_categorical.lua: OneHotCategorical: one of some classes, as a one-hot vector.
 
-local Categorical = require 'torch.distributions.categorical'
+local Categorical = require 'torch.distributions.discrete.categorical'
 local Distribution = require 'torch.distributions.distribution'
 local F = require 'torch.nn.functional'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local probs_or_logits = require 'torch.distributions.probs_or_logits'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

@@ -1,11 +1,11 @@
--- torch/distributions/validation.lua: the checks of parameters and of values.
+-- torch/distributions/shared/validation.lua: the checks of parameters and of values.
 
 local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 

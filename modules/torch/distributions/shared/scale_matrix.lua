@@ -1,8 +1,9 @@
--- torch/distributions/scale_matrix.lua: the scale of a distribution, given as covariance, as precision or as Cholesky factor.
+-- torch/distributions/shared/scale_matrix.lua: the scale of a distribution, given as covariance, as precision or as
+-- Cholesky factor.
 
 local checks = require 'torch.functions.checks'
 local errors = require 'base.errors'
-local matrices = require 'torch.distributions.matrices'
+local matrices = require 'torch.distributions.shared.matrices'
 local torch = require 'torch'
 
 local scale_matrix = {}

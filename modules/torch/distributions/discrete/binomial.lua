@@ -1,12 +1,12 @@
--- torch/distributions/binomial.lua: Binomial: how many of some trials succeed.
+-- torch/distributions/discrete/binomial.lua: Binomial: how many of some trials succeed.
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local probs_or_logits = require 'torch.distributions.probs_or_logits'
-local properties = require 'torch.distributions.properties'
+local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

@@ -1,7 +1,7 @@
--- torch/distributions/matrices.lua: what multivariate families compute with batches of matrices.
+-- torch/distributions/shared/matrices.lua: what multivariate families compute with batches of matrices.
 
 local torch = require 'torch'
-local sizes = require 'torch.distributions.sizes'
+local sizes = require 'torch.distributions.shared.sizes'
 local utils = require 'torch.distributions.utils'
 
 local matrices = {}

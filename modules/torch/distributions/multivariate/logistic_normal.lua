@@ -1,11 +1,11 @@
--- torch/distributions/logistic_normal.lua: LogisticNormal: normal vectors on the simplex.
+-- torch/distributions/multivariate/logistic_normal.lua: LogisticNormal: normal vectors on the simplex.
 
 local Normal = require 'torch.distributions.normal'
 local TransformedDistribution = require 'torch.distributions.transformed_distribution'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local transforms = require 'torch.distributions.transforms'
 
 ---Normal vectors of K numbers, brought onto the simplex of K + 1 numbers by breaking a stick. Arguments: loc, scale (of the

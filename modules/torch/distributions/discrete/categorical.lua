@@ -1,4 +1,4 @@
--- torch/distributions/categorical.lua: Categorical: one of some classes.
+-- torch/distributions/discrete/categorical.lua: Categorical: one of some classes.
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
@@ -6,9 +6,9 @@ local checks = require 'torch.functions.checks'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local probs_or_logits = require 'torch.distributions.probs_or_logits'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

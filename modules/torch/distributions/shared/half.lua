@@ -1,8 +1,8 @@
--- torch/distributions/half.lua: what the families of absolute values share: half of a distribution symmetric about 0.
+-- torch/distributions/shared/half.lua: what the families of absolute values share: half of a distribution symmetric about 0.
 
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local transforms = require 'torch.distributions.transforms'
 

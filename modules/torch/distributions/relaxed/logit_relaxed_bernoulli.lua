@@ -1,10 +1,10 @@
--- torch/distributions/logit_relaxed_bernoulli.lua: LogitRelaxedBernoulli: the log-odds of a RelaxedBernoulli number.
+-- torch/distributions/relaxed/logit_relaxed_bernoulli.lua: LogitRelaxedBernoulli: the log-odds of a RelaxedBernoulli number.
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local probs_or_logits = require 'torch.distributions.probs_or_logits'
+local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

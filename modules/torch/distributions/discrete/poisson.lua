@@ -1,10 +1,10 @@
--- torch/distributions/poisson.lua: Poisson: how many events happen.
+-- torch/distributions/discrete/poisson.lua: Poisson: how many events happen.
 
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

@@ -1,12 +1,13 @@
--- torch/distributions/exp_relaxed_categorical.lua: ExpRelaxedCategorical: logarithms of RelaxedOneHotCategorical vectors.
+-- torch/distributions/relaxed/exp_relaxed_categorical.lua: ExpRelaxedCategorical: logarithms of RelaxedOneHotCategorical
+-- vectors.
 
-local Categorical = require 'torch.distributions.categorical'
+local Categorical = require 'torch.distributions.discrete.categorical'
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local probs_or_logits = require 'torch.distributions.probs_or_logits'
-local sizes = require 'torch.distributions.sizes'
+local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

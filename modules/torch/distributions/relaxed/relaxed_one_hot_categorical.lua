@@ -1,11 +1,12 @@
--- torch/distributions/relaxed_one_hot_categorical.lua: RelaxedOneHotCategorical: vectors near one-hot ones, with gradients.
+-- torch/distributions/relaxed/relaxed_one_hot_categorical.lua: RelaxedOneHotCategorical: vectors near one-hot ones, with
+-- gradients.
 
-local ExpRelaxedCategorical = require 'torch.distributions.exp_relaxed_categorical'
+local ExpRelaxedCategorical = require 'torch.distributions.relaxed.exp_relaxed_categorical'
 local TransformedDistribution = require 'torch.distributions.transformed_distribution'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local transforms = require 'torch.distributions.transforms'
 
 ---Vectors of the simplex, nearer to one-hot ones the lower the temperature: OneHotCategorical with gradients for its samples.

@@ -1,14 +1,14 @@
--- torch/distributions/low_rank_multivariate_normal.lua: LowRankMultivariateNormal: a covariance of few factors.
+-- torch/distributions/multivariate/low_rank_multivariate_normal.lua: LowRankMultivariateNormal: a covariance of few factors.
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
 local checks = require 'torch.functions.checks'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
-local matrices = require 'torch.distributions.matrices'
+local matrices = require 'torch.distributions.shared.matrices'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

@@ -1,4 +1,4 @@
--- torch/distributions/negative_binomial.lua: NegativeBinomial: successes before some number of failures.
+-- torch/distributions/discrete/negative_binomial.lua: NegativeBinomial: successes before some number of failures.
 
 local Distribution = require 'torch.distributions.distribution'
 local F = require 'torch.nn.functional'
@@ -6,8 +6,8 @@ local Gamma = require 'torch.distributions.gamma'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local probs_or_logits = require 'torch.distributions.probs_or_logits'
-local properties = require 'torch.distributions.properties'
+local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
+local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 
 ---How many trials succeed before total_count of them fail. Arguments: total_count (of at least 0, real numbers too), {probs

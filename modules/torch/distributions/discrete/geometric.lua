@@ -1,4 +1,4 @@
--- torch/distributions/geometric.lua: Geometric: failures before the first success.
+-- torch/distributions/discrete/geometric.lua: Geometric: failures before the first success.
 
 local Distribution = require 'torch.distributions.distribution'
 local F = require 'torch.nn.functional'
@@ -6,9 +6,9 @@ local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local probs_or_logits = require 'torch.distributions.probs_or_logits'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

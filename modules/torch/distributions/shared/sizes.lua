@@ -1,4 +1,4 @@
--- torch/distributions/sizes.lua: lists of sizes, cut and joined as Python does with a torch.Size.
+-- torch/distributions/shared/sizes.lua: lists of sizes, cut and joined as Python does with a torch.Size.
 
 local repr = require 'torch.nn.repr'
 local torch = require 'torch'

@@ -1,15 +1,15 @@
--- torch/distributions/multinomial.lua: Multinomial: how often each class is drawn.
+-- torch/distributions/discrete/multinomial.lua: Multinomial: how often each class is drawn.
 
-local Binomial = require 'torch.distributions.binomial'
-local Categorical = require 'torch.distributions.categorical'
+local Binomial = require 'torch.distributions.discrete.binomial'
+local Categorical = require 'torch.distributions.discrete.categorical'
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local probs_or_logits = require 'torch.distributions.probs_or_logits'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 

@@ -1,6 +1,6 @@
--- torch/distributions/one_hot_categorical_straight_through.lua: OneHotCategorical with gradients for its samples.
+-- torch/distributions/discrete/one_hot_categorical_straight_through.lua: OneHotCategorical with gradients for its samples.
 
-local OneHotCategorical = require 'torch.distributions.one_hot_categorical'
+local OneHotCategorical = require 'torch.distributions.discrete.one_hot_categorical'
 
 ---OneHotCategorical whose samples pass their gradient straight through to the probabilities (Bengio et al. 2013). Arguments
 ---as OneHotCategorical.

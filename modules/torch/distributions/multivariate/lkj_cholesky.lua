@@ -1,4 +1,4 @@
--- torch/distributions/lkj_cholesky.lua: LKJCholesky: Cholesky factors of correlation matrices.
+-- torch/distributions/multivariate/lkj_cholesky.lua: LKJCholesky: Cholesky factors of correlation matrices.
 
 local Beta = require 'torch.distributions.beta'
 local Distribution = require 'torch.distributions.distribution'

@@ -1,7 +1,7 @@
--- torch/distributions/probs_or_logits.lua: families whose parameter is given as probs or as logits.
+-- torch/distributions/shared/probs_or_logits.lua: families whose parameter is given as probs or as logits.
 
 local errors = require 'base.errors'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local utils = require 'torch.distributions.utils'
 
 local probs_or_logits = {}

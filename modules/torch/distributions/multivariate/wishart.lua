@@ -1,15 +1,15 @@
--- torch/distributions/wishart.lua: Wishart: positive-definite matrices.
+-- torch/distributions/multivariate/wishart.lua: Wishart: positive-definite matrices.
 
 local Chi2 = require 'torch.distributions.chi2'
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
-local matrices = require 'torch.distributions.matrices'
+local matrices = require 'torch.distributions.shared.matrices'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
-local scale_matrix = require 'torch.distributions.scale_matrix'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local scale_matrix = require 'torch.distributions.shared.scale_matrix'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 local warnings = require 'base.warnings'

@@ -1,11 +1,11 @@
--- torch/distributions/relaxed_bernoulli.lua: RelaxedBernoulli: numbers near 0 or near 1, with gradients.
+-- torch/distributions/relaxed/relaxed_bernoulli.lua: RelaxedBernoulli: numbers near 0 or near 1, with gradients.
 
-local LogitRelaxedBernoulli = require 'torch.distributions.logit_relaxed_bernoulli'
+local LogitRelaxedBernoulli = require 'torch.distributions.relaxed.logit_relaxed_bernoulli'
 local TransformedDistribution = require 'torch.distributions.transformed_distribution'
 local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
+local properties = require 'torch.distributions.shared.properties'
 local transforms = require 'torch.distributions.transforms'
 
 ---Numbers in (0, 1), nearer to 0 and 1 the lower the temperature: Bernoulli with gradients for its samples. Arguments:

@@ -1,4 +1,4 @@
--- torch/distributions/dirichlet.lua: Dirichlet: vectors of numbers of at least 0 whose sum is 1.
+-- torch/distributions/multivariate/dirichlet.lua: Dirichlet: vectors of numbers of at least 0 whose sum is 1.
 
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local F = require 'torch.nn.functional'
@@ -7,8 +7,8 @@ local checks = require 'torch.functions.checks'
 local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
-local properties = require 'torch.distributions.properties'
-local sizes = require 'torch.distributions.sizes'
+local properties = require 'torch.distributions.shared.properties'
+local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
 ---Vectors of numbers of at least 0 whose sum is 1. Arguments: concentration (Tensor (…, K), alpha), {validate_args}.

@@ -1,5 +1,5 @@
--- torch/distributions/properties.lua: fields of an instance that a function computes when they are read, as properties in
--- Python.
+-- torch/distributions/shared/properties.lua: fields of an instance that a function computes when they are read, as
+-- properties in Python.
 
 local torch = require 'torch'
 
@@ -14,7 +14,7 @@ properties.Property = Property
 ---@return table property to put into a class that has `__index = properties.index`
 ---
 ---```lua
----local class, properties = require 'base.class', require 'torch.distributions.properties'
+---local class, properties = require 'base.class', require 'torch.distributions.shared.properties'
 ---local Circle = class('Circle')
 ---Circle.__index = properties.index
 ---Circle.area = properties.property(function(self) return 3 * self.radius ^ 2 end)
