@@ -1,3 +1,3 @@
 #include "host/cli/command_line.h"
 
-int main(int argc, char** argv) { return rtrain::run_command_line(argc, argv); }
+int main(int argc, char** argv) { return rtrain::cli::run_command_line(argc, argv); }

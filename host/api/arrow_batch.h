@@ -43,7 +43,7 @@ struct ArrowArray {
 
 #endif  // ARROW_C_DATA_INTERFACE
 
-namespace rtrain {
+namespace rtrain::api {
 
 struct ArrowColumn {
   ArrowColumn() = default;
@@ -68,4 +68,4 @@ struct ArrowBatch {
   int64_t num_rows = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::api

@@ -19,7 +19,7 @@
 
 struct lua_State;
 
-namespace rtrain {
+namespace rtrain::api {
 
 // Some of the ranks, whose collectives are counted apart from those of all.
 struct CollectiveGroup {
@@ -110,4 +110,4 @@ struct HostApi {
 using EngineOpen = int (*)(lua_State* L, const HostApi* host);
 inline constexpr const char* kEngineOpenName = "rtrain_engine_open";
 
-}  // namespace rtrain
+}  // namespace rtrain::api

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::api {
 
 struct ObjectApi {
   // The object appears whole, or not at all. `moved` is notified of bytes that were sent.
@@ -33,4 +33,4 @@ struct ObjectApi {
   void (*remove_folder)(const std::string& uri);
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::api

@@ -1,7 +1,7 @@
 // host/api/profile_options.h: what a profile of a process is to record.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::api {
 
 struct ProfileOptions {
   bool cpu = true;
@@ -14,4 +14,4 @@ struct ProfileOptions {
   bool all_threads = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::api

@@ -8,7 +8,7 @@
 #include "host/api/profile_options.h"
 #include "host/profile/memory_report.h"
 
-namespace rtrain {
+namespace rtrain::api {
 
 struct ProfilerApi {
   // Begins to record all threads of this process. Throws kArgument where a profile is under way,
@@ -32,7 +32,7 @@ struct ProfilerApi {
   // the script's tensors; true once it has.
   bool (*is_memory_closed)() = nullptr;
   // Ends it, without names where the main thread has not.
-  MemoryReport (*stop_memory)() = nullptr;
+  profile::MemoryReport (*stop_memory)() = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::api

@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/lua/libraries/arrow_batch.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 [[noreturn]] void refuse(lua_State* L, int index, std::string_view what, std::string_view wanted) {
@@ -23,10 +23,10 @@ int bytes_allocated(lua_State* L) {
 
 }  // namespace
 
-void push_schema(lua_State* L, const arrow::Schema& schema) {
+void push_schema(lua_State* L, const ::arrow::Schema& schema) {
   lua_createtable(L, schema.num_fields(), 0);
   for (int i = 0; i < schema.num_fields(); ++i) {
-    const arrow::Field& field = *schema.field(i);
+    const ::arrow::Field& field = *schema.field(i);
     const std::string type = type_name(*field.type());
     lua_createtable(L, 0, 2);
     lua_pushlstring(L, field.name().data(), field.name().size());
@@ -73,16 +73,17 @@ std::vector<std::string> check_texts(lua_State* L, int index, std::string_view w
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow
 
 extern "C" __attribute__((visibility("default"))) int rtrain_arrow_open(lua_State* L) {
   using namespace rtrain;
-  register_arrow_batch(L);
+  using namespace rtrain::arrow;
+  lua::register_arrow_batch(L);
   lua_newtable(L);
   add_parquet_reader(L);
   add_readers(L);
   add_writers(L);
   add_objects(L);
-  add_function(L, method<&bytes_allocated>("bytes_allocated"));
+  lua::add_function(L, lua::method<&bytes_allocated>("bytes_allocated"));
   return 1;
 }

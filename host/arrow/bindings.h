@@ -40,7 +40,7 @@
 
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 // Each adds its functions to the table at the top of the stack; called once for each Lua state.
 void add_parquet_reader(lua_State* L);  // open_parquet
@@ -49,11 +49,11 @@ void add_writers(lua_State* L);         // parquet_writer, csv_writer, ipc_write
 void add_objects(lua_State* L);         // object_kind, list_objects, …
 
 // Pushes a list of {name =, type =}.
-void push_schema(lua_State* L, const arrow::Schema& schema);
+void push_schema(lua_State* L, const ::arrow::Schema& schema);
 
 // Each throws Error(kArgument) that says what was expected and what was passed.
 std::string check_path(lua_State* L, int index, std::string_view function);
 int64_t check_integer(lua_State* L, int index, std::string_view what);
 std::vector<std::string> check_texts(lua_State* L, int index, std::string_view what);
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -15,16 +15,16 @@
 #include "host/lua/libraries/arrow_batch.h"
 #include "host/lua/options.h"
 
-namespace rtrain {
-
 template <>
-struct Class<TextInput> {
-  using Slot = std::unique_ptr<TextInput>;
+struct rtrain::lua::Class<rtrain::arrow::TextInput> {
+  using Slot = std::unique_ptr<rtrain::arrow::TextInput>;
   static constexpr const char* kName = "rtrain.TextInput";
 };
 
+namespace rtrain::arrow {
+
 int cursor_schema(lua_State* L) {
-  push_schema(L, check<TableCursor>(L, 1)->schema());
+  push_schema(L, lua::check<TableCursor>(L, 1)->schema());
   return 1;
 }
 
@@ -41,9 +41,9 @@ static void trigger_collection(lua_State* L, int64_t bytes) {
 
 int cursor_next(lua_State* L) {
   const int64_t before = memory_pool()->bytes_allocated();
-  auto batch = check<TableCursor>(L, 1)->next();
+  auto batch = lua::check<TableCursor>(L, 1)->next();
   if (batch == nullptr) return 0;
-  push<ArrowBatch>(L, std::move(batch));
+  lua::push<api::ArrowBatch>(L, std::move(batch));
   trigger_collection(L, memory_pool()->bytes_allocated() - before);
   return 1;
 }
@@ -52,9 +52,9 @@ namespace {
 
 constexpr int64_t kMostBlockBytes = int64_t{256} << 20;
 
-using NamedTypes = std::vector<std::pair<std::string, std::shared_ptr<arrow::DataType>>>;
+using NamedTypes = std::vector<std::pair<std::string, std::shared_ptr<::arrow::DataType>>>;
 
-std::optional<std::vector<std::string>> texts(lua_State* L, const Options& options,
+std::optional<std::vector<std::string>> texts(lua_State* L, const lua::Options& options,
                                               const char* name, std::string_view function) {
   options.push(name);
   std::optional<std::vector<std::string>> out;
@@ -64,7 +64,7 @@ std::optional<std::vector<std::string>> texts(lua_State* L, const Options& optio
 }
 
 // {column = 'int64'}, sorted by name.
-NamedTypes column_types(lua_State* L, const Options& options, std::string_view function) {
+NamedTypes column_types(lua_State* L, const lua::Options& options, std::string_view function) {
   NamedTypes out;
   options.push("column_types");
   const int table = lua_gettop(L);
@@ -87,7 +87,7 @@ NamedTypes column_types(lua_State* L, const Options& options, std::string_view f
   return out;
 }
 
-int64_t block_bytes(const Options& options, std::string_view function, int64_t fallback) {
+int64_t block_bytes(const lua::Options& options, std::string_view function, int64_t fallback) {
   const int64_t out = options.integer("block_bytes", fallback);
   if (out < 1 || out > kMostBlockBytes) {
     throw Error(Code::kArgument, cat(function, ": block_bytes has to lie between 1 and ",
@@ -97,21 +97,21 @@ int64_t block_bytes(const Options& options, std::string_view function, int64_t f
 }
 
 // Reads an option of one byte; `fallback` if it is absent.
-char letter(const Options& options, const char* name, char fallback) {
+char letter(const lua::Options& options, const char* name, char fallback) {
   const std::string text = options.text(name, std::string_view(&fallback, 1));
   if (text.size() == 1 && text[0] != '\n' && text[0] != '\r') return text[0];
   throw Error(Code::kArgument, cat("open_csv: ", std::string_view(name),
                                    " has to be one character, not '", text, "'"));
 }
 
-bool is_false(lua_State* L, const Options& options, const char* name) {
+bool is_false(lua_State* L, const lua::Options& options, const char* name) {
   options.push(name);
   const bool out = lua_isboolean(L, -1) && lua_toboolean(L, -1) == 0;
   lua_pop(L, 1);
   return out;
 }
 
-CsvOptions csv_options(lua_State* L, const Options& given) {
+CsvOptions csv_options(lua_State* L, const lua::Options& given) {
   CsvOptions out;
   out.parse.delimiter = letter(given, "delimiter", ',');
   out.parse.quoting = !is_false(L, given, "quote");
@@ -136,36 +136,36 @@ CsvOptions csv_options(lua_State* L, const Options& given) {
 
 int open_csv_file(lua_State* L) {
   const std::string path = check_path(L, 1, "open_csv");
-  const Options given(
+  const lua::Options given(
       L, 2, "open_csv",
       {"delimiter", "quote", "escape", "newlines_in_values", "null_values", "strings_can_be_null",
        "column_types", "header", "column_names", "columns", "skip_rows", "block_bytes"});
-  push<TableCursor>(L, open_csv(path, csv_options(L, given)));
+  lua::push<TableCursor>(L, open_csv(path, csv_options(L, given)));
   return 1;
 }
 
 int open_json_file(lua_State* L) {
   const std::string path = check_path(L, 1, "open_json");
-  const Options given(L, 2, "open_json", {"column_types", "block_bytes"});
+  const lua::Options given(L, 2, "open_json", {"column_types", "block_bytes"});
   JsonOptions options;
   options.column_types = column_types(L, given, "open_json");
   options.block_bytes = block_bytes(given, "open_json", options.block_bytes);
-  push<TableCursor>(L, open_json(path, options));
+  lua::push<TableCursor>(L, open_json(path, options));
   return 1;
 }
 
 int open_ipc_file(lua_State* L) {
-  push<TableCursor>(L, open_ipc(check_path(L, 1, "open_ipc")));
+  lua::push<TableCursor>(L, open_ipc(check_path(L, 1, "open_ipc")));
   return 1;
 }
 
 int open_text_file(lua_State* L) {
-  push<TextInput>(L, std::make_unique<TextInput>(check_path(L, 1, "open_text")));
+  lua::push<TextInput>(L, std::make_unique<TextInput>(check_path(L, 1, "open_text")));
   return 1;
 }
 
 int read_text(lua_State* L) {
-  const auto& text = check<TextInput>(L, 1);
+  const auto& text = lua::check<TextInput>(L, 1);
   const int64_t wanted = check_integer(L, 2, "read: the number of bytes");
   if (wanted < 1 || wanted > kMostBlockBytes) {
     throw Error(Code::kArgument, cat("read: the number of bytes has to lie between 1 and ",
@@ -181,15 +181,15 @@ int read_text(lua_State* L) {
 }  // namespace
 
 void add_readers(lua_State* L) {
-  static constexpr std::array kTableCursorMethods = {method<&cursor_schema>("schema"),
-                                                     method<&cursor_next>("next")};
-  register_class<TableCursor>(L, kTableCursorMethods);
-  add_function(L, method<&open_csv_file>("open_csv"));
-  add_function(L, method<&open_json_file>("open_json"));
-  add_function(L, method<&open_ipc_file>("open_ipc"));
-  static constexpr std::array kTextMethods = {method<&read_text>("read")};
-  register_class<TextInput>(L, kTextMethods);
-  add_function(L, method<&open_text_file>("open_text"));
+  static constexpr std::array kTableCursorMethods = {lua::method<&cursor_schema>("schema"),
+                                                     lua::method<&cursor_next>("next")};
+  lua::register_class<TableCursor>(L, kTableCursorMethods);
+  lua::add_function(L, lua::method<&open_csv_file>("open_csv"));
+  lua::add_function(L, lua::method<&open_json_file>("open_json"));
+  lua::add_function(L, lua::method<&open_ipc_file>("open_ipc"));
+  static constexpr std::array kTextMethods = {lua::method<&read_text>("read")};
+  lua::register_class<TextInput>(L, kTextMethods);
+  lua::add_function(L, lua::method<&open_text_file>("open_text"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -6,12 +6,8 @@
 #include "host/arrow/readers/table_cursor.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
-
 template <>
-struct Class<TableCursor> {
-  using Slot = std::unique_ptr<TableCursor>;
+struct rtrain::lua::Class<rtrain::arrow::TableCursor> {
+  using Slot = std::unique_ptr<rtrain::arrow::TableCursor>;
   static constexpr const char* kName = "rtrain.ArrowCursor";
 };
-
-}  // namespace rtrain

@@ -11,7 +11,7 @@
 #include "host/arrow/objects/output.h"
 #include "host/arrow/types/status.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 struct ObjectWriter {
@@ -61,25 +61,27 @@ int remove(lua_State* L) {
 }
 
 }  // namespace
+}  // namespace rtrain::arrow
 
 template <>
-struct Class<ObjectWriter> {
-  using Slot = std::unique_ptr<ObjectWriter>;
+struct rtrain::lua::Class<rtrain::arrow::ObjectWriter> {
+  using Slot = std::unique_ptr<rtrain::arrow::ObjectWriter>;
   static constexpr const char* kName = "rtrain.ObjectWriter";
 };
 
+namespace rtrain::arrow {
 namespace {
 
 int open_writer(lua_State* L) {
   const std::string uri = check_path(L, 1, "object_writer");
-  push<ObjectWriter>(
+  lua::push<ObjectWriter>(
       L, std::make_unique<ObjectWriter>(
              ObjectWriter{FileTask{"write", uri}, open_output(uri, NewFile::Durability::kSynced)}));
   return 1;
 }
 
 int write(lua_State* L) {
-  const auto& writer = check<ObjectWriter>(L, 1);
+  const auto& writer = lua::check<ObjectWriter>(L, 1);
   size_t size = 0;
   const char* bytes = luaL_checklstring(L, 2, &size);
   check(writer->output->Write(bytes, static_cast<int64_t>(size)), writer->task);
@@ -88,7 +90,7 @@ int write(lua_State* L) {
 }
 
 int close(lua_State* L) {
-  const auto& writer = check<ObjectWriter>(L, 1);
+  const auto& writer = lua::check<ObjectWriter>(L, 1);
   check(writer->output->commit(), writer->task);
   lua_pushboolean(L, 1);
   return 1;
@@ -97,13 +99,14 @@ int close(lua_State* L) {
 }  // namespace
 
 void add_objects(lua_State* L) {
-  static constexpr std::array kMethods = {method<&write>("write"), method<&close>("close")};
-  register_class<ObjectWriter>(L, kMethods);
-  add_function(L, method<&kind>("object_kind"));
-  add_function(L, method<&list>("list_objects"));
-  add_function(L, method<&read>("read_object"));
-  add_function(L, method<&remove>("remove_object"));
-  add_function(L, method<&open_writer>("object_writer"));
+  static constexpr std::array kMethods = {lua::method<&write>("write"),
+                                          lua::method<&close>("close")};
+  lua::register_class<ObjectWriter>(L, kMethods);
+  lua::add_function(L, lua::method<&kind>("object_kind"));
+  lua::add_function(L, lua::method<&list>("list_objects"));
+  lua::add_function(L, lua::method<&read>("read_object"));
+  lua::add_function(L, lua::method<&remove>("remove_object"));
+  lua::add_function(L, lua::method<&open_writer>("object_writer"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

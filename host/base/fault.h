@@ -22,7 +22,7 @@ struct FaultPointInfo {
   std::string_view place;
 };
 
-// Sorted by name. tests/e2e/test_fault_points.py demands a test for every point.
+// Sorted by name. tests/e2e/runs/test_fault_points.py demands a test for every point.
 inline constexpr auto kFaultPoints = std::to_array<FaultPointInfo>({
     {"attempt.begin", "controller: before an attempt's row is written"},
     {"attempt.end", "controller: before an attempt's end is written"},

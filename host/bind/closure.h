@@ -4,9 +4,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_closure(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -15,9 +15,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_controller(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

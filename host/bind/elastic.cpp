@@ -10,11 +10,11 @@
 #include "host/lua/guard.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 namespace {
 
-WorkerProcess& worker() {
-  if (auto* current = WorkerProcess::current()) return *current;
+worker::WorkerProcess& worker() {
+  if (auto* current = worker::WorkerProcess::current()) return *current;
   throw Error(Code::kArgument, "this works only inside the train function, in a worker");
 }
 
@@ -30,7 +30,7 @@ std::string_view bytes_at(lua_State* L, int index) {
 
 int refusal(lua_State* L) {
   const std::string reason = worker().commits().refusal();
-  push_value(L, reason.empty() ? Value() : Value(reason));
+  lua::push_value(L, reason.empty() ? Value() : Value(reason));
   lua_pushboolean(L, worker().commits().ends_with_rank());
   return 2;
 }
@@ -41,7 +41,7 @@ int has_devices(lua_State* L) {
 }
 
 int next_report(lua_State* L) {
-  WorkerProcess& w = worker();
+  worker::WorkerProcess& w = worker();
   const int64_t index = w.context().first_index + w.reporter().num_reports();
   lua_pushinteger(L, static_cast<lua_Integer>(index));
   return 1;
@@ -49,12 +49,12 @@ int next_report(lua_State* L) {
 
 int growth(lua_State* L) {
   const std::string folder = worker().growth();
-  push_value(L, folder.empty() ? Value() : Value(folder));
+  lua::push_value(L, folder.empty() ? Value() : Value(folder));
   return 1;
 }
 
 int num_collectives(lua_State* L) {
-  auto* current = WorkerProcess::current();
+  auto* current = worker::WorkerProcess::current();
   lua_pushinteger(L, current == nullptr ? 0 : static_cast<lua_Integer>(current->num_collectives()));
   return 1;
 }
@@ -74,7 +74,7 @@ int commit(lua_State* L) {
   return 0;
 }
 
-template <CommitBoard::Part kPart>
+template <pages::CommitBoard::Part kPart>
 int read(lua_State* L) {
   const std::optional<std::string> bytes = worker().commits().read(kPart, step_at(L, 1));
   if (!bytes) return 0;
@@ -95,7 +95,7 @@ int leave(lua_State* /*L*/) {
 
 int go_back(lua_State* L) {
   const auto index = static_cast<int64_t>(luaL_checkinteger(L, 2));
-  worker().commits().go_back(step_at(L, 1), index, to_error(L, 3));
+  worker().commits().go_back(step_at(L, 1), index, lua::to_error(L, 3));
   return 0;
 }
 
@@ -103,22 +103,22 @@ int go_back(lua_State* L) {
 
 int open_elastic(lua_State* L) {
   static constexpr std::array kFunctions = {
-      method<&refusal>("refusal"),
-      method<&has_devices>("has_devices"),
-      method<&next_report>("next_report"),
-      method<&num_collectives>("num_collectives"),
-      method<&growth>("growth"),
-      method<&enter>("enter"),
-      method<&prepare>("prepare"),
-      method<&commit>("commit"),
-      method<&read<CommitBoard::Part::kPrepared>>("prepared"),
-      method<&read<CommitBoard::Part::kCommitted>>("committed"),
-      method<&set_healable>("set_healable"),
-      method<&leave>("leave"),
-      method<&go_back>("go_back"),
+      lua::method<&refusal>("refusal"),
+      lua::method<&has_devices>("has_devices"),
+      lua::method<&next_report>("next_report"),
+      lua::method<&num_collectives>("num_collectives"),
+      lua::method<&growth>("growth"),
+      lua::method<&enter>("enter"),
+      lua::method<&prepare>("prepare"),
+      lua::method<&commit>("commit"),
+      lua::method<&read<pages::CommitBoard::Part::kPrepared>>("prepared"),
+      lua::method<&read<pages::CommitBoard::Part::kCommitted>>("committed"),
+      lua::method<&set_healable>("set_healable"),
+      lua::method<&leave>("leave"),
+      lua::method<&go_back>("go_back"),
   };
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   return 1;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -20,9 +20,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_elastic(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

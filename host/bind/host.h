@@ -23,9 +23,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_host(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

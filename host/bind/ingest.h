@@ -11,9 +11,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_ingest(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

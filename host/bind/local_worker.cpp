@@ -8,19 +8,19 @@
 #include "host/worker/join_client.h"
 #include "host/worker/local_worker.h"
 
-namespace rtrain {
 template <>
-struct Class<LocalWorker> {
-  using Slot = std::unique_ptr<LocalWorker>;
+struct rtrain::lua::Class<rtrain::worker::LocalWorker> {
+  using Slot = std::unique_ptr<rtrain::worker::LocalWorker>;
   static constexpr const char* kName = "rtrain.LocalWorker";
 };
 
 template <>
-struct Class<JoinClient> {
-  using Slot = std::unique_ptr<JoinClient>;
+struct rtrain::lua::Class<rtrain::worker::JoinClient> {
+  using Slot = std::unique_ptr<rtrain::worker::JoinClient>;
   static constexpr const char* kName = "rtrain.JoinClient";
 };
 
+namespace rtrain::bind {
 namespace {
 
 int take_endpoint(lua_State* L) {
@@ -28,80 +28,81 @@ int take_endpoint(lua_State* L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   const bool is_joined = lua_toboolean(L, 3) != 0;
   lua_settop(L, 2);
-  push<LocalWorker>(L, std::make_unique<LocalWorker>(L, fd, is_joined));
+  lua::push<worker::LocalWorker>(L, std::make_unique<worker::LocalWorker>(L, fd, is_joined));
   return 1;
 }
 
 int open_job(lua_State* L) {
-  auto place = from_value<JoinPlace>(to_value(L, 1, "place"));
-  push<JoinClient>(L, std::make_unique<JoinClient>(std::move(place)));
+  auto place = from_value<worker::JoinPlace>(lua::to_value(L, 1, "place"));
+  lua::push<worker::JoinClient>(L, std::make_unique<worker::JoinClient>(std::move(place)));
   return 1;
 }
 
 int next_endpoint(lua_State* L) {
-  const JoinClient::Next next = check<JoinClient>(L, 1)->next();
+  const worker::JoinClient::Next next = lua::check<worker::JoinClient>(L, 1)->next();
   if (next.fd >= 0) {
     lua_pushinteger(L, next.fd);
     return 1;
   }
   lua_pushnil(L);
-  push_value(L, next.exit_code ? Value() : to_value(next.ended));
-  push_value(L, next.exit_code ? Value(*next.exit_code) : Value());
+  lua::push_value(L, next.exit_code ? Value() : to_value(next.ended));
+  lua::push_value(L, next.exit_code ? Value(*next.exit_code) : Value());
   return 3;
 }
 
 int arm(lua_State* L) {
-  check<LocalWorker>(L, 1)->arm();
+  lua::check<worker::LocalWorker>(L, 1)->arm();
   return 0;
 }
 
 int disarm(lua_State* L) {
-  check<LocalWorker>(L, 1)->disarm();
+  lua::check<worker::LocalWorker>(L, 1)->disarm();
   return 0;
 }
 
 int pause_output(lua_State* L) {
-  check<LocalWorker>(L, 1)->pause_output();
+  lua::check<worker::LocalWorker>(L, 1)->pause_output();
   return 0;
 }
 
 int resume_output(lua_State* L) {
-  check<LocalWorker>(L, 1)->resume_output();
+  lua::check<worker::LocalWorker>(L, 1)->resume_output();
   return 0;
 }
 
 int finish(lua_State* L) {
-  check<LocalWorker>(L, 1)->finish(to_value(L, 2, "the return value of the train function"));
+  lua::check<worker::LocalWorker>(L, 1)->finish(
+      lua::to_value(L, 2, "the return value of the train function"));
   return 0;
 }
 
 int fail(lua_State* L) {
-  check<LocalWorker>(L, 1)->fail(to_error(L, 2));
+  lua::check<worker::LocalWorker>(L, 1)->fail(lua::to_error(L, 2));
   return 0;
 }
 
 int leave(lua_State* L) {
-  check<LocalWorker>(L, 1)->leave();
+  lua::check<worker::LocalWorker>(L, 1)->leave();
   return 0;
 }
 
 }  // namespace
 
 int open_local(lua_State* L) {
-  static constexpr std::array kFunctions = {method<&take_endpoint>("join"),
-                                            method<&open_job>("job")};
-  static constexpr std::array kLocalWorkerMethods = {method<&arm>("arm"),
-                                                     method<&disarm>("disarm"),
-                                                     method<&pause_output>("pause_output"),
-                                                     method<&resume_output>("resume_output"),
-                                                     method<&finish>("finish"),
-                                                     method<&fail>("fail"),
-                                                     method<&leave>("leave")};
-  register_class<LocalWorker>(L, kLocalWorkerMethods);
-  static constexpr std::array kJoinClientMethods = {method<&next_endpoint>("next")};
-  register_class<JoinClient>(L, kJoinClientMethods);
-  push_functions(L, kFunctions);
+  static constexpr std::array kFunctions = {lua::method<&take_endpoint>("join"),
+                                            lua::method<&open_job>("job")};
+  static constexpr std::array kLocalWorkerMethods = {lua::method<&arm>("arm"),
+                                                     lua::method<&disarm>("disarm"),
+                                                     lua::method<&pause_output>("pause_output"),
+                                                     lua::method<&resume_output>("resume_output"),
+                                                     lua::method<&finish>("finish"),
+                                                     lua::method<&fail>("fail"),
+                                                     lua::method<&leave>("leave")};
+  lua::register_class<worker::LocalWorker>(L, kLocalWorkerMethods);
+  static constexpr std::array kJoinClientMethods = {lua::method<&next_endpoint>("next")};
+  lua::register_class<worker::JoinClient>(L, kJoinClientMethods);
+  lua::push_functions(L, kFunctions);
   return 1;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

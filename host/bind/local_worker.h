@@ -21,9 +21,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_local(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -15,26 +15,26 @@
 #include "host/lua/libraries/arrow_loader.h"
 #include "host/lua/libraries/engine_loader.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 namespace {
 
-int open_engine_module(lua_State* L) { return open_engine(L, &host_api()); }
+int open_engine_module(lua_State* L) { return lua::open_engine(L, &host_api()); }
 
 }  // namespace
 
-void add_host_modules(State& state) {
-  state.preload("torch._C", &guarded<&open_engine_module>);
-  state.preload("base._arrow", &guarded<&open_arrow>);
-  state.preload("rtrain._host", &guarded<&open_host>);
-  state.preload("base._closure", &guarded<&open_closure>);
-  state.preload("rtrain._controller", &guarded<&open_controller>);
-  state.preload("rtrain._worker", &guarded<&open_worker>);
-  state.preload("rtrain._elastic", &guarded<&open_elastic>);
-  state.preload("rtrain._ingest", &guarded<&open_ingest>);
-  state.preload("rtrain._local", &guarded<&open_local>);
-  state.preload("rtrain._tune", &guarded<&open_tune>);
-  state.preload("rtrain._program", &guarded<&open_program>);
-  state.preload("base._system", &guarded<&open_system>);
+void add_host_modules(lua::State& state) {
+  state.preload("torch._C", &lua::guarded<&open_engine_module>);
+  state.preload("base._arrow", &lua::guarded<&lua::open_arrow>);
+  state.preload("rtrain._host", &lua::guarded<&open_host>);
+  state.preload("base._closure", &lua::guarded<&open_closure>);
+  state.preload("rtrain._controller", &lua::guarded<&open_controller>);
+  state.preload("rtrain._worker", &lua::guarded<&open_worker>);
+  state.preload("rtrain._elastic", &lua::guarded<&open_elastic>);
+  state.preload("rtrain._ingest", &lua::guarded<&open_ingest>);
+  state.preload("rtrain._local", &lua::guarded<&open_local>);
+  state.preload("rtrain._tune", &lua::guarded<&open_tune>);
+  state.preload("rtrain._program", &lua::guarded<&open_program>);
+  state.preload("base._system", &lua::guarded<&open_system>);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -12,9 +12,9 @@
 
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Makes all of them available to require() in this Lua state.
-void add_host_modules(State& state);
+void add_host_modules(lua::State& state);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -17,9 +17,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_program(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

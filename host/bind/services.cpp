@@ -10,41 +10,41 @@
 #include "host/worker/store_client.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 namespace {
 
 constexpr const char* kStateKey = "rtrain.State";
 
 lua_State* new_state() {
-  auto* state = new State();
+  auto* state = new lua::State();
   add_host_modules(*state);
   lua_pushlightuserdata(*state, state);
   lua_setfield(*state, LUA_REGISTRYINDEX, kStateKey);
-  set_thread_state(*state);
+  lua::set_thread_state(*state);
   return *state;
 }
 
 void close_state(lua_State* L) {
-  set_thread_state(nullptr);
+  lua::set_thread_state(nullptr);
   lua_getfield(L, LUA_REGISTRYINDEX, kStateKey);
-  delete static_cast<State*>(lua_touserdata(L, -1));
+  delete static_cast<lua::State*>(lua_touserdata(L, -1));
 }
 
 void warn(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 void write_begun(const std::string& path) {
-  if (auto* worker = WorkerProcess::current()) worker->pending_writes().begin(path);
+  if (auto* worker = worker::WorkerProcess::current()) worker->pending_writes().begin(path);
 }
 
 void write_ended(const std::string& path, const std::optional<Error>& error) {
-  if (auto* worker = WorkerProcess::current()) worker->pending_writes().end(path, error);
+  if (auto* worker = worker::WorkerProcess::current()) worker->pending_writes().end(path, error);
 }
 
 }  // namespace
 
-const HostApi& host_api() {
-  static const HostApi api = [] {
-    HostApi out;
+const api::HostApi& host_api() {
+  static const api::HostApi api = [] {
+    api::HostApi out;
     out.new_state = &new_state;
     out.close_state = &close_state;
     out.warn = &warn;
@@ -52,11 +52,11 @@ const HostApi& host_api() {
     // Set in every process, because the script's process is itself a worker in local mode.
     out.write_begun = &write_begun;
     out.write_ended = &write_ended;
-    add_store_functions(out);
-    Progress::add_functions(out);
+    worker::add_store_functions(out);
+    worker::Progress::add_functions(out);
     return out;
   }();
   return api;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

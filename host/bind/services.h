@@ -3,10 +3,10 @@
 
 #include "host/api/host_api.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Created once; lives as long as the process. Functions of the attempt's Store only work while this
 // process is a worker; otherwise they throw kArgument.
-const HostApi& host_api();
+const api::HostApi& host_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -35,29 +35,28 @@
 #include "host/store/upkeep/run_tag.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
-
 template <>
-struct Class<DirectoryLease> {
-  using Slot = std::unique_ptr<DirectoryLease>;
+struct rtrain::lua::Class<rtrain::store::DirectoryLease> {
+  using Slot = std::unique_ptr<rtrain::store::DirectoryLease>;
   static constexpr const char* kName = "rtrain.DirectoryLease";
 };
 
 template <>
-struct Class<CommandOutput> {
-  using Slot = std::unique_ptr<CommandOutput>;
+struct rtrain::lua::Class<rtrain::loop::CommandOutput> {
+  using Slot = std::unique_ptr<rtrain::loop::CommandOutput>;
   static constexpr const char* kName = "rtrain.CommandOutput";
 };
 
+namespace rtrain::bind {
 namespace {
 
 int start_command(lua_State* L) {
-  push<CommandOutput>(L, std::make_unique<CommandOutput>(luaL_checkstring(L, 1)));
+  lua::push<loop::CommandOutput>(L, std::make_unique<loop::CommandOutput>(luaL_checkstring(L, 1)));
   return 1;
 }
 
 int finish_command(lua_State* L) {
-  const auto& command = check<CommandOutput>(L, 1);
+  const auto& command = lua::check<loop::CommandOutput>(L, 1);
   lua_pushboolean(L, command->finish(luaL_checknumber(L, 2)));
   lua_pushlstring(L, command->text().data(), command->text().size());
   return 2;
@@ -69,7 +68,7 @@ int monotonic(lua_State* L) {
 }
 
 PhaseClock* phases() {
-  auto* worker = WorkerProcess::current();
+  auto* worker = worker::WorkerProcess::current();
   return worker == nullptr ? nullptr : worker->progress().phases();
 }
 
@@ -93,19 +92,19 @@ int time_of_day_ms(lua_State* L) {
 }
 
 int shown_time(lua_State* L) {
-  push_value(L, time_text(static_cast<int64_t>(luaL_checknumber(L, 1))));
+  lua::push_value(L, time_text(static_cast<int64_t>(luaL_checknumber(L, 1))));
   return 1;
 }
 
 int json_of(lua_State* L) {
-  push_value(L, to_json(to_value(L, 1)));
+  lua::push_value(L, to_json(lua::to_value(L, 1)));
   return 1;
 }
 
 int read_json(lua_State* L) {
   size_t size = 0;
   const char* text = luaL_checklstring(L, 1, &size);
-  push_value(L, from_json({text, size}));
+  lua::push_value(L, from_json({text, size}));
   return 1;
 }
 
@@ -117,23 +116,23 @@ int write_bytes(lua_State* L) {
 }
 
 int absolute(lua_State* L) {
-  const std::string path = absolute_path(luaL_checkstring(L, 1));
+  const std::string path = store::absolute_path(luaL_checkstring(L, 1));
   lua_pushlstring(L, path.data(), path.size());
   return 1;
 }
 
 int remove_folder(lua_State* L) {
-  remove_tree(luaL_checkstring(L, 1));
+  store::remove_tree(luaL_checkstring(L, 1));
   return 0;
 }
 
 int user_folders(lua_State* L) {
-  make_user_folders(luaL_checkstring(L, 1));
+  store::make_user_folders(luaL_checkstring(L, 1));
   return 0;
 }
 
 int copy_folder(lua_State* L) {
-  copy_tree(luaL_checkstring(L, 1), luaL_checkstring(L, 2));
+  store::copy_tree(luaL_checkstring(L, 1), luaL_checkstring(L, 2));
   return 0;
 }
 
@@ -160,14 +159,14 @@ int is_packed(lua_State* L) {
 }
 
 int kind_of_path(lua_State* L) {
-  const std::string kind = path_kind(luaL_checkstring(L, 1));
+  const std::string kind = store::path_kind(luaL_checkstring(L, 1));
   if (kind.empty()) return 0;
   lua_pushlstring(L, kind.data(), kind.size());
   return 1;
 }
 
 int list_folder(lua_State* L) {
-  const std::vector<std::string> names = folder_entries(luaL_checkstring(L, 1));
+  const std::vector<std::string> names = store::folder_entries(luaL_checkstring(L, 1));
   lua_createtable(L, static_cast<int>(names.size()), 0);
   for (size_t i = 0; i < names.size(); ++i) {
     lua_pushlstring(L, names[i].data(), names[i].size());
@@ -177,25 +176,25 @@ int list_folder(lua_State* L) {
 }
 
 int make_temp(lua_State* L) {
-  const std::string path = make_temp_folder(luaL_checkstring(L, 1));
+  const std::string path = store::make_temp_folder(luaL_checkstring(L, 1));
   lua_pushlstring(L, path.data(), path.size());
   return 1;
 }
 
 int get_metadata(lua_State* L) {
-  push_value(L, get_checkpoint_metadata(luaL_checkstring(L, 1)));
+  lua::push_value(L, store::get_checkpoint_metadata(luaL_checkstring(L, 1)));
   return 1;
 }
 
 int set_metadata(lua_State* L) {
-  set_checkpoint_metadata(luaL_checkstring(L, 1), to_value(L, 2, "metadata"));
+  store::set_checkpoint_metadata(luaL_checkstring(L, 1), lua::to_value(L, 2, "metadata"));
   return 0;
 }
 
 int verify(lua_State* L) {
   const std::string folder = luaL_checkstring(L, 1);
-  const bool committed = is_committed_checkpoint(folder);
-  if (committed) CheckpointFiles::verify(folder);
+  const bool committed = store::is_committed_checkpoint(folder);
+  if (committed) store::CheckpointFiles::verify(folder);
   lua_pushboolean(L, committed);
   return 1;
 }
@@ -208,7 +207,8 @@ int hash(lua_State* L) {
 }
 
 int lease(lua_State* L) {
-  push<DirectoryLease>(L, std::make_unique<DirectoryLease>(luaL_checkstring(L, 1)));
+  lua::push<store::DirectoryLease>(L,
+                                   std::make_unique<store::DirectoryLease>(luaL_checkstring(L, 1)));
   return 1;
 }
 
@@ -217,30 +217,30 @@ int problem_of(lua_State* L) {
   size_t size = 0;
   const char* text = luaL_checklstring(L, 1, &size);
   const std::string problem = Problem({text, size});
-  push_value(L, problem.empty() ? Value() : Value(problem));
+  lua::push_value(L, problem.empty() ? Value() : Value(problem));
   return 1;
 }
 
 int cores(lua_State* L) {
-  push_value(L, offered_cores());
+  lua::push_value(L, machine::offered_cores());
   return 1;
 }
 
 int cuda(lua_State* L) {
-  const CudaSupport support = usable_cuda();
-  push_value(L, support.devices);
-  push_value(L, support.reason);
+  const machine::CudaSupport support = lua::usable_cuda();
+  lua::push_value(L, support.devices);
+  lua::push_value(L, support.reason);
   return 2;
 }
 
 int gpu_state(lua_State* L) {
-  const Nvml nvml;
+  const machine::Nvml nvml;
   if (nvml.refusal().empty()) {
-    push_value(L, describe_gpu_state(nvml.state(luaL_checkstring(L, 1))));
+    lua::push_value(L, machine::describe_gpu_state(nvml.state(luaL_checkstring(L, 1))));
     return 1;
   }
   lua_pushnil(L);
-  push_value(L, nvml.refusal());
+  lua::push_value(L, nvml.refusal());
   return 2;
 }
 
@@ -250,22 +250,22 @@ int is_terminal(lua_State* L) {
 }
 
 int size_of_terminal(lua_State* L) {
-  const auto size = terminal_size(static_cast<int>(luaL_checkinteger(L, 1)));
+  const auto size = machine::terminal_size(static_cast<int>(luaL_checkinteger(L, 1)));
   if (!size) return 0;
-  push_value(L, size->columns);
-  push_value(L, size->rows);
+  lua::push_value(L, size->columns);
+  lua::push_value(L, size->rows);
   return 2;
 }
 
 int quoted_word(lua_State* L) {
-  push_value(L, shell_word(luaL_checkstring(L, 1)));
+  lua::push_value(L, shell_word(luaL_checkstring(L, 1)));
   return 1;
 }
 
 int width_of_text(lua_State* L) {
   size_t size = 0;
   const char* bytes = luaL_checklstring(L, 1, &size);
-  push_value(L, static_cast<int64_t>(text_width({bytes, size})));
+  lua::push_value(L, static_cast<int64_t>(text_width({bytes, size})));
   return 1;
 }
 
@@ -273,19 +273,20 @@ int bytes_of_columns(lua_State* L) {
   size_t size = 0;
   const char* bytes = luaL_checklstring(L, 1, &size);
   const lua_Integer columns = std::max<lua_Integer>(luaL_checkinteger(L, 2), 0);
-  push_value(L, static_cast<int64_t>(bytes_that_fit({bytes, size}, static_cast<size_t>(columns))));
+  lua::push_value(
+      L, static_cast<int64_t>(bytes_that_fit({bytes, size}, static_cast<size_t>(columns))));
   return 1;
 }
 
 int tree_library(lua_State* L) {
-  const TreeLibrary library = require_tree_library(luaL_checkstring(L, 1));
-  push_value(L, library.file);
-  push_value(L, library.version);
+  const machine::TreeLibrary library = machine::require_tree_library(luaL_checkstring(L, 1));
+  lua::push_value(L, library.file);
+  lua::push_value(L, library.version);
   return 2;
 }
 
 int open_isolated(lua_State* L) {
-  lua_pushlightuserdata(L, open_isolated_library(luaL_checkstring(L, 1)));
+  lua_pushlightuserdata(L, lua::open_isolated_library(luaL_checkstring(L, 1)));
   return 1;
 }
 
@@ -301,52 +302,52 @@ int terminal(lua_State* L) {
 }  // namespace
 
 int open_system(lua_State* L) {
-  register_class<DirectoryLease>(L);
-  static constexpr std::array kCommandOutputMethods = {method<&finish_command>("finish")};
-  register_class<CommandOutput>(L, kCommandOutputMethods);
+  lua::register_class<store::DirectoryLease>(L);
+  static constexpr std::array kCommandOutputMethods = {lua::method<&finish_command>("finish")};
+  lua::register_class<loop::CommandOutput>(L, kCommandOutputMethods);
   static constexpr std::array kFunctions = {
-      method<&monotonic>("monotonic"),
-      method<&enter_phase>("enter_phase"),
-      method<&leave_phase>("leave_phase"),
-      method<&time_of_day_ms>("now_ms"),
-      method<&shown_time>("time_text"),
-      method<&json_of>("to_json"),
-      method<&read_json>("from_json"),
-      method<&write_bytes>("write"),
-      method<&absolute>("absolute"),
-      method<&remove_folder>("remove_tree"),
-      method<&user_folders>("make_folders"),
-      method<&copy_folder>("copy_tree"),
-      method<&write_text_file>("write_file"),
-      method<&kind_of_path>("path_kind"),
-      method<&is_uri_of_object>("is_object_uri"),
-      method<&is_packed>("is_packed"),
-      method<&list_folder>("list_folder"),
-      method<&make_temp>("make_temp"),
-      method<&get_metadata>("get_metadata"),
-      method<&set_metadata>("set_metadata"),
-      method<&verify>("verify"),
-      method<&hash>("hash"),
-      method<&lease>("lease"),
-      method<&problem_of<&run_name_problem>>("run_name_problem"),
-      method<&problem_of<&tag_problem>>("tag_problem"),
-      method<&cores>("cores"),
-      method<&cuda>("cuda"),
-      method<&gpu_state>("gpu_state"),
-      method<&start_command>("start_command"),
-      method<&is_terminal>("is_terminal"),
-      method<&size_of_terminal>("terminal_size"),
-      method<&quoted_word>("shell_word"),
-      method<&width_of_text>("text_width"),
-      method<&bytes_of_columns>("bytes_that_fit"),
-      method<&tree_library>("tree_library"),
-      method<&open_isolated>("open_isolated"),
-      method<&terminal<&terminal_text>>("terminal_text"),
-      method<&terminal<&terminal_line>>("terminal_line")};
-  push_functions(L, kFunctions);
+      lua::method<&monotonic>("monotonic"),
+      lua::method<&enter_phase>("enter_phase"),
+      lua::method<&leave_phase>("leave_phase"),
+      lua::method<&time_of_day_ms>("now_ms"),
+      lua::method<&shown_time>("time_text"),
+      lua::method<&json_of>("to_json"),
+      lua::method<&read_json>("from_json"),
+      lua::method<&write_bytes>("write"),
+      lua::method<&absolute>("absolute"),
+      lua::method<&remove_folder>("remove_tree"),
+      lua::method<&user_folders>("make_folders"),
+      lua::method<&copy_folder>("copy_tree"),
+      lua::method<&write_text_file>("write_file"),
+      lua::method<&kind_of_path>("path_kind"),
+      lua::method<&is_uri_of_object>("is_object_uri"),
+      lua::method<&is_packed>("is_packed"),
+      lua::method<&list_folder>("list_folder"),
+      lua::method<&make_temp>("make_temp"),
+      lua::method<&get_metadata>("get_metadata"),
+      lua::method<&set_metadata>("set_metadata"),
+      lua::method<&verify>("verify"),
+      lua::method<&hash>("hash"),
+      lua::method<&lease>("lease"),
+      lua::method<&problem_of<&store::run_name_problem>>("run_name_problem"),
+      lua::method<&problem_of<&store::tag_problem>>("tag_problem"),
+      lua::method<&cores>("cores"),
+      lua::method<&cuda>("cuda"),
+      lua::method<&gpu_state>("gpu_state"),
+      lua::method<&start_command>("start_command"),
+      lua::method<&is_terminal>("is_terminal"),
+      lua::method<&size_of_terminal>("terminal_size"),
+      lua::method<&quoted_word>("shell_word"),
+      lua::method<&width_of_text>("text_width"),
+      lua::method<&bytes_of_columns>("bytes_that_fit"),
+      lua::method<&tree_library>("tree_library"),
+      lua::method<&open_isolated>("open_isolated"),
+      lua::method<&terminal<&terminal_text>>("terminal_text"),
+      lua::method<&terminal<&terminal_line>>("terminal_line")};
+  lua::push_functions(L, kFunctions);
   lua_pushnumber(L, kDefaultTimeoutS);
   lua_setfield(L, -2, "default_timeout_s");
   return 1;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -39,9 +39,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_system(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -13,105 +13,109 @@
 #include "host/lua/convert.h"
 #include "host/store/files/disk_sync.h"
 
-namespace rtrain {
 template <>
-struct Class<ChildCommand> {
-  using Slot = std::unique_ptr<ChildCommand>;
+struct rtrain::lua::Class<rtrain::loop::ChildCommand> {
+  using Slot = std::unique_ptr<rtrain::loop::ChildCommand>;
   static constexpr const char* kName = "rtrain.ChildCommand";
 };
+
 template <>
-struct Class<MessageServer> {
-  using Slot = std::unique_ptr<MessageServer>;
+struct rtrain::lua::Class<rtrain::loop::MessageServer> {
+  using Slot = std::unique_ptr<rtrain::loop::MessageServer>;
   static constexpr const char* kName = "rtrain.MessageServer";
 };
+
 template <>
-struct Class<MessageClient> {
-  using Slot = std::unique_ptr<MessageClient>;
+struct rtrain::lua::Class<rtrain::loop::MessageClient> {
+  using Slot = std::unique_ptr<rtrain::loop::MessageClient>;
   static constexpr const char* kName = "rtrain.MessageClient";
 };
+
 template <>
-struct Class<SignalWatch> {
-  using Slot = std::unique_ptr<SignalWatch>;
+struct rtrain::lua::Class<rtrain::loop::SignalWatch> {
+  using Slot = std::unique_ptr<rtrain::loop::SignalWatch>;
   static constexpr const char* kName = "rtrain.SignalWatch";
 };
 
+namespace rtrain::bind {
 namespace {
 
 int start_child(lua_State* L) {
-  const auto options = from_value<ChildCommandOptions>(to_value(L, 1, "options"));
-  push<ChildCommand>(L, std::make_unique<ChildCommand>(options));
+  const auto options = from_value<loop::ChildCommandOptions>(lua::to_value(L, 1, "options"));
+  lua::push<loop::ChildCommand>(L, std::make_unique<loop::ChildCommand>(options));
   return 1;
 }
 
 int child_pid(lua_State* L) {
-  lua_pushinteger(L, check<ChildCommand>(L, 1)->pid());
+  lua_pushinteger(L, lua::check<loop::ChildCommand>(L, 1)->pid());
   return 1;
 }
 
 int child_is_running(lua_State* L) {
-  lua_pushboolean(L, check<ChildCommand>(L, 1)->is_running());
+  lua_pushboolean(L, lua::check<loop::ChildCommand>(L, 1)->is_running());
   return 1;
 }
 
 int send_to_child(lua_State* L) {
-  check<ChildCommand>(L, 1)->send(luaL_checkint(L, 2));
+  lua::check<loop::ChildCommand>(L, 1)->send(luaL_checkint(L, 2));
   return 0;
 }
 
 int finish_child(lua_State* L) {
-  const ExitStatus status = check<ChildCommand>(L, 1)->end(luaL_checknumber(L, 2));
-  push_value(L, to_text(status));
+  const loop::ExitStatus status = lua::check<loop::ChildCommand>(L, 1)->end(luaL_checknumber(L, 2));
+  lua::push_value(L, loop::to_text(status));
   const bool has_exited = status.is_known && status.signal == 0;
-  push_value(L, has_exited ? Value(status.exit_code) : Value());
+  lua::push_value(L, has_exited ? Value(status.exit_code) : Value());
   return 2;
 }
 
 int serve(lua_State* L) {
-  push<MessageServer>(L, std::make_unique<MessageServer>(luaL_checkstring(L, 1)));
+  lua::push<loop::MessageServer>(L, std::make_unique<loop::MessageServer>(luaL_checkstring(L, 1)));
   return 1;
 }
 
 int next_question(lua_State* L) {
-  const auto question = check<MessageServer>(L, 1)->next(luaL_checknumber(L, 2));
+  const auto question = lua::check<loop::MessageServer>(L, 1)->next(luaL_checknumber(L, 2));
   if (!question) return 0;
-  push_value(L, question->peer);
-  push_value(L, question->value.value_or(Value()));
+  lua::push_value(L, question->peer);
+  lua::push_value(L, question->value.value_or(Value()));
   return 2;
 }
 
 int answer_question(lua_State* L) {
-  const Value answer = to_value(L, 3, "answer");
-  check<MessageServer>(L, 1)->answer(static_cast<int64_t>(luaL_checknumber(L, 2)), answer);
+  const Value answer = lua::to_value(L, 3, "answer");
+  lua::check<loop::MessageServer>(L, 1)->answer(static_cast<int64_t>(luaL_checknumber(L, 2)),
+                                                answer);
   return 0;
 }
 
 int connect_client(lua_State* L) {
-  push<MessageClient>(L, std::make_unique<MessageClient>(luaL_checkstring(L, 1)));
+  lua::push<loop::MessageClient>(L, std::make_unique<loop::MessageClient>(luaL_checkstring(L, 1)));
   return 1;
 }
 
 int ask(lua_State* L) {
-  push_value(L, check<MessageClient>(L, 1)->ask(to_value(L, 2, "question")));
+  lua::push_value(L, lua::check<loop::MessageClient>(L, 1)->ask(lua::to_value(L, 2, "question")));
   return 1;
 }
 
 int watch_signals(lua_State* L) {
-  push<SignalWatch>(L, std::make_unique<SignalWatch>());
+  lua::push<loop::SignalWatch>(L, std::make_unique<loop::SignalWatch>());
   return 1;
 }
 
 int first_signal(lua_State* L) {
-  const int number = check<SignalWatch>(L, 1)->first();
+  const int number = lua::check<loop::SignalWatch>(L, 1)->first();
   if (number == 0) return 0;
   lua_pushinteger(L, number);
-  push_value(L, std::string("SIG") + sigabbrev_np(number));
+  lua::push_value(L, std::string("SIG") + sigabbrev_np(number));
   return 2;
 }
 
 int end_with_parent(lua_State* L) {
   const int parent = luaL_checkint(L, 1);
   const bool is_child = getppid() == parent;
-  if (is_child) die_with_parent(parent);
+  if (is_child) loop::die_with_parent(parent);
   lua_pushboolean(L, is_child);
   return 1;
 }
@@ -122,7 +126,7 @@ int own_pid(lua_State* L) {
 }
 
 int sync_file(lua_State* L) {
-  sync_to_disk(luaL_checkstring(L, 1));
+  store::sync_to_disk(luaL_checkstring(L, 1));
   return 0;
 }
 
@@ -130,27 +134,27 @@ int sync_file(lua_State* L) {
 
 int open_tune(lua_State* L) {
   static constexpr std::array kChildMethods = {
-      method<&child_pid>("pid"), method<&child_is_running>("is_running"),
-      method<&send_to_child>("send"), method<&finish_child>("finish")};
-  register_class<ChildCommand>(L, kChildMethods);
-  static constexpr std::array kServerMethods = {method<&next_question>("next"),
-                                                method<&answer_question>("answer")};
-  register_class<MessageServer>(L, kServerMethods);
-  static constexpr std::array kClientMethods = {method<&ask>("ask")};
-  register_class<MessageClient>(L, kClientMethods);
-  static constexpr std::array kWatchMethods = {method<&first_signal>("first")};
-  register_class<SignalWatch>(L, kWatchMethods);
+      lua::method<&child_pid>("pid"), lua::method<&child_is_running>("is_running"),
+      lua::method<&send_to_child>("send"), lua::method<&finish_child>("finish")};
+  lua::register_class<loop::ChildCommand>(L, kChildMethods);
+  static constexpr std::array kServerMethods = {lua::method<&next_question>("next"),
+                                                lua::method<&answer_question>("answer")};
+  lua::register_class<loop::MessageServer>(L, kServerMethods);
+  static constexpr std::array kClientMethods = {lua::method<&ask>("ask")};
+  lua::register_class<loop::MessageClient>(L, kClientMethods);
+  static constexpr std::array kWatchMethods = {lua::method<&first_signal>("first")};
+  lua::register_class<loop::SignalWatch>(L, kWatchMethods);
   static constexpr std::array kFunctions = {
-      method<&start_child>("start"),
-      method<&serve>("serve"),
-      method<&connect_client>("connect"),
-      method<&watch_signals>("watch_signals"),
-      method<&end_with_parent>("die_with_parent"),
-      method<&own_pid>("pid"),
-      method<&sync_file>("sync_file"),
+      lua::method<&start_child>("start"),
+      lua::method<&serve>("serve"),
+      lua::method<&connect_client>("connect"),
+      lua::method<&watch_signals>("watch_signals"),
+      lua::method<&end_with_parent>("die_with_parent"),
+      lua::method<&own_pid>("pid"),
+      lua::method<&sync_file>("sync_file"),
   };
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   return 1;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -18,9 +18,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_tune(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

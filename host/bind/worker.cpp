@@ -14,16 +14,16 @@
 #include "host/lua/number_entries.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 namespace {
 
-WorkerProcess& worker() {
-  if (auto* current = WorkerProcess::current()) return *current;
+worker::WorkerProcess& worker() {
+  if (auto* current = worker::WorkerProcess::current()) return *current;
   throw Error(Code::kArgument, "this works only inside the train function, in a worker");
 }
 
 int context(lua_State* L) {
-  push_value(L, to_value(worker().context()));
+  lua::push_value(L, to_value(worker().context()));
   return 1;
 }
 
@@ -46,33 +46,33 @@ std::string bytes_at(lua_State* L, int index) {
 
 int synchronize(lua_State* L) {
   const std::string data =
-      worker().collectives().synchronize(bytes_at(L, 1), user_position(L), bytes_at(L, 2));
+      worker().collectives().synchronize(bytes_at(L, 1), lua::user_position(L), bytes_at(L, 2));
   lua_pushlstring(L, data.data(), data.size());
   return 1;
 }
 
-ReportOptions report_options(lua_State* L, int index) {
-  ReportOptions options;
+worker::ReportOptions report_options(lua_State* L, int index) {
+  worker::ReportOptions options;
   if (!lua_isnoneornil(L, index)) {
-    options = from_value<ReportOptions>(to_value(L, index, "options"));
+    options = from_value<worker::ReportOptions>(lua::to_value(L, index, "options"));
   }
-  options.call_site = user_position(L);
+  options.call_site = lua::user_position(L);
   return options;
 }
 
 void push_path(lua_State* L, const std::optional<std::string>& path) {
-  push_value(L, path ? Value(*path) : Value());
+  lua::push_value(L, path ? Value(*path) : Value());
 }
 
 int report(lua_State* L) {
-  Value metrics = to_value(L, 1, "metrics");
+  Value metrics = lua::to_value(L, 1, "metrics");
   push_path(L, worker().reporter().report(std::move(metrics), report_options(L, 2)));
   return 1;
 }
 
 int begin_upload(lua_State* L) {
-  Value metrics = to_value(L, 1, "metrics");
-  push_value(L, worker().reporter().begin_upload(std::move(metrics), report_options(L, 2)));
+  Value metrics = lua::to_value(L, 1, "metrics");
+  lua::push_value(L, worker().reporter().begin_upload(std::move(metrics), report_options(L, 2)));
   return 1;
 }
 
@@ -83,13 +83,13 @@ int end_upload(lua_State* L) {
 }
 
 int fail_upload(lua_State* L) {
-  worker().reporter().fail_upload(to_error(L, 1));
+  worker().reporter().fail_upload(lua::to_error(L, 1));
   return 0;
 }
 
 int log(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  const auto entries = number_entries(L, 1);
+  const auto entries = lua::number_entries(L, 1);
   if (!entries) return 1;
   std::optional<int64_t> step;
   if (!lua_isnoneornil(L, 2)) step = luaL_checkinteger(L, 2);
@@ -99,7 +99,7 @@ int log(lua_State* L) {
 
 int log_own(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  const auto entries = number_entries(L, 1);
+  const auto entries = lua::number_entries(L, 1);
   if (!entries) return 1;
   worker().series_log().add_own(*entries, luaL_checkinteger(L, 2));
   return 0;
@@ -115,7 +115,7 @@ int log_media(lua_State* L) {
   media.kind = bytes_at(L, 1);
   media.name = bytes_at(L, 2);
   media.step = static_cast<int64_t>(luaL_checknumber(L, 3));
-  media.data = lua_istable(L, 4) ? to_json(to_value(L, 4, media.kind)) : bytes_at(L, 4);
+  media.data = lua_istable(L, 4) ? to_json(lua::to_value(L, 4, media.kind)) : bytes_at(L, 4);
   worker().log_media(std::move(media));
   return 0;
 }
@@ -150,7 +150,7 @@ int report_not_finite(lua_State* L) {
 }
 
 int show_loop(lua_State* L) {
-  worker().show_loop(from_value<message::LoopProgress>(to_value(L, 1, "progress")));
+  worker().show_loop(from_value<message::LoopProgress>(lua::to_value(L, 1, "progress")));
   return 0;
 }
 
@@ -175,14 +175,14 @@ int stop_requested(lua_State* L) {
 }
 
 int starting_checkpoint(lua_State* L) {
-  push_value(L, worker().context().starting_checkpoint);
+  lua::push_value(L, worker().context().starting_checkpoint);
   return 1;
 }
 
 int reported_checkpoints(lua_State* L) {
   std::optional<double> timeout_s;
   if (!lua_isnoneornil(L, 2)) timeout_s = luaL_checknumber(L, 2);
-  push_value(L, worker().checkpoints().reported(lua_toboolean(L, 1) != 0, timeout_s));
+  lua::push_value(L, worker().checkpoints().reported(lua_toboolean(L, 1) != 0, timeout_s));
   return 1;
 }
 
@@ -219,7 +219,7 @@ int set_returned(lua_State*) {
 }
 
 int make_tempdir(lua_State* L) {
-  push_value(L, worker().make_tempdir());
+  lua::push_value(L, worker().make_tempdir());
   return 1;
 }
 
@@ -245,9 +245,9 @@ int store_delete(lua_State* L) {
 }
 
 int ask_script(lua_State* L) {
-  Value argument = to_value(L, 2, "argument");
-  push_value(L, worker().ask_script(luaL_checkstring(L, 1), std::move(argument),
-                                    luaL_checknumber(L, 3), luaL_checkstring(L, 4)));
+  Value argument = lua::to_value(L, 2, "argument");
+  lua::push_value(L, worker().ask_script(luaL_checkstring(L, 1), std::move(argument),
+                                         luaL_checknumber(L, 3), luaL_checkstring(L, 4)));
   return 1;
 }
 
@@ -255,41 +255,41 @@ int ask_script(lua_State* L) {
 
 int open_worker(lua_State* L) {
   static constexpr std::array kFunctions = {
-      method<&context>("context"),
-      method<&functions>("functions"),
-      method<&phase>("phase"),
-      method<&start_phases>("start_phases"),
-      method<&phase_seconds>("phase_seconds"),
-      method<&report>("report"),
-      method<&begin_upload>("begin_upload"),
-      method<&end_upload>("end_upload"),
-      method<&fail_upload>("fail_upload"),
-      method<&last_checkpoint>("last_checkpoint"),
-      method<&stop_requested>("stop_requested"),
-      method<&is_stopping>("is_stopping"),
-      method<&log>("log"),
-      method<&log_own>("log_own"),
-      method<&annotate>("annotate"),
-      method<&log_media>("log_media"),
-      method<&report_not_finite>("report_not_finite"),
-      method<&report_health>("report_health"),
-      method<&show_loop>("show_loop"),
-      method<&starting_checkpoint>("starting_checkpoint"),
-      method<&busy>("busy"),
-      method<&set_program>("set_program"),
-      method<&set_gpus>("set_gpus"),
-      method<&set_returned>("set_returned"),
-      method<&make_tempdir>("make_tempdir"),
-      method<&synchronize>("synchronize"),
-      method<&reported_checkpoints>("reported_checkpoints"),
-      method<&set_damaged>("set_damaged"),
-      method<&ask_script>("ask_script"),
-      method<&store_set>("store_set"),
-      method<&store_get>("store_get"),
-      method<&store_delete>("store_delete"),
+      lua::method<&context>("context"),
+      lua::method<&functions>("functions"),
+      lua::method<&phase>("phase"),
+      lua::method<&start_phases>("start_phases"),
+      lua::method<&phase_seconds>("phase_seconds"),
+      lua::method<&report>("report"),
+      lua::method<&begin_upload>("begin_upload"),
+      lua::method<&end_upload>("end_upload"),
+      lua::method<&fail_upload>("fail_upload"),
+      lua::method<&last_checkpoint>("last_checkpoint"),
+      lua::method<&stop_requested>("stop_requested"),
+      lua::method<&is_stopping>("is_stopping"),
+      lua::method<&log>("log"),
+      lua::method<&log_own>("log_own"),
+      lua::method<&annotate>("annotate"),
+      lua::method<&log_media>("log_media"),
+      lua::method<&report_not_finite>("report_not_finite"),
+      lua::method<&report_health>("report_health"),
+      lua::method<&show_loop>("show_loop"),
+      lua::method<&starting_checkpoint>("starting_checkpoint"),
+      lua::method<&busy>("busy"),
+      lua::method<&set_program>("set_program"),
+      lua::method<&set_gpus>("set_gpus"),
+      lua::method<&set_returned>("set_returned"),
+      lua::method<&make_tempdir>("make_tempdir"),
+      lua::method<&synchronize>("synchronize"),
+      lua::method<&reported_checkpoints>("reported_checkpoints"),
+      lua::method<&set_damaged>("set_damaged"),
+      lua::method<&ask_script>("ask_script"),
+      lua::method<&store_set>("store_set"),
+      lua::method<&store_get>("store_get"),
+      lua::method<&store_delete>("store_delete"),
   };
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   return 1;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

@@ -41,9 +41,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::bind {
 
 // Pushes the module.
 int open_worker(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::bind

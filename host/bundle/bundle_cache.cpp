@@ -13,7 +13,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::bundle {
 namespace {
 
 constexpr std::string_view kLock = ".lock";
@@ -23,10 +23,10 @@ std::string lock_path(const std::string& path) { return cat(path, kLock); }
 std::string partial_path(const std::string& path) { return cat(path, kPartial); }
 
 // The lock of a bundle, if nobody has it. It is made where it is missing, as a bundle would.
-OpenFile try_lock(const std::string& path) {
-  OpenFile lock(lock_path(path), O_RDWR | O_CREAT);
+store::OpenFile try_lock(const std::string& path) {
+  store::OpenFile lock(lock_path(path), O_RDWR | O_CREAT);
   const bool is_ours = ::flock(lock.fd(), LOCK_EX | LOCK_NB) == 0 && lock.is_at_its_path();
-  return is_ours ? std::move(lock) : OpenFile();
+  return is_ours ? std::move(lock) : store::OpenFile();
 }
 
 int64_t changed_ms(const std::string& path) {
@@ -40,13 +40,13 @@ int64_t changed_ms(const std::string& path) {
 UnpackedBundle describe(const std::string& path) {
   UnpackedBundle out;
   out.path = path;
-  const bool is_whole = path_exists(path);
+  const bool is_whole = store::path_exists(path);
   const std::string place = is_whole ? path : partial_path(path);
-  out.size_bytes = path_exists(place) ? folder_size(place) : 0;
-  if (!path_exists(lock_path(path))) {
+  out.size_bytes = store::path_exists(place) ? store::folder_size(place) : 0;
+  if (!store::path_exists(lock_path(path))) {
     out.last_used_ms = changed_ms(place);
   } else {
-    out.name = std::string(trim(read_text(lock_path(path))));
+    out.name = std::string(trim(store::read_text(lock_path(path))));
     out.last_used_ms = changed_ms(lock_path(path));
     if (!try_lock(path)) {
       out.state = UnpackedBundle::State::kInUse;
@@ -58,14 +58,15 @@ UnpackedBundle describe(const std::string& path) {
 }
 
 void remove_or_throw(const std::string& path) {
-  if (path_exists(path) && !remove_tree(path)) throw file_error("remove", path);
+  if (store::path_exists(path) && !store::remove_tree(path))
+    throw store::file_error("remove", path);
 }
 
 }  // namespace
 
 std::vector<UnpackedBundle> unpacked_bundles(const std::string& folder) {
   std::set<std::string> names;
-  for (const std::string& entry : folder_entries(folder)) {
+  for (const std::string& entry : store::folder_entries(folder)) {
     std::string_view name = entry;
     for (const std::string_view ending : {kLock, kPartial}) {
       if (name.ends_with(ending)) name.remove_suffix(ending.size());
@@ -80,12 +81,12 @@ std::vector<UnpackedBundle> unpacked_bundles(const std::string& folder) {
 // What a bundle would take for whole has another name before the first file goes. The lock goes
 // last: whoever waits for it sees that it is gone, and begins again.
 bool remove_bundle(const UnpackedBundle& bundle) {
-  const OpenFile lock = try_lock(bundle.path);
+  const store::OpenFile lock = try_lock(bundle.path);
   if (!lock) return false;
   remove_or_throw(partial_path(bundle.path));
-  if (path_exists(bundle.path)) {
+  if (store::path_exists(bundle.path)) {
     if (std::rename(bundle.path.c_str(), partial_path(bundle.path).c_str()) != 0) {
-      throw file_error("remove", bundle.path);
+      throw store::file_error("remove", bundle.path);
     }
     remove_or_throw(partial_path(bundle.path));
   }
@@ -93,4 +94,4 @@ bool remove_bundle(const UnpackedBundle& bundle) {
   return true;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bundle

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::bundle {
 
 struct UnpackedBundle {
   enum class State {
@@ -29,4 +29,4 @@ std::vector<UnpackedBundle> unpacked_bundles(const std::string& folder);
 // kEnvironment when something of it cannot be removed.
 bool remove_bundle(const UnpackedBundle& bundle);
 
-}  // namespace rtrain
+}  // namespace rtrain::bundle

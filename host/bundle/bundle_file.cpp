@@ -16,7 +16,7 @@
 #include "packaging/bundle/footer.h"
 #include "packaging/bundle/sha256.h"
 
-namespace rtrain {
+namespace rtrain::bundle {
 namespace {
 
 // As packaging/formats/bundle.py packs.
@@ -79,7 +79,8 @@ std::string head_of(const BundleEntry& entry, int64_t size, bool is_executable) 
 void add_file(Packer& packer, const BundleEntry& entry, int64_t& total) {
   std::ifstream in(entry.source, std::ios::binary);
   struct stat info = {};
-  if (!in || ::stat(entry.source.c_str(), &info) != 0) throw file_error("read", entry.source);
+  if (!in || ::stat(entry.source.c_str(), &info) != 0)
+    throw store::file_error("read", entry.source);
   const auto size = static_cast<int64_t>(info.st_size);
   packer.add(head_of(entry, size, (info.st_mode & S_IXUSR) != 0));
   std::vector<char> block(kBlock);
@@ -130,9 +131,9 @@ BundleSize write_bundle(const std::string& target, std::string_view program,
   out.write(&footer, sizeof footer);
   out.commit();
   if (::chmod(target.c_str(), kModeBits & ~umask_now()) != 0)
-    throw file_error("make executable", target);
+    throw store::file_error("make executable", target);
   size.file = static_cast<int64_t>(footer.offset + footer.packed_size + sizeof footer);
   return size;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bundle

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::bundle {
 
 struct BundleEntry {
   std::string name;    // where it will be, below the bundle's folder
@@ -26,4 +26,4 @@ struct BundleSize {
 BundleSize write_bundle(const std::string& target, std::string_view program,
                         const std::vector<BundleEntry>& entries);
 
-}  // namespace rtrain
+}  // namespace rtrain::bundle

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::bundle {
 
 // $XDG_CACHE_HOME/rtrain/bundles, without that ~/.cache/rtrain/bundles; empty without HOME too.
 //
@@ -20,4 +20,4 @@ inline std::string bundle_folder() {
   return std::string(home) + "/.cache/rtrain/bundles";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::bundle

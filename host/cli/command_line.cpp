@@ -24,7 +24,7 @@
 #include "host/lua/libraries/engine_loader.h"
 #include "host/machine/processes/process_start.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // For a wrong configuration or name the error's own line is enough; the traceback would not
@@ -44,7 +44,7 @@ std::optional<int> run_helper(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (argc == 4 && mode == "--worker") {
     const int parent_pid = std::atoi(argv[3]);
-    if (argv[2] == std::string_view(kZygoteRank)) return run_zygote(parent_pid, argv[2]);
+    if (argv[2] == std::string_view(loop::kZygoteRank)) return run_zygote(parent_pid, argv[2]);
     set_fault_process(std::atoi(argv[2]));
     return run_worker(std::atoi(argv[2]), parent_pid);
   }
@@ -52,8 +52,8 @@ std::optional<int> run_helper(int argc, char** argv) {
   if (argc == 4 && mode == "--far-ingest") {
     return run_far_ingest(std::atoi(argv[2]), std::atoi(argv[3]));
   }
-  if (argc == 4 && mode == "--guard") return run_group_guard(argv[2], argv[3]);
-  if (argc == 4 && mode == "--tee") return run_output_tee(argv[2], std::atoll(argv[3]));
+  if (argc == 4 && mode == "--guard") return loop::run_group_guard(argv[2], argv[3]);
+  if (argc == 4 && mode == "--tee") return loop::run_output_tee(argv[2], std::atoll(argv[3]));
   if (mode == "--complete") return run_complete({argv + 2, argv + argc});
   return std::nullopt;
 }
@@ -168,12 +168,12 @@ int run_command(int argc, char** argv) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-  begin_process();
+  machine::begin_process();
   const int code = run_command(argc, argv);
   const std::string_view command = argc > 1 ? argv[1] : "";
   // Skips LibTorch's destructors, which would take a third of a short script's time.
-  if ((command == "exec" || command == "repl") && engine_loaded()) leave(code);
+  if ((command == "exec" || command == "repl") && lua::engine_loaded()) leave(code);
   return code;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -2,9 +2,9 @@
 // and exit codes.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Runs the command and returns the process's exit code.
 int run_command_line(int argc, char** argv);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -11,7 +11,7 @@
 #include "host/train/control_server.h"
 #include "host/train/watch/profile_request.h"
 
-namespace rtrain {
+namespace rtrain::control {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -21,16 +21,17 @@ constexpr std::chrono::milliseconds kBetweenLooks{200};
 constexpr double kAnswerS = 10;
 
 // Where the controller is, as far as the store knows.
-Error unreachable(const OpenRun& run, const Value& document, const std::string& reason) {
+Error unreachable(const store::OpenRun& run, const Value& document, const std::string& reason) {
   const std::string host = document["environment"]["hostname"].string_or("another host");
-  return Error(Code::kEnvironment,
-               cat("the controller of run '", run.ref.name, "' on ", host, " cannot be reached: ",
-                   reason, " (", runtime_folder(), "/", control_socket_name(run.ref.run_id),
-                   "): run this command on that host, as the same user and with the same "
-                   "RTRAIN_RUNTIME_DIR"));
+  return Error(
+      Code::kEnvironment,
+      cat("the controller of run '", run.ref.name, "' on ", host, " cannot be reached: ", reason,
+          " (", machine::runtime_folder(), "/", train::control_socket_name(run.ref.run_id),
+          "): run this command on that host, as the same user and with the same "
+          "RTRAIN_RUNTIME_DIR"));
 }
 
-std::unique_ptr<ControlWay> connect_to(OpenRun& run) {
+std::unique_ptr<ControlWay> connect_to(store::OpenRun& run) {
   const Value document = run.reader.run(run.ref);
   if (!run.reader.is_live(run.ref)) {
     throw Error(Code::kUsage,
@@ -48,7 +49,7 @@ std::unique_ptr<ControlWay> connect_to(OpenRun& run) {
 
 }  // namespace
 
-ControlClient::ControlClient(OpenRun& run, std::stop_token stop)
+ControlClient::ControlClient(store::OpenRun& run, std::stop_token stop)
     : way_(connect_to(run)),
       stop_(std::move(stop)),
       pid_(way_->pid().value_or(
@@ -93,7 +94,8 @@ message::Stacks ControlClient::stacks(std::optional<int64_t> rank) {
 
 message::Profiles ControlClient::profiles(const message::RecordProfiles& request) {
   const double recorded_s = request.steps > 0 ? request.timeout_s : request.seconds;
-  const auto timeout = std::chrono::duration<double>(profile_deadline_s(recorded_s) + kAnswerS);
+  const auto timeout =
+      std::chrono::duration<double>(train::profile_deadline_s(recorded_s) + kAnswerS);
   return ask(request, std::chrono::ceil<std::chrono::milliseconds>(timeout));
 }
 
@@ -107,4 +109,4 @@ bool ControlClient::wait_for_end(std::chrono::milliseconds timeout) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::control

@@ -15,14 +15,14 @@
 #include "host/loop/messages/commands.h"
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::control {
 
 class ControlClient {
  public:
   // Throws kUsage when the run has ended, kEnvironment when its controller cannot be reached from
   // here: with the reason and, where it is known, the host and pid of the controller. Where `stop`
   // is requested, what waits for an answer throws kTimeout within a fifth of a second.
-  explicit ControlClient(OpenRun& run, std::stop_token stop = {});
+  explicit ControlClient(store::OpenRun& run, std::stop_token stop = {});
 
   // Of the controller.
   int pid() const { return pid_; }
@@ -57,11 +57,11 @@ class ControlClient {
 
 // What commands print of an answer: {name, run_id, …} and the answer's fields.
 template <Record Answer>
-Map describe_answer(const RunRef& run, Answer answer) {
+Map describe_answer(const store::RunRef& run, Answer answer) {
   Map out{{"name", run.name}, {"run_id", run.run_id}};
   const Value fields = to_value(std::move(answer));
   for (const auto& [key, value] : fields.as_map()) out.set(key, value);
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::control

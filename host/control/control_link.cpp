@@ -12,20 +12,21 @@
 #include "host/wire/rendezvous.h"
 #include "host/wire/wire_client.h"
 
-namespace rtrain {
+namespace rtrain::control {
 namespace {
 
 constexpr std::chrono::seconds kConnectTime{10};
 
-class ControlLink : public ControlWay, private LinkDelegate {
+class ControlLink : public ControlWay, private wire::LinkDelegate {
  public:
-  ControlLink(const WireContact& contact, const std::string& run_id)
+  ControlLink(const wire::WireContact& contact, const std::string& run_id)
       : client_(loop_,
                 {.find = [contact](std::string&) { return contact; },
-                 .identity = WireIdentity{.role = std::string(kOperatorRole), .run_id = run_id},
+                 .identity =
+                     wire::WireIdentity{.role = std::string(node::kOperatorRole), .run_id = run_id},
                  .link = cat("operator-", random_hex(8)),
                  .about = "",
-                 .build = std::string(build_id()),
+                 .build = std::string(loop::build_id()),
                  .timeout = kConnectTime},
                 *this) {
     wait([this] { return is_connected_; }, 2 * kConnectTime);
@@ -55,7 +56,7 @@ class ControlLink : public ControlWay, private LinkDelegate {
   template <class Condition>
   void wait(Condition is_so, std::chrono::milliseconds timeout) {
     bool is_late = false;
-    Timer late(loop_, [&] {
+    loop::Timer late(loop_, [&] {
       is_late = true;
       loop_.stop();
     });
@@ -74,30 +75,30 @@ class ControlLink : public ControlWay, private LinkDelegate {
   // As with a socket: who is no longer there has ended.
   void on_disconnected(const std::string& reason) override {
     client_.close();
-    on_end({LinkEnd::Kind::kFinished, reason});
+    on_end({wire::LinkEnd::Kind::kFinished, reason});
   }
   void on_peer_restarted() override {}
   void on_full(bool) override {}
-  void on_end(const LinkEnd& end) override {
+  void on_end(const wire::LinkEnd& end) override {
     end_ = end;
     loop_.stop();
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   bool is_connected_ = false;
   std::deque<Value> replies_;
-  std::optional<LinkEnd> end_;
-  WireClient client_;
+  std::optional<wire::LinkEnd> end_;
+  wire::WireClient client_;
 };
 
 }  // namespace
 
 std::unique_ptr<ControlWay> control_link(const std::string& run_path, const std::string& run_id) {
-  const Rendezvous contact(OperatorLinks::contact_path(run_path), run_id);
+  const wire::Rendezvous contact(node::OperatorLinks::contact_path(run_path), run_id);
   std::string why;
   auto found = contact.find(why);
   if (found) found->may_change = false;  // no other process takes this controller's place
   return found ? std::make_unique<ControlLink>(*found, run_id) : nullptr;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::control

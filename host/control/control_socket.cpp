@@ -11,7 +11,7 @@
 #include "host/loop/channel/frame.h"
 #include "host/train/control_server.h"
 
-namespace rtrain {
+namespace rtrain::control {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -28,7 +28,7 @@ class ControlSocket : public ControlWay {
   ControlSocket& operator=(const ControlSocket&) = delete;
 
   bool send(const Value& request) override {
-    const std::string frame = to_frame(encode(request));
+    const std::string frame = loop::to_frame(encode(request));
     const ssize_t sent = ::send(fd_, frame.data(), frame.size(), MSG_NOSIGNAL);
     return sent == static_cast<ssize_t>(frame.size());
   }
@@ -59,14 +59,14 @@ class ControlSocket : public ControlWay {
  private:
   int fd_;
   std::optional<int> pid_;
-  FrameReader frames_;
+  loop::FrameReader frames_;
 };
 
 }  // namespace
 
 std::unique_ptr<ControlWay> control_socket(const std::string& run_id) {
-  const int fd = connect_control_socket(control_socket_name(run_id));
+  const int fd = train::connect_control_socket(train::control_socket_name(run_id));
   return fd < 0 ? nullptr : std::make_unique<ControlSocket>(fd);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::control

@@ -9,7 +9,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::control {
 
 class ControlWay {
  public:
@@ -30,4 +30,4 @@ std::unique_ptr<ControlWay> control_socket(const std::string& run_id);
 // controller cannot be reached with it, with the reason.
 std::unique_ptr<ControlWay> control_link(const std::string& run_path, const std::string& run_id);
 
-}  // namespace rtrain
+}  // namespace rtrain::control

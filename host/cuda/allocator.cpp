@@ -22,7 +22,7 @@ namespace c10 {
 REGISTER_FREE_MEMORY_CALLBACK(rtrain_free_memory, FreeMemory);
 }  // namespace c10
 
-namespace rtrain {
+namespace rtrain::cuda {
 namespace {
 
 namespace caching = c10::cuda::CUDACachingAllocator;
@@ -45,7 +45,7 @@ void set_free_memory_callback(bool (*callback)()) { free_memory.store(callback);
 
 }  // namespace
 
-CudaAllocatorApi cuda_allocator_api() {
+engine::CudaAllocatorApi cuda_allocator_api() {
   return {.backend = &backend,
           .memory_fraction = &memory_fraction,
           .set_memory_fraction = &set_memory_fraction,
@@ -53,4 +53,4 @@ CudaAllocatorApi cuda_allocator_api() {
           .set_free_memory_callback = &set_free_memory_callback};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

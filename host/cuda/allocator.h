@@ -3,8 +3,8 @@
 
 #include "host/engine/cuda/allocator_api.h"
 
-namespace rtrain {
+namespace rtrain::cuda {
 
-CudaAllocatorApi cuda_allocator_api();
+engine::CudaAllocatorApi cuda_allocator_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::cuda {
 namespace {
 
 std::string uuid_text(const cudaUUID_t& uuid) {
@@ -30,7 +30,7 @@ int current() { return c10::cuda::current_device(); }
 
 void set_current(int device) { c10::cuda::set_device(to_index(device)); }
 
-CudaDeviceProperties properties(int device) {
+engine::CudaDeviceProperties properties(int device) {
   const cudaDeviceProp& from = *at::cuda::getDeviceProperties(to_index(device));
   return {.name = from.name,
           .uuid = uuid_text(from.uuid),
@@ -47,7 +47,7 @@ CudaDeviceProperties properties(int device) {
           .is_multi_gpu_board = from.isMultiGpuBoard != 0};
 }
 
-CudaMemory memory(int device) {
+engine::CudaMemory memory(int device) {
   const c10::cuda::CUDAGuard guard(to_index(device));
   size_t free_bytes = 0;
   size_t total_bytes = 0;
@@ -62,7 +62,7 @@ void synchronize(int device) {
 
 }  // namespace
 
-CudaDevicesApi cuda_devices_api() {
+engine::CudaDevicesApi cuda_devices_api() {
   return {.count = &count,
           .current = &current,
           .set_current = &set_current,
@@ -71,4 +71,4 @@ CudaDevicesApi cuda_devices_api() {
           .synchronize = &synchronize};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

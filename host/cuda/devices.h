@@ -3,8 +3,8 @@
 
 #include "host/engine/cuda/devices_api.h"
 
-namespace rtrain {
+namespace rtrain::cuda {
 
-CudaDevicesApi cuda_devices_api();
+engine::CudaDevicesApi cuda_devices_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

@@ -3,10 +3,10 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
 
-namespace rtrain {
+namespace rtrain::cuda {
 namespace {
 
-void* create(int device, CudaEventKind kind) {
+void* create(int device, engine::CudaEventKind kind) {
   const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
   const unsigned flags = (kind.has_timing ? cudaEventDefault : cudaEventDisableTiming) |
                          (kind.is_blocking ? cudaEventBlockingSync : cudaEventDefault);
@@ -17,6 +17,6 @@ void* create(int device, CudaEventKind kind) {
 
 }  // namespace
 
-CudaEventsApi cuda_events_api() { return {.create = &create}; }
+engine::CudaEventsApi cuda_events_api() { return {.create = &create}; }
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

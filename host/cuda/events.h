@@ -3,8 +3,8 @@
 
 #include "host/engine/cuda/events_api.h"
 
-namespace rtrain {
+namespace rtrain::cuda {
 
-CudaEventsApi cuda_events_api();
+engine::CudaEventsApi cuda_events_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

@@ -5,16 +5,16 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <ATen/cuda/CUDAGraphsUtils.cuh>
 
-namespace rtrain {
+namespace rtrain::cuda {
 namespace {
 
-cudaStreamCaptureMode to_cuda(CudaCaptureMode mode) {
+cudaStreamCaptureMode to_cuda(engine::CudaCaptureMode mode) {
   switch (mode) {
-    case CudaCaptureMode::kThreadLocal:
+    case engine::CudaCaptureMode::kThreadLocal:
       return cudaStreamCaptureModeThreadLocal;
-    case CudaCaptureMode::kRelaxed:
+    case engine::CudaCaptureMode::kRelaxed:
       return cudaStreamCaptureModeRelaxed;
-    case CudaCaptureMode::kGlobal:
+    case engine::CudaCaptureMode::kGlobal:
       break;
   }
   return cudaStreamCaptureModeGlobal;
@@ -108,11 +108,11 @@ class TorchGraph final : public at::cuda::CUDAGraph {
   }
 };
 
-class OwnedGraph final : public CudaGraph {
+class OwnedGraph final : public engine::CudaGraph {
  public:
   explicit OwnedGraph(bool keep_graph) : graph_(keep_graph) {}
 
-  void capture_begin(c10::MempoolId_t pool, CudaCaptureMode mode) override {
+  void capture_begin(c10::MempoolId_t pool, engine::CudaCaptureMode mode) override {
     graph_.capture_begin(pool, to_cuda(mode));
   }
   void capture_end() override { graph_.end_or_abandon(); }
@@ -130,7 +130,7 @@ class OwnedGraph final : public CudaGraph {
   TorchGraph graph_;
 };
 
-std::unique_ptr<CudaGraph> create(bool keep_graph) {
+std::unique_ptr<engine::CudaGraph> create(bool keep_graph) {
   return std::make_unique<OwnedGraph>(keep_graph);
 }
 
@@ -142,10 +142,10 @@ bool is_current_stream_capturing() {
 
 }  // namespace
 
-CudaGraphsApi cuda_graphs_api() {
+engine::CudaGraphsApi cuda_graphs_api() {
   return {.create = &create,
           .new_pool = &new_pool,
           .is_current_stream_capturing = &is_current_stream_capturing};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

@@ -3,8 +3,8 @@
 
 #include "host/engine/cuda/graphs_api.h"
 
-namespace rtrain {
+namespace rtrain::cuda {
 
-CudaGraphsApi cuda_graphs_api();
+engine::CudaGraphsApi cuda_graphs_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

@@ -8,7 +8,7 @@
 
 #include "host/engine/distributed/watched_backend.h"
 
-namespace rtrain {
+namespace rtrain::cuda {
 namespace {
 
 // c10d's classes contain NCCL's structs, whose layout changes with each release. LibTorch's NCCL is
@@ -28,11 +28,11 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-using Base = Watched<c10d::ProcessGroupNCCL>;
+using Base = engine::Watched<c10d::ProcessGroupNCCL>;
 
 class NcclBackend final : public Base {
  public:
-  NcclBackend(const c10::intrusive_ptr<c10d::Store>& store, NcclOptions options,
+  NcclBackend(const c10::intrusive_ptr<c10d::Store>& store, engine::NcclOptions options,
               const c10::intrusive_ptr<c10d::ProcessGroupNCCL::Options>& nccl)
       : Base(std::move(options.notify), store, options.rank, options.world_size, nccl),
         on_given_(std::move(options.on_given)),
@@ -66,7 +66,7 @@ class NcclBackend final : public Base {
 };
 
 c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& store,
-                                         NcclOptions options) {
+                                         engine::NcclOptions options) {
   auto nccl = c10d::ProcessGroupNCCL::Options::create(options.is_high_priority_stream);
   nccl->timeout = options.timeout;
   const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(options.device));
@@ -87,7 +87,7 @@ std::string version() { return c10d::getNcclVersion(); }
 
 }  // namespace
 
-CudaGroupsApi cuda_groups_api() {
+engine::CudaGroupsApi cuda_groups_api() {
   return {.create = &create,
           .pending = &pending,
           .problem = &problem,
@@ -95,4 +95,4 @@ CudaGroupsApi cuda_groups_api() {
           .version = &version};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

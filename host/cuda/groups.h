@@ -3,8 +3,8 @@
 
 #include "host/engine/cuda/groups_api.h"
 
-namespace rtrain {
+namespace rtrain::cuda {
 
-CudaGroupsApi cuda_groups_api();
+engine::CudaGroupsApi cuda_groups_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

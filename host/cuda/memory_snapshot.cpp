@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 
-namespace rtrain {
+namespace rtrain::cuda {
 namespace {
 
-void record_history(const CudaMemoryHistory& history) {
+void record_history(const engine::CudaMemoryHistory& history) {
   // Otherwise LibTorch would start addr2line for the names of C++ functions, which takes minutes,
   // and ends this process if addr2line is not installed.
   ::setenv("TORCH_SYMBOLIZE_MODE", "dladdr", /*overwrite=*/0);
@@ -19,8 +19,8 @@ std::string pickled() { return torch::cuda::_memory_snapshot_pickled(); }
 
 }  // namespace
 
-CudaMemorySnapshotApi cuda_memory_snapshot_api() {
+engine::CudaMemorySnapshotApi cuda_memory_snapshot_api() {
   return {.record_history = &record_history, .pickled = &pickled};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

@@ -3,8 +3,8 @@
 
 #include "host/engine/cuda/memory_snapshot_api.h"
 
-namespace rtrain {
+namespace rtrain::cuda {
 
-CudaMemorySnapshotApi cuda_memory_snapshot_api();
+engine::CudaMemorySnapshotApi cuda_memory_snapshot_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

@@ -4,9 +4,9 @@
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 
-namespace rtrain {
+namespace rtrain::cuda {
 
-CudaNvtxApi cuda_nvtx_api() {
+engine::CudaNvtxApi cuda_nvtx_api() {
   return {.push = &nvtxRangePushA,
           .pop = &nvtxRangePop,
           .mark = &nvtxMarkA,
@@ -14,11 +14,11 @@ CudaNvtxApi cuda_nvtx_api() {
           .end = &nvtxRangeEnd};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda
 #else
-namespace rtrain {
+namespace rtrain::cuda {
 
 CudaNvtxApi cuda_nvtx_api() { return {}; }
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda
 #endif

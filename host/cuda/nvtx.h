@@ -3,8 +3,8 @@
 
 #include "host/engine/cuda/nvtx_api.h"
 
-namespace rtrain {
+namespace rtrain::cuda {
 
-CudaNvtxApi cuda_nvtx_api();
+engine::CudaNvtxApi cuda_nvtx_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::cuda

@@ -9,13 +9,14 @@
 #include "host/cuda/nvtx.h"
 #include "host/engine/cuda/api.h"
 
-extern "C" __attribute__((visibility("default"))) const rtrain::CudaApi* rtrain_cuda_api() {
-  static const rtrain::CudaApi kApi{.allocator = rtrain::cuda_allocator_api(),
-                                    .devices = rtrain::cuda_devices_api(),
-                                    .events = rtrain::cuda_events_api(),
-                                    .graphs = rtrain::cuda_graphs_api(),
-                                    .groups = rtrain::cuda_groups_api(),
-                                    .memory_snapshot = rtrain::cuda_memory_snapshot_api(),
-                                    .nvtx = rtrain::cuda_nvtx_api()};
+extern "C" __attribute__((visibility("default"))) const rtrain::engine::CudaApi* rtrain_cuda_api() {
+  static const rtrain::engine::CudaApi kApi{
+      .allocator = rtrain::cuda::cuda_allocator_api(),
+      .devices = rtrain::cuda::cuda_devices_api(),
+      .events = rtrain::cuda::cuda_events_api(),
+      .graphs = rtrain::cuda::cuda_graphs_api(),
+      .groups = rtrain::cuda::cuda_groups_api(),
+      .memory_snapshot = rtrain::cuda::cuda_memory_snapshot_api(),
+      .nvtx = rtrain::cuda::cuda_nvtx_api()};
   return &kApi;
 }

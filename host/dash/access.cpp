@@ -7,7 +7,7 @@
 #include "host/base/secrets.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 // "[::1]" of "[::1]:8000", "localhost" of "LocalHost:8000".
@@ -33,7 +33,8 @@ bool has_name(const std::vector<std::string>& names, std::string_view host) {
 }
 
 // By the token in a header, in the address of what only reads, or by the cookie.
-bool has_key(const HttpRequest& request, const AccessKey& key, const std::string& cookie_name) {
+bool has_key(const http::HttpRequest& request, const AccessKey& key,
+             const std::string& cookie_name) {
   return is_same_secret(request.bearer(), key.token) ||
          (!request.is_write() &&
           is_same_secret(request.query.find("token").value_or(""), key.token)) ||
@@ -61,7 +62,7 @@ bool Access::is_ours(std::string_view host) const {
 }
 
 // Sent by a page of another site, as the browser says.
-bool Access::is_from_elsewhere(const HttpRequest& request) const {
+bool Access::is_from_elsewhere(const http::HttpRequest& request) const {
   const std::string& origin = request.header("origin");
   if (!origin.empty()) {
     const size_t scheme = origin.find("://");
@@ -78,45 +79,47 @@ bool Access::is_from_elsewhere(const HttpRequest& request) const {
   return is_other_site && !is_visit;
 }
 
-std::optional<HttpResponse> Access::refuse(HttpRequest& request) const {
+std::optional<http::HttpResponse> Access::refuse(http::HttpRequest& request) const {
   if (!is_ours(request.header("host"))) {
-    return error_response(421, "wrong_host",
-                          "this is not a name of the dashboard; behind a proxy: rtrain dash "
-                          "--allow-host NAME");
+    return http::error_response(421, "wrong_host",
+                                "this is not a name of the dashboard; behind a proxy: rtrain dash "
+                                "--allow-host NAME");
   }
   const std::string& base = options_.base_path;
   if (!base.empty()) {
     if (!request.path.starts_with(base + "/")) {
-      return error_response(404, "not_found", cat("the dashboard is at ", base, "/"));
+      return http::error_response(404, "not_found", cat("the dashboard is at ", base, "/"));
     }
     request.path.erase(0, base.size());
   }
   if (is_from_elsewhere(request)) {
-    return error_response(403, "wrong_origin", "a page of another site may not ask for this");
+    return http::error_response(403, "wrong_origin", "a page of another site may not ask for this");
   }
   const bool is_writer = has_key(request, options_.writer, options_.cookie_name);
   if (!is_writer && !has_key(request, options_.viewer, options_.cookie_name)) {
-    return error_response(401, "no_token", "open the address that rtrain dash has printed");
+    return http::error_response(401, "no_token", "open the address that rtrain dash has printed");
   }
   request.may_write = is_writer && !options_.read_only;
   if (!request.is_write()) return std::nullopt;
   if (options_.read_only) {
-    return error_response(403, "read_only", "rtrain dash was started with --read-only");
+    return http::error_response(403, "read_only", "rtrain dash was started with --read-only");
   }
   if (!is_writer) {
-    return error_response(403, "read_only", "this address is for those who only look");
+    return http::error_response(403, "read_only", "this address is for those who only look");
   }
   // A browser says from where it writes; what says nothing has to know the token itself.
   if (request.header("origin").empty() && request.bearer().empty()) {
-    return error_response(403, "wrong_origin", "a request that changes something needs an Origin");
+    return http::error_response(403, "wrong_origin",
+                                "a request that changes something needs an Origin");
   }
-  if (!request.header("content-type").starts_with(kJsonType)) {
-    return error_response(415, "wrong_type", "a request that changes something has a JSON body");
+  if (!request.header("content-type").starts_with(http::kJsonType)) {
+    return http::error_response(415, "wrong_type",
+                                "a request that changes something has a JSON body");
   }
   return std::nullopt;
 }
 
-std::optional<std::string> Access::cookie_for(const HttpRequest& request) const {
+std::optional<std::string> Access::cookie_for(const http::HttpRequest& request) const {
   const std::string token = request.query.find("token").value_or("");
   for (const AccessKey* key : {&options_.writer, &options_.viewer}) {
     if (!is_same_secret(token, key->token)) continue;
@@ -126,4 +129,4 @@ std::optional<std::string> Access::cookie_for(const HttpRequest& request) const 
   return std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

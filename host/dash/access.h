@@ -13,7 +13,7 @@
 
 #include "host/http/http_response.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 // The token in an address, and the one that it is exchanged for. None: no viewer has it.
 struct AccessKey {
@@ -41,15 +41,15 @@ class Access {
 
   // Why the request is refused; nothing: it may be answered. Takes the base path off its path, and
   // says whether it may write.
-  std::optional<HttpResponse> refuse(HttpRequest& request) const;
+  std::optional<http::HttpResponse> refuse(http::HttpRequest& request) const;
   // The cookie for a request whose address has the token: the value of Set-Cookie.
-  std::optional<std::string> cookie_for(const HttpRequest& request) const;
+  std::optional<std::string> cookie_for(const http::HttpRequest& request) const;
 
  private:
   bool is_ours(std::string_view host) const;
-  bool is_from_elsewhere(const HttpRequest& request) const;
+  bool is_from_elsewhere(const http::HttpRequest& request) const;
 
   AccessOptions options_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

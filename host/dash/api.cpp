@@ -8,10 +8,12 @@
 #include "host/dash/run_answers.h"
 #include "host/machine/leases/resource_report.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
-HttpReply answer_resources(const Api&, const ApiRequest&) { return json_reply(read_resources()); }
+HttpReply answer_resources(const Api&, const ApiRequest&) {
+  return json_reply(machine::read_resources());
+}
 
 HttpReply answer_routes(const Api&, const ApiRequest& request) {
   List rows;
@@ -82,9 +84,9 @@ std::span<const Route> Api::routes() {
   return kRoutes;
 }
 
-OpenRun Api::open_run(const std::string& run) const {
+store::OpenRun Api::open_run(const std::string& run) const {
   try {
-    return RunReader::open_run(storage_path_, run);
+    return store::RunReader::open_run(storage_path_, run);
   } catch (const Error& e) {
     const auto known = problems();
     if (const auto found = known.find(run); found != known.end()) {
@@ -95,19 +97,19 @@ OpenRun Api::open_run(const std::string& run) const {
   }
 }
 
-bool Api::may_take_long(const HttpRequest& request) const {
+bool Api::may_take_long(const http::HttpRequest& request) const {
   const Route* route = find_route(routes(), request);
   return route != nullptr && route->may_take_long;
 }
 
-HttpReply Api::answer(const HttpRequest& request) const {
+HttpReply Api::answer(const http::HttpRequest& request) const {
   try {
     return call_route(routes(), *this, request);
   } catch (const Error& e) {
-    return {error_response(status_of(e.code()), code_name(e.code()), e.message())};
+    return {http::error_response(status_of(e.code()), code_name(e.code()), e.message())};
   } catch (const std::exception& e) {
-    return {error_response(500, code_name(Code::kInternal), e.what())};
+    return {http::error_response(500, code_name(Code::kInternal), e.what())};
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

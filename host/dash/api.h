@@ -18,7 +18,7 @@
 #include "host/dash/store_refresh.h"
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 class Api {
  public:
@@ -30,8 +30,8 @@ class Api {
 
   static std::span<const Route> routes();
 
-  HttpReply answer(const HttpRequest& request) const;
-  bool may_take_long(const HttpRequest& request) const;
+  HttpReply answer(const http::HttpRequest& request) const;
+  bool may_take_long(const http::HttpRequest& request) const;
   // Ends answers that wait for live runs. Any thread.
   void stop() { stop_.request_stop(); }
 
@@ -40,22 +40,22 @@ class Api {
   // For streams alone.
   std::shared_ptr<LiveFeed> feed() const { return feed_; }
   // Facts about long runs.
-  ReportCharts& report_charts() const { return *report_charts_; }
+  store::ReportCharts& report_charts() const { return *report_charts_; }
   // The store, or nothing as long as there is none.
-  std::optional<RunReader> reader() const { return RunReader::open(storage_path_); }
+  std::optional<store::RunReader> reader() const { return store::RunReader::open(storage_path_); }
   // Runs that are as they were, since what the object store has of them cannot be read: why.
   std::map<std::string, std::string> problems() const {
     return refresh_ == nullptr ? std::map<std::string, std::string>() : refresh_->problems();
   }
   // Error(kNotFound) for a run that is not there, or that could be several.
-  OpenRun open_run(const std::string& run) const;
+  store::OpenRun open_run(const std::string& run) const;
 
  private:
   std::string storage_path_;
   std::shared_ptr<const StoreRefresh> refresh_;
   std::shared_ptr<LiveFeed> feed_;
-  std::unique_ptr<ReportCharts> report_charts_ = std::make_unique<ReportCharts>();
+  std::unique_ptr<store::ReportCharts> report_charts_ = std::make_unique<store::ReportCharts>();
   std::stop_source stop_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

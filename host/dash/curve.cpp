@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::dash {
 
-Map describe_curve(std::span<const SeriesSummary> columns) {
-  const bool are_points = std::all_of(columns.begin(), columns.end(),
-                                      [](const SeriesSummary& each) { return each.count == 1; });
+Map describe_curve(std::span<const store::SeriesSummary> columns) {
+  const bool are_points =
+      std::all_of(columns.begin(), columns.end(),
+                  [](const store::SeriesSummary& each) { return each.count == 1; });
   List steps, times, least, largest, mean, counts, nonfinite;
-  for (const SeriesSummary& column : columns) {
+  for (const store::SeriesSummary& column : columns) {
     const bool has_values = column.finite() > 0;
     const auto number = [&](double value) { return has_values ? Value(value) : Value(); };
     steps.emplace_back(column.first.step);
@@ -30,4 +31,4 @@ Map describe_curve(std::span<const SeriesSummary> columns) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -6,12 +6,12 @@
 #include "host/base/value.h"
 #include "host/store/series/series_summary.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 // {steps, times (milliseconds since 1970), min, max, mean, counts, nonfinite}: a list each, an item
 // for each column; step and time are those of its first point, min, max and mean those of all its
 // finite values, nil where there are none. Where each column is one point `max`, `mean` and
 // `counts` are left out.
-Map describe_curve(std::span<const SeriesSummary> columns);
+Map describe_curve(std::span<const store::SeriesSummary> columns);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

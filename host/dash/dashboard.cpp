@@ -4,12 +4,12 @@
 #include "host/dash/open_metrics.h"
 #include "host/machine/leases/resource_report.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 // {status: number} of all runs. How runs end is there from the beginning: a rule sees the first
 // one.
-Map count_by_status(std::optional<RunReader> reader) {
+Map count_by_status(std::optional<store::RunReader> reader) {
   Map out;
   for (const char* end : {"FINISHED", "ERRORED", "ABORTED", "PREEMPTED", "LOST"}) out.set(end, 0);
   if (!reader) return out;
@@ -20,7 +20,7 @@ Map count_by_status(std::optional<RunReader> reader) {
 // Nil where this user cannot read who holds them.
 Value resources_or_nil() {
   try {
-    return read_resources();
+    return machine::read_resources();
   } catch (const Error&) {
     return {};
   }
@@ -37,36 +37,36 @@ Dashboard::Dashboard(std::string storage_path, AccessOptions access, std::vector
   }
 }
 
-std::optional<HttpResponse> Dashboard::refuse(HttpRequest& request) {
+std::optional<http::HttpResponse> Dashboard::refuse(http::HttpRequest& request) {
   return access_.refuse(request);
 }
 
-bool Dashboard::may_take_long(const HttpRequest& request) const {
+bool Dashboard::may_take_long(const http::HttpRequest& request) const {
   return api_.may_take_long(request);
 }
 
-HttpReply Dashboard::answer(const HttpRequest& request) {
+HttpReply Dashboard::answer(const http::HttpRequest& request) {
   const bool is_read = !request.is_write();
   if (is_read && request.path == "/metrics") return {metrics()};
   const auto page = pages_.find(request.path);
   if (!is_read || page == pages_.end()) return api_.answer(request);
-  HttpResponse out{.status = 200, .type = page->second.type, .body = page->second.bytes};
+  http::HttpResponse out{.status = 200, .type = page->second.type, .body = page->second.bytes};
   if (const auto cookie = access_.cookie_for(request)) {
     out.headers.emplace_back("Set-Cookie", *cookie);
   }
   return {std::move(out)};
 }
 
-HttpResponse Dashboard::metrics() const {
+http::HttpResponse Dashboard::metrics() const {
   try {
     const Map by_status = count_by_status(api_.reader());
-    const List runs = LiveRuns(std::nullopt).look(api_.reader());
+    const List runs = store::LiveRuns(std::nullopt).look(api_.reader());
     return {.status = 200,
             .type = kOpenMetricsType,
             .body = open_metrics_text(runs, by_status, resources_or_nil())};
   } catch (const std::exception& e) {
-    return error_response(503, code_name(Code::kEnvironment), e.what());
+    return http::error_response(503, code_name(Code::kEnvironment), e.what());
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

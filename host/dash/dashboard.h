@@ -14,7 +14,7 @@
 #include "host/dash/api.h"
 #include "host/dash/http_server.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 struct PageFile {
   std::string path;  // "/app.js"; "/" is the page that addresses with a token lead to
@@ -28,18 +28,18 @@ class Dashboard : public HttpService {
   Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages,
             std::shared_ptr<const StoreRefresh> refresh = nullptr);
 
-  std::optional<HttpResponse> refuse(HttpRequest& request) override;
-  bool may_take_long(const HttpRequest& request) const override;
-  HttpReply answer(const HttpRequest& request) override;
+  std::optional<http::HttpResponse> refuse(http::HttpRequest& request) override;
+  bool may_take_long(const http::HttpRequest& request) const override;
+  HttpReply answer(const http::HttpRequest& request) override;
   // Ends answers that wait for live runs: the server's threads are joined soon.
   void stop() { api_.stop(); }
 
  private:
-  HttpResponse metrics() const;
+  http::HttpResponse metrics() const;
 
   Access access_;
   Api api_;
   std::map<std::string, PageFile> pages_;  // by path
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

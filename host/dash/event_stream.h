@@ -6,7 +6,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 class EventStream {
  public:
@@ -21,4 +21,4 @@ class EventStream {
 // "event: NAME\ndata: JSON\n\n".
 std::string event_text(std::string_view name, const Value& data);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -12,7 +12,7 @@
 #include "host/store/files/file.h"
 #include "host/store/read/run_logs.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 struct Trace {
@@ -21,7 +21,7 @@ struct Trace {
   int64_t time_ms;
 };
 
-std::string traces_folder(const RunRef& run) { return run.path + "/profiles"; }
+std::string traces_folder(const store::RunRef& run) { return run.path + "/profiles"; }
 
 // A name goes into a header.
 bool is_plain(std::string_view name) {
@@ -30,9 +30,9 @@ bool is_plain(std::string_view name) {
   });
 }
 
-std::vector<Trace> traces_of(const RunRef& run) {
+std::vector<Trace> traces_of(const store::RunRef& run) {
   std::vector<Trace> out;
-  for (const std::string& name : folder_entries(traces_folder(run))) {
+  for (const std::string& name : store::folder_entries(traces_folder(run))) {
     struct stat info {};
     const std::string path = cat(traces_folder(run), "/", name);
     if (!is_plain(name) || ::lstat(path.c_str(), &info) != 0) continue;
@@ -44,25 +44,26 @@ std::vector<Trace> traces_of(const RunRef& run) {
   return out;
 }
 
-HttpReply file_reply(const RunRef& run, const std::vector<std::string>& paths, std::string type) {
-  HttpResponse out{.status = 200, .type = std::move(type), .body = {}};
-  out.file = std::make_shared<FileBody>(run.path, paths);
+HttpReply file_reply(const store::RunRef& run, const std::vector<std::string>& paths,
+                     std::string type) {
+  http::HttpResponse out{.status = 200, .type = std::move(type), .body = {}};
+  out.file = std::make_shared<http::FileBody>(run.path, paths);
   return {std::move(out)};
 }
 
 }  // namespace
 
 HttpReply answer_log_file(const Api& api, const ApiRequest& request) {
-  const OpenRun run = api.open_run(request.run);
+  const store::OpenRun run = api.open_run(request.run);
   const int64_t rank = request.number("rank", 0);
-  const RunLogs logs(run.ref, {.rank = rank, .attempt = request.number("attempt", -1, -1)});
+  const store::RunLogs logs(run.ref, {.rank = rank, .attempt = request.number("attempt", -1, -1)});
   const std::vector<std::string> paths = logs.paths();
-  if (!paths.empty()) return file_reply(run.ref, paths, kTextType);
+  if (!paths.empty()) return file_reply(run.ref, paths, http::kTextType);
   throw Error(Code::kNotFound, cat("the run '", run.ref.name, "' has no such log of rank ", rank));
 }
 
 HttpReply answer_traces(const Api& api, const ApiRequest& request) {
-  const OpenRun run = api.open_run(request.run);
+  const store::OpenRun run = api.open_run(request.run);
   List rows;
   for (const Trace& trace : traces_of(run.ref)) {
     rows.push_back(
@@ -72,7 +73,7 @@ HttpReply answer_traces(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply answer_trace_file(const Api& api, const ApiRequest& request) {
-  const OpenRun run = api.open_run(request.run);
+  const store::OpenRun run = api.open_run(request.run);
   const std::string name = request.text("name");
   const std::vector<Trace> traces = traces_of(run.ref);
   const auto found = std::find_if(traces.begin(), traces.end(),
@@ -88,4 +89,4 @@ HttpReply answer_trace_file(const Api& api, const ApiRequest& request) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -5,7 +5,7 @@
 
 #include "host/dash/api.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 // The output of one rank in an attempt, as far as its log keeps it.
 HttpReply answer_log_file(const Api& api, const ApiRequest& request);
@@ -14,4 +14,4 @@ HttpReply answer_traces(const Api& api, const ApiRequest& request);
 // One of them by its `name`, to be saved.
 HttpReply answer_trace_file(const Api& api, const ApiRequest& request);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

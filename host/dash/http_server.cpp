@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/memory_pressure.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 // Of each kind.
@@ -22,12 +22,12 @@ constexpr double kBeatS = 15;
 
 }  // namespace
 
-HttpServer::HttpServer(Loop& loop, const HttpPortOptions& options, HttpService& service)
+HttpServer::HttpServer(loop::Loop& loop, const http::HttpPortOptions& options, HttpService& service)
     : loop_(loop),
       service_(service),
       port_(loop, options, *this),
       stream_timer_(loop, [this] { ask_streams(); }),
-      memory_timer_(loop, [] { give_back_cached_memory(); }),
+      memory_timer_(loop, [] { machine::give_back_cached_memory(); }),
       turns_(kMostOfOne) {
   for (int i = 0; i < kNumThreads; ++i) answering_.emplace_back("rtrain-answer");
   for (int i = 0; i < kNumThreads; ++i) waiting_.emplace_back("rtrain-asks");
@@ -35,7 +35,7 @@ HttpServer::HttpServer(Loop& loop, const HttpPortOptions& options, HttpService& 
 
 HttpServer::~HttpServer() = default;
 
-void HttpServer::on_request(HttpConnection& connection, HttpRequest request) {
+void HttpServer::on_request(http::HttpConnection& connection, http::HttpRequest request) {
   if (auto refusal = service_.refuse(request)) return connection.answer(std::move(*refusal));
   std::string viewer = cat(request.peer, request.may_write ? " may write" : "");
   WaitingRequest waiting{.viewer = std::move(viewer),
@@ -47,7 +47,7 @@ void HttpServer::on_request(HttpConnection& connection, HttpRequest request) {
   }
   Thread* const thread = free_of(waiting_);
   if (thread != nullptr) return post(*thread, std::move(waiting));
-  connection.answer(error_response(
+  connection.answer(http::error_response(
       503, "busy", cat(waiting_.size(), " requests to live runs are under way: try again")));
 }
 
@@ -86,11 +86,11 @@ void HttpServer::post(Thread& thread, WaitingRequest waiting) {
 }
 
 void HttpServer::on_reply(int64_t number, HttpReply reply) {
-  HttpConnection* const connection = port_.find(number);
+  http::HttpConnection* const connection = port_.find(number);
   if (connection == nullptr) return;
   if (!reply.events) return connection->answer(std::move(reply.response));
   if (streams_.size() >= kMaxStreams) {
-    return connection->answer(error_response(
+    return connection->answer(http::error_response(
         503, "busy", cat("there are ", kMaxStreams, " viewers of live pages already")));
   }
   connection->begin_events();
@@ -105,7 +105,7 @@ void HttpServer::ask_streams() {
   using Asked = std::vector<std::pair<int64_t, std::shared_ptr<EventStream>>>;
   Asked asked;
   for (const auto& [number, stream] : streams_) {
-    HttpConnection* const connection = port_.find(number);
+    http::HttpConnection* const connection = port_.find(number);
     if (connection == nullptr || connection->is_behind()) continue;
     asked.emplace_back(number, stream);
   }
@@ -136,4 +136,4 @@ void HttpServer::ask_streams() {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

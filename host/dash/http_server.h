@@ -20,15 +20,15 @@
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 // An answer: one document, or a stream of events.
 struct HttpReply {
-  HttpResponse response;
+  http::HttpResponse response;
   std::shared_ptr<EventStream> events = nullptr;
 };
 
-inline HttpReply json_reply(const Value& document) { return {json_response(document)}; }
+inline HttpReply json_reply(const Value& document) { return {http::json_response(document)}; }
 inline HttpReply stream_reply(std::shared_ptr<EventStream> events) {
   HttpReply out;
   out.events = std::move(events);
@@ -40,32 +40,32 @@ class HttpService {
   virtual ~HttpService() = default;
   // On the loop's thread, before anything is computed: why the request is refused. May rewrite its
   // path.
-  virtual std::optional<HttpResponse> refuse(HttpRequest& request) = 0;
+  virtual std::optional<http::HttpResponse> refuse(http::HttpRequest& request) = 0;
   // Whether the answer waits for somebody else. Any thread.
-  virtual bool may_take_long(const HttpRequest& request) const = 0;
+  virtual bool may_take_long(const http::HttpRequest& request) const = 0;
   // On any thread. Throws nothing.
-  virtual HttpReply answer(const HttpRequest& request) = 0;
+  virtual HttpReply answer(const http::HttpRequest& request) = 0;
 };
 
-class HttpServer : public HttpPortDelegate {
+class HttpServer : public http::HttpPortDelegate {
  public:
   static constexpr size_t kMaxStreams = 128;
 
   // Listens from here on. Throws what HttpPort throws.
-  HttpServer(Loop& loop, const HttpPortOptions& options, HttpService& service);
+  HttpServer(loop::Loop& loop, const http::HttpPortOptions& options, HttpService& service);
   ~HttpServer() override;
 
-  const SocketAddress& address() const { return port_.address(); }
+  const wire::SocketAddress& address() const { return port_.address(); }
 
  private:
   struct Thread {
     explicit Thread(const char* name) : tasks(name) {}
-    TaskThread tasks;
+    loop::TaskThread tasks;
     bool is_busy = false;  // until the posted work has come back
   };
   using Threads = std::list<Thread>;
 
-  void on_request(HttpConnection& connection, HttpRequest request) override;
+  void on_request(http::HttpConnection& connection, http::HttpRequest request) override;
   void on_closed(int64_t number) override;
   static Thread* free_of(Threads& threads);
   void answer_waiting();
@@ -73,19 +73,19 @@ class HttpServer : public HttpPortDelegate {
   void on_reply(int64_t number, HttpReply reply);
   void ask_streams();
 
-  Loop& loop_;
+  loop::Loop& loop_;
   HttpService& service_;
   std::map<int64_t, std::shared_ptr<EventStream>> streams_;  // by their connection
   bool asking_ = false;                                      // the streams, on their thread
   double last_beat_s_ = 0;                                   // when all streams last got something
-  HttpPort port_;
-  Timer stream_timer_;
-  Timer memory_timer_;
+  http::HttpPort port_;
+  loop::Timer stream_timer_;
+  loop::Timer memory_timer_;
   RequestTurns turns_;
   // Joined first: what they post to the loop then is not run.
   Threads answering_;
   Threads waiting_;
-  TaskThread stream_thread_{"rtrain-events"};
+  loop::TaskThread stream_thread_{"rtrain-events"};
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -12,7 +12,7 @@
 #include "host/store/claim/run_lock.h"
 #include "host/store/read/newest_lines.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 // A controller that is gone changes no file.
@@ -27,7 +27,7 @@ SeenRun seen(const Value& run) {
   std::string state = cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ",
                           run["reports"].as_int(), " ", to_json(run["logged"]));
   return {.run_id = run["run_id"].as_string(),
-          .is_over = is_over(run),
+          .is_over = store::is_over(run),
           .state = std::move(state),
           .json = to_json(run)};
 }
@@ -57,7 +57,8 @@ class RunEvents : public EventStream {
   // The feed has no run that had ended before. Throws Error(kUsage) for one that was removed.
   std::string own_look() {
     std::vector<SeenRun> runs;
-    for (const Value& run : LiveRuns(run_id_).look(RunReader::open(feed_->storage_path()))) {
+    for (const Value& run :
+         store::LiveRuns(run_id_).look(store::RunReader::open(feed_->storage_path()))) {
       runs.push_back(seen(run));
     }
     return changes(runs);
@@ -85,7 +86,7 @@ class RunEvents : public EventStream {
 
 class LogEvents : public EventStream {
  public:
-  LogEvents(const RunRef& run, LogChoice choice)
+  LogEvents(const store::RunRef& run, store::LogChoice choice)
       : path_(run.path),
         newest_(static_cast<size_t>(choice.last_lines)),
         logs_(run, std::move(choice)) {}
@@ -93,7 +94,7 @@ class LogEvents : public EventStream {
   std::string next() override {
     if (over_) return "";
     // Asked before reading, so that what was written before the end is still read.
-    const bool has_ended = !RunLock::is_held(path_);
+    const bool has_ended = !store::RunLock::is_held(path_);
     try {
       if (!read(has_ended)) return "";
       over_ = has_ended;
@@ -117,19 +118,19 @@ class LogEvents : public EventStream {
     logs_.find();
     const double until_s = monotonic_s() + kSliceS;
     return logs_.each_new_line(
-        at_end, [this](const RunLogLine& line) { newest_.add(line); },
+        at_end, [this](const store::RunLogLine& line) { newest_.add(line); },
         [until_s] { return monotonic_s() < until_s; });
   }
 
   std::string lines() {
-    List lines = describe_log_lines(newest_);
-    newest_ = NewestLines(kMostAtOnce);
+    List lines = store::describe_log_lines(newest_);
+    newest_ = store::NewestLines(kMostAtOnce);
     return lines.empty() ? "" : event_text("lines", std::move(lines));
   }
 
   std::string path_;
-  NewestLines newest_;  // of the next event
-  RunLogs logs_;
+  store::NewestLines newest_;  // of the next event
+  store::RunLogs logs_;
   bool over_ = false;
 };
 
@@ -144,7 +145,7 @@ const std::vector<SeenRun>& LiveFeed::look() {
   stamp_ = std::move(now);
   looked_at_s_ = now_s;
   runs_.clear();
-  for (const Value& run : live_.look(RunReader::open(storage_path_))) {
+  for (const Value& run : live_.look(store::RunReader::open(storage_path_))) {
     runs_.push_back(seen(run));
     std::erase_if(ended_, [&](const SeenRun& old) { return old.run_id == runs_.back().run_id; });
   }
@@ -175,8 +176,8 @@ std::shared_ptr<EventStream> follow_runs(std::shared_ptr<LiveFeed> feed, std::st
   return std::make_shared<RunEvents>(std::move(feed), std::move(run_id));
 }
 
-std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice) {
+std::shared_ptr<EventStream> follow_logs(const store::RunRef& run, store::LogChoice choice) {
   return std::make_shared<LogEvents>(run, std::move(choice));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -12,7 +12,7 @@
 #include "host/store/read/live_runs.h"
 #include "host/store/read/run_logs.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 // A run as it was at a look.
 struct SeenRun {
@@ -37,7 +37,7 @@ class LiveFeed {
   std::string stamp() const;
 
   std::string storage_path_;
-  LiveRuns live_;
+  store::LiveRuns live_;
   std::vector<SeenRun> runs_;
   std::deque<SeenRun> ended_;  // the oldest first; they are read no more
   std::string stamp_;          // of the store's files at the last look
@@ -51,6 +51,6 @@ std::shared_ptr<EventStream> follow_runs(std::shared_ptr<LiveFeed> feed, std::st
 
 // "lines": the output of the workers since the last event, as a list of describe_log_line;
 // first the choice's last_lines. "end": the run has ended, and nothing comes any more.
-std::shared_ptr<EventStream> follow_logs(const RunRef& run, LogChoice choice);
+std::shared_ptr<EventStream> follow_logs(const store::RunRef& run, store::LogChoice choice);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

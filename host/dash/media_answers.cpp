@@ -6,24 +6,24 @@
 #include "host/base/text/text.h"
 #include "host/dash/paging.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 // The text of a run is never more than text to a browser.
 const char* type_of(std::string_view kind) {
   if (kind == "image") return "image/png";
-  return kind == "text" ? kTextType : kJsonType;
+  return kind == "text" ? http::kTextType : http::kJsonType;
 }
 
 }  // namespace
 
 HttpReply answer_media(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
-  OpenRun run = api.open_run(request.run);
+  store::OpenRun run = api.open_run(request.run);
   const auto name = request.request.query.find("name");
   List rows;
-  for (const MediaRow& row : run.reader.media(run.ref)) {
-    if (!name || row.name == *name) rows.push_back(describe_media(row));
+  for (const store::MediaRow& row : run.reader.media(run.ref)) {
+    if (!name || row.name == *name) rows.push_back(store::describe_media(row));
   }
   return json_reply(page_of("media", std::move(rows), page));
 }
@@ -31,16 +31,16 @@ HttpReply answer_media(const Api& api, const ApiRequest& request) {
 HttpReply answer_media_content(const Api& api, const ApiRequest& request) {
   const std::string hash = request.text("hash");
   if (hash.empty()) throw Error(Code::kUsage, "hash: which content? /media lists them");
-  OpenRun run = api.open_run(request.run);
-  const std::vector<MediaRow> rows = run.reader.media(run.ref);
+  store::OpenRun run = api.open_run(request.run);
+  const std::vector<store::MediaRow> rows = run.reader.media(run.ref);
   const auto row = std::find_if(rows.begin(), rows.end(),
-                                [&](const MediaRow& each) { return each.hash == hash; });
+                                [&](const store::MediaRow& each) { return each.hash == hash; });
   if (row == rows.end()) {
     throw Error(Code::kNotFound,
                 cat("the run '", run.ref.name, "' has no content with the hash ", hash));
   }
-  return {HttpResponse{
+  return {http::HttpResponse{
       .status = 200, .type = type_of(row->kind), .body = run.reader.media_content(run.ref, hash)}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -3,7 +3,7 @@
 
 #include "host/dash/api.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 // A page of describe_media rows, all or those of one `name`.
 HttpReply answer_media(const Api& api, const ApiRequest& request);
@@ -11,4 +11,4 @@ HttpReply answer_media(const Api& api, const ApiRequest& request);
 // text.
 HttpReply answer_media_content(const Api& api, const ApiRequest& request);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

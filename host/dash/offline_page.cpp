@@ -15,7 +15,7 @@
 #include "host/dash/script_bundle.h"
 #include "host/store/read/run_logs.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -39,10 +39,10 @@ class Answers {
   Answers(std::ostream& out, const Api& api, const OfflineLimits& limits)
       : out_(out), api_(api), limits_(limits), media_left_(limits.media_bytes) {}
 
-  OfflineOmissions write(const std::vector<RunRef>& runs) {
+  OfflineOmissions write(const std::vector<store::RunRef>& runs) {
     out_ << R"({"made_at":)" << to_json(time_text(now_ms())) << R"(,"answers":{"":null)";
     List rows;
-    for (const RunRef& run : runs) rows.push_back(write_run(run));
+    for (const store::RunRef& run : runs) rows.push_back(write_run(run));
     write_comparisons(runs);
     write_answer("api/runs", {}, Value(std::move(rows)));
     out_ << "}}";
@@ -50,7 +50,7 @@ class Answers {
   }
 
  private:
-  static std::string path_of(const RunRef& run) { return cat("api/runs/", run.name); }
+  static std::string path_of(const store::RunRef& run) { return cat("api/runs/", run.name); }
 
   // Under the path and the query's pairs, as web/stored.js has them.
   void write_json(const std::string& path, const Pairs& query, std::string_view json) {
@@ -64,24 +64,25 @@ class Answers {
 
   // The answers of the API.
   std::string ask(const std::string& path, const Pairs& query) const {
-    HttpRequest request;
+    http::HttpRequest request;
     request.method = "GET";
     request.path = path;
     for (const auto& [name, value] : query) request.query.add(name, value);
-    HttpResponse answer = api_.answer(request).response;
+    http::HttpResponse answer = api_.answer(request).response;
     if (answer.status == 200) return std::move(answer.body);
     throw Error(Code::kEnvironment,
                 cat(path, ": ", from_json(answer.body)["error"]["message"].as_string()));
   }
   // Of the run, by its id: no other run's name can begin with it.
-  std::string ask_run(const RunRef& run, const std::string& part, const Pairs& query = {}) const {
+  std::string ask_run(const store::RunRef& run, const std::string& part,
+                      const Pairs& query = {}) const {
     return ask(cat("/api/runs/", run.run_id, part), query);
   }
 
   // Returns its row in the list of runs.
-  Value write_run(const RunRef& run) {
+  Value write_run(const store::RunRef& run) {
     const std::string path = path_of(run);
-    OpenRun open = api_.open_run(run.run_id);
+    store::OpenRun open = api_.open_run(run.run_id);
     for (const char* part : {"", "/hangs", "/curves", "/sources"}) {
       write_json(path + part, {}, ask_run(run, part));
     }
@@ -93,19 +94,20 @@ class Answers {
     }
     write_logs(run);
     write_media(run, open);
-    const RunFilter it{.where = cat("run_id = '", run.run_id, "'"), .sort = {}, .archived = true};
+    const store::RunFilter it{
+        .where = cat("run_id = '", run.run_id, "'"), .sort = {}, .archived = true};
     Value row = open.reader.runs(it).at(0);
     row.as_map().set("config", open.reader.config(run));
     return row;
   }
 
   // Those that have a part of their own.
-  int64_t num_ranks(const RunRef& run, OpenRun& open) const {
+  int64_t num_ranks(const store::RunRef& run, store::OpenRun& open) const {
     const int64_t workers = open.reader.run(run)["num_workers"].int_or(1);
     return std::clamp<int64_t>(workers, 1, limits_.ranks);
   }
 
-  void write_curves(const RunRef& run, OpenRun& open) {
+  void write_curves(const store::RunRef& run, store::OpenRun& open) {
     std::vector<std::string> names = open.reader.curve_names(run, api_.report_charts());
     if (names.size() > limits_.curves) {
       omitted_.curves += names.size() - limits_.curves;
@@ -124,14 +126,14 @@ class Answers {
   }
 
   // Of all attempts, of each rank the last ones, in their order.
-  void write_logs(const RunRef& run) {
+  void write_logs(const store::RunRef& run) {
     std::map<int64_t, std::deque<std::pair<int64_t, Value>>> by_rank;
-    RunLogs logs(run, {.all_attempts = true});
+    store::RunLogs logs(run, {.all_attempts = true});
     logs.find();
     int64_t total = 0;
-    logs.each_new_line(true, [&](const RunLogLine& line) {
+    logs.each_new_line(true, [&](const store::RunLogLine& line) {
       auto& lines = by_rank[line.rank];
-      lines.emplace_back(total++, describe_log_line(line));
+      lines.emplace_back(total++, store::describe_log_line(line));
       if (lines.size() > limits_.lines) lines.pop_front();
     });
     std::vector<std::pair<int64_t, Value>> kept;
@@ -145,15 +147,16 @@ class Answers {
     write_answer(path_of(run) + "/logs", {}, Map{{"lines", std::move(out)}, {"total", total}});
   }
 
-  void write_media(const RunRef& run, OpenRun& open) {
-    std::vector<MediaRow> rows = open.reader.media(run);
+  void write_media(const store::RunRef& run, store::OpenRun& open) {
+    std::vector<store::MediaRow> rows = open.reader.media(run);
     List listed;
-    for (const MediaRow& row : rows) listed.push_back(describe_media(row));
+    for (const store::MediaRow& row : rows) listed.push_back(store::describe_media(row));
     write_answer(path_of(run) + "/media", {}, Value(std::move(listed)));
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const MediaRow& a, const MediaRow& b) { return a.step > b.step; });
+    std::stable_sort(
+        rows.begin(), rows.end(),
+        [](const store::MediaRow& a, const store::MediaRow& b) { return a.step > b.step; });
     std::map<std::string, bool> is_in;  // by hash
-    for (const MediaRow& row : rows) {
+    for (const store::MediaRow& row : rows) {
       const auto [entry, is_new] = is_in.emplace(row.hash, false);
       if (is_new && static_cast<size_t>(row.size_bytes) <= media_left_) {
         entry->second = true;
@@ -164,7 +167,8 @@ class Answers {
     }
   }
 
-  void write_content(const RunRef& run, const MediaRow& row, const std::string& content) {
+  void write_content(const store::RunRef& run, const store::MediaRow& row,
+                     const std::string& content) {
     const std::string path = path_of(run) + "/media/content";
     const Pairs query = {{"hash", row.hash}};
     if (row.kind == "image") {
@@ -176,10 +180,10 @@ class Answers {
     }
   }
 
-  void write_comparisons(const std::vector<RunRef>& runs) {
+  void write_comparisons(const std::vector<store::RunRef>& runs) {
     if (runs.size() > limits_.compared) return;
-    for (const RunRef& a : runs) {
-      for (const RunRef& b : runs) {
+    for (const store::RunRef& a : runs) {
+      for (const store::RunRef& b : runs) {
         if (a.run_id == b.run_id) continue;
         write_json("api/compare", {{"a", a.name}, {"b", b.name}},
                    ask("/api/compare", {{"a", a.run_id}, {"b", b.run_id}}));
@@ -235,7 +239,7 @@ std::string script_of(const std::vector<PageFile>& pages) {
 }  // namespace
 
 OfflineOmissions write_offline_page(std::ostream& out, const Api& api,
-                                    const std::vector<RunRef>& runs,
+                                    const std::vector<store::RunRef>& runs,
                                     const std::vector<PageFile>& pages,
                                     const OfflineLimits& limits) {
   constexpr int kNonceDigits = 32;
@@ -251,4 +255,4 @@ OfflineOmissions write_offline_page(std::ostream& out, const Api& api,
   return omitted;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

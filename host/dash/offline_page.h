@@ -14,7 +14,7 @@
 #include "host/dash/api.h"
 #include "host/dash/dashboard.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 struct OfflineLimits {
   size_t parts = 800;                     // of a curve of rank 0
@@ -34,8 +34,8 @@ struct OfflineOmissions {
 
 // The runs are those of the API's store; the pages those of the dashboard.
 OfflineOmissions write_offline_page(std::ostream& out, const Api& api,
-                                    const std::vector<RunRef>& runs,
+                                    const std::vector<store::RunRef>& runs,
                                     const std::vector<PageFile>& pages,
                                     const OfflineLimits& limits = {});
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 std::string escaped(std::string_view text) {
@@ -132,4 +132,4 @@ std::string open_metrics_text(const List& runs, const Map& by_status, const Valu
   return out.take();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

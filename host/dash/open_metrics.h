@@ -6,7 +6,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 inline constexpr const char* kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -16,4 +16,4 @@ inline constexpr const char* kOpenMetricsType =
 // their own: their names in a script need not be names there.
 std::string open_metrics_text(const List& runs, const Map& by_status, const Value& resources);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

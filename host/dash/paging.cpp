@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::dash {
 
 PageChoice::PageChoice(const ApiRequest& request)
     : offset(request.number("offset", 0)),
@@ -22,4 +22,4 @@ Map page_with(const char* name, List rows, int64_t total, const PageChoice& page
       {name, std::move(rows)}, {"total", total}, {"offset", page.offset}, {"limit", page.limit}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -4,7 +4,7 @@
 #include "host/base/value.h"
 #include "host/dash/route.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 inline constexpr int64_t kMostRows = 1000;
 inline constexpr int64_t kFewRows = 100;
@@ -23,4 +23,4 @@ Map page_of(const char* name, List rows, const PageChoice& page);
 // The same of rows that are the page already, out of that many.
 Map page_with(const char* name, List rows, int64_t total, const PageChoice& page);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::dash {
 
 void RequestTurns::add(WaitingRequest request) {
   auto& waiting = viewers_[request.viewer].waiting;
@@ -29,4 +29,4 @@ void RequestTurns::end(const std::string& viewer) {
   if (--found->second.under_way == 0 && found->second.waiting.empty()) viewers_.erase(found);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

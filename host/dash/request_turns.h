@@ -11,12 +11,12 @@
 
 #include "host/http/http_request.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 struct WaitingRequest {
   std::string viewer;
   int64_t connection = 0;
-  HttpRequest request;
+  http::HttpRequest request;
 };
 
 class RequestTurns {
@@ -41,4 +41,4 @@ class RequestTurns {
   std::string last_;                       // whose turn it was
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -8,7 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 // The run in the path; nothing when the path is another one.
@@ -30,7 +30,7 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
 }
 
 // The name in the query that the route does not know; empty: none.
-std::string unknown_query(const Route& route, const HttpRequest& request) {
+std::string unknown_query(const Route& route, const http::HttpRequest& request) {
   for (const std::string& name : request.query.names()) {
     const auto is_it = [&](const char* known) { return name == known; };
     if (name != "token" && std::none_of(route.queries.begin(), route.queries.end(), is_it)) {
@@ -42,7 +42,7 @@ std::string unknown_query(const Route& route, const HttpRequest& request) {
 
 HttpReply unknown(const Route& route, const std::string& name) {
   const std::vector<std::string> known(route.queries.begin(), route.queries.end());
-  return {error_response(
+  return {http::error_response(
       400, "usage", cat(route.path, " has no parameter '", name, "'", suggestion(name, known)))};
 }
 
@@ -76,7 +76,7 @@ Value ApiRequest::body() const {
   throw Error(Code::kUsage, "the body is not a JSON object");
 }
 
-const Route* find_route(std::span<const Route> routes, const HttpRequest& request) {
+const Route* find_route(std::span<const Route> routes, const http::HttpRequest& request) {
   const std::string method = request.method == "HEAD" ? "GET" : request.method;
   const auto found = std::find_if(routes.begin(), routes.end(), [&](const Route& route) {
     return method == route.method && match(route.path, request.path);
@@ -84,7 +84,8 @@ const Route* find_route(std::span<const Route> routes, const HttpRequest& reques
   return found == routes.end() ? nullptr : &*found;
 }
 
-HttpReply call_route(std::span<const Route> routes, const Api& api, const HttpRequest& request) {
+HttpReply call_route(std::span<const Route> routes, const Api& api,
+                     const http::HttpRequest& request) {
   if (const Route* route = find_route(routes, request)) {
     const std::string name = unknown_query(*route, request);
     if (!name.empty()) return unknown(*route, name);
@@ -95,12 +96,12 @@ HttpReply call_route(std::span<const Route> routes, const Api& api, const HttpRe
     if (match(route.path, request.path)) allowed.emplace_back(route.method);
   }
   if (allowed.empty()) {
-    return {error_response(404, "not_found", cat("there is no ", request.path))};
+    return {http::error_response(404, "not_found", cat("there is no ", request.path))};
   }
-  HttpResponse out =
-      error_response(405, "wrong_method", cat(request.path, " takes ", join(allowed, ", ")));
+  http::HttpResponse out =
+      http::error_response(405, "wrong_method", cat(request.path, " takes ", join(allowed, ", ")));
   out.headers.emplace_back("Allow", join(allowed, ", "));
   return {std::move(out)};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

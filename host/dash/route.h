@@ -7,13 +7,13 @@
 
 #include "host/dash/http_server.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 class Api;
 
 // A request that a route takes.
 struct ApiRequest {
-  const HttpRequest& request;
+  const http::HttpRequest& request;
   std::string run;  // the text for {run} in its path; empty without
 
   // The number under that name in the query, else the fallback. Error(kUsage) for a text that is
@@ -35,10 +35,11 @@ struct Route {
 };
 
 // The row for the request; null without one.
-const Route* find_route(std::span<const Route> routes, const HttpRequest& request);
+const Route* find_route(std::span<const Route> routes, const http::HttpRequest& request);
 
 // Calls the row for the request, or says why there is none: 404, 405 with Allow, 400 for a query
 // that the route does not know. HEAD is answered as GET.
-HttpReply call_route(std::span<const Route> routes, const Api& api, const HttpRequest& request);
+HttpReply call_route(std::span<const Route> routes, const Api& api,
+                     const http::HttpRequest& request);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

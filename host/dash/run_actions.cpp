@@ -10,7 +10,7 @@
 #include "host/store/upkeep/run_tag.h"
 #include "host/train/watch/stack_request.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 constexpr double kFewSeconds = 5;
@@ -53,8 +53,8 @@ double seconds_of(const Value& body) {
 
 HttpReply set_note(const Api& api, const ApiRequest& request) {
   const std::string note = request.body()["note"].as_string();
-  const RunRef run = api.open_run(request.run).ref;
-  RunEditor(api.storage_path()).set_note(run, note);
+  const store::RunRef run = api.open_run(request.run).ref;
+  store::RunEditor(api.storage_path()).set_note(run, note);
   return json_reply(Map{{"name", run.name}, {"run_id", run.run_id}, {"note", note}});
 }
 
@@ -62,14 +62,14 @@ HttpReply change_tags(const Api& api, const ApiRequest& request) {
   const Value body = request.body();
   const std::vector<std::string> added = texts_of(body, "add");
   for (const std::string& tag : added) {
-    if (const std::string problem = tag_problem(tag); !problem.empty()) {
+    if (const std::string problem = store::tag_problem(tag); !problem.empty()) {
       throw Error(Code::kUsage, problem);
     }
   }
-  const RunRef run = api.open_run(request.run).ref;
+  const store::RunRef run = api.open_run(request.run).ref;
   List tags;
   for (std::string& tag :
-       RunEditor(api.storage_path()).change_tags(run, added, texts_of(body, "remove"))) {
+       store::RunEditor(api.storage_path()).change_tags(run, added, texts_of(body, "remove"))) {
     tags.emplace_back(std::move(tag));
   }
   return json_reply(Map{{"name", run.name}, {"run_id", run.run_id}, {"tags", std::move(tags)}});
@@ -77,31 +77,31 @@ HttpReply change_tags(const Api& api, const ApiRequest& request) {
 
 HttpReply set_archived(const Api& api, const ApiRequest& request) {
   const bool archived = request.body()["archived"].as_bool();
-  const RunRef run = api.open_run(request.run).ref;
-  RunEditor(api.storage_path()).set_archived(run, archived);
+  const store::RunRef run = api.open_run(request.run).ref;
+  store::RunEditor(api.storage_path()).set_archived(run, archived);
   return json_reply(Map{{"name", run.name}, {"run_id", run.run_id}, {"archived", archived}});
 }
 
 HttpReply stop_run(const Api& api, const ApiRequest& request) {
   const Value body = body_of(request, {"now"});
-  OpenRun run = api.open_run(request.run);
-  ControlClient controller(run, api.stopping());
+  store::OpenRun run = api.open_run(request.run);
+  control::ControlClient controller(run, api.stopping());
   const message::Stopping answer = controller.stop(body["now"].bool_or(false), "rtrain dash");
-  Map out = describe_answer(run.ref, answer);
+  Map out = control::describe_answer(run.ref, answer);
   out.set("pid", controller.pid());
   return json_reply(std::move(out));
 }
 
 HttpReply show_stacks(const Api& api, const ApiRequest& request) {
   const Value body = body_of(request, {"rank", "native"});
-  const StackDetail detail =
-      body["native"].bool_or(false) ? StackDetail::kAll : StackDetail::kScript;
-  OpenRun run = api.open_run(request.run);
-  const message::Stacks answer = ControlClient(run, api.stopping()).stacks(rank_of(body));
-  Map out = describe_answer(run.ref, answer);
+  const train::StackDetail detail =
+      body["native"].bool_or(false) ? train::StackDetail::kAll : train::StackDetail::kScript;
+  store::OpenRun run = api.open_run(request.run);
+  const message::Stacks answer = control::ControlClient(run, api.stopping()).stacks(rank_of(body));
+  Map out = control::describe_answer(run.ref, answer);
   List& ranks = out.find("ranks")->as_list();
   for (size_t i = 0; i < ranks.size(); ++i) {
-    ranks[i].as_map().set("text", stack_text(answer.ranks[i], detail));
+    ranks[i].as_map().set("text", train::stack_text(answer.ranks[i], detail));
   }
   return json_reply(std::move(out));
 }
@@ -112,8 +112,9 @@ HttpReply record_profiles(const Api& api, const ApiRequest& request) {
                                       .record_shapes = body["shapes"].bool_or(false),
                                       .is_memory = body["memory"].bool_or(false),
                                       .rank = rank_of(body)};
-  OpenRun run = api.open_run(request.run);
-  return json_reply(describe_answer(run.ref, ControlClient(run, api.stopping()).profiles(asked)));
+  store::OpenRun run = api.open_run(request.run);
+  return json_reply(control::describe_answer(
+      run.ref, control::ControlClient(run, api.stopping()).profiles(asked)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

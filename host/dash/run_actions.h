@@ -5,7 +5,7 @@
 
 #include "host/dash/api.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 // Its note, its tags, whether it is archived: RunEditor.
 HttpReply set_note(const Api& api, const ApiRequest& request);
@@ -17,4 +17,4 @@ HttpReply stop_run(const Api& api, const ApiRequest& request);
 HttpReply show_stacks(const Api& api, const ApiRequest& request);
 HttpReply record_profiles(const Api& api, const ApiRequest& request);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -14,7 +14,7 @@
 #include "host/store/read/run_comparison.h"
 #include "host/store/runs/diagnosis.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 constexpr int64_t kMostParts = 10000;
@@ -27,10 +27,11 @@ constexpr size_t kMostProblems = 20;
 constexpr double kFilterLimitS = 5;
 
 // Means of a metric of rank 0, few enough for a picture in a line of a table.
-List spark_of(const Api& api, RunReader& reader, const RunRef& run, const std::string& name) {
+List spark_of(const Api& api, store::RunReader& reader, const store::RunRef& run,
+              const std::string& name) {
   List out;
-  for (const SeriesSummary& column :
-       curve_columns(reader, api.report_charts(), run, name, 0, {.columns = kSparkParts})) {
+  for (const store::SeriesSummary& column :
+       store::curve_columns(reader, api.report_charts(), run, name, 0, {.columns = kSparkParts})) {
     if (column.finite() == 0) {
       out.emplace_back(nullptr);
     } else {
@@ -41,15 +42,16 @@ List spark_of(const Api& api, RunReader& reader, const RunRef& run, const std::s
 }
 
 // The newest memory profile of the rank, by the names of the files; nil where there is none.
-Value last_memory_report(const RunRef& run, int64_t rank) {
-  const std::string ending = cat("-rank", rank, kMemoryReportEnding);
+Value last_memory_report(const store::RunRef& run, int64_t rank) {
+  const std::string ending = cat("-rank", rank, profile::kMemoryReportEnding);
   const std::string folder = run.path + "/profiles";
   std::string last;
-  if (is_symlink(folder)) return {};  // the target of a link is not the run's
-  for (const std::string& name : folder_entries(folder)) {
+  if (store::is_symlink(folder)) return {};  // the target of a link is not the run's
+  for (const std::string& name : store::folder_entries(folder)) {
     if (name.ends_with(ending)) last = name;
   }
-  return last.empty() ? Value() : from_json(read_text_beneath(run.path, cat(folder, "/", last)));
+  return last.empty() ? Value()
+                      : from_json(store::read_text_beneath(run.path, cat(folder, "/", last)));
 }
 
 // [{name, problem}] of runs whose rows in the object store cannot be read; some are enough.
@@ -62,13 +64,13 @@ List problems_of(const Api& api) {
   return out;
 }
 
-Map page_of_runs(const Api& api, RunReader& reader, const ApiRequest& request,
+Map page_of_runs(const Api& api, store::RunReader& reader, const ApiRequest& request,
                  const PageChoice& page) {
-  RunFilter filter{.where = request.text("where"),
-                   .sort = request.text("sort"),
-                   .tags = request.request.query.all("tag"),
-                   .archived = request.flag("archived"),
-                   .time_limit_s = kFilterLimitS};
+  store::RunFilter filter{.where = request.text("where"),
+                          .sort = request.text("sort"),
+                          .tags = request.request.query.all("tag"),
+                          .archived = request.flag("archived"),
+                          .time_limit_s = kFilterLimitS};
   const int64_t total = reader.count(filter);
   filter.limit = page.limit;
   filter.offset = page.offset;
@@ -76,16 +78,16 @@ Map page_of_runs(const Api& api, RunReader& reader, const ApiRequest& request,
   const std::string spark = request.text("spark");
   const bool has_config = request.flag("config");
   for (Value& row : rows) {
-    const RunRef run{.run_id = row["run_id"].as_string(), .name = {}, .path = {}};
+    const store::RunRef run{.run_id = row["run_id"].as_string(), .name = {}, .path = {}};
     if (!spark.empty()) row.as_map().set("spark", spark_of(api, reader, run, spark));
     if (has_config) row.as_map().set("config", reader.config(run));
   }
   return page_with("runs", std::move(rows), total, page);
 }
 
-LogChoice log_choice(const ApiRequest& request) {
-  LogChoice out{.rank = request.number("rank", -1, -1),
-                .attempt = request.number("attempt", -1, -1)};
+store::LogChoice log_choice(const ApiRequest& request) {
+  store::LogChoice out{.rank = request.number("rank", -1, -1),
+                       .attempt = request.number("attempt", -1, -1)};
   const std::string part = request.text("contains");
   if (part.empty()) return out;
   out.matches = [part](std::string_view line) { return line.find(part) != std::string_view::npos; };
@@ -111,7 +113,7 @@ HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   auto reader = api.reader();
   if (!reader) return json_reply(page_of("nodes", {}, page));
-  RunFilter filter{
+  store::RunFilter filter{
       .where = {}, .sort = {}, .limit = page.limit, .offset = page.offset, .archived = true};
   const std::string name = request.text("run");
   if (!name.empty()) {
@@ -119,7 +121,7 @@ HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
   }
   List rows;
   for (const Value& run : reader->runs(filter)) {
-    const RunRef ref{.run_id = run["run_id"].as_string(), .name = {}, .path = {}};
+    const store::RunRef ref{.run_id = run["run_id"].as_string(), .name = {}, .path = {}};
     for (const Value& node : reader->hosts(ref)) {
       Map row;
       for (const char* key : {"name", "run_id", "status", "started_at", "ended_at"}) {
@@ -133,7 +135,7 @@ HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply answer_run(const Api& api, const ApiRequest& request) {
-  OpenRun run = api.open_run(request.run);
+  store::OpenRun run = api.open_run(request.run);
   Map out = run.everything().as_map();
   // Those have pages of their own, or may be long: the newest few are here.
   for (const char* name : {"checkpoints", "annotations", "events"}) {
@@ -142,7 +144,7 @@ HttpReply answer_run(const Api& api, const ApiRequest& request) {
     rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(more));
   }
   out.set("live", run.reader.is_live(run.ref));
-  out.set("hangs", static_cast<int64_t>(count_diagnoses(run.ref.path)));
+  out.set("hangs", static_cast<int64_t>(store::count_diagnoses(run.ref.path)));
   out.set("archived", run.reader.is_archived(run.ref));
   const auto problems = api.problems();
   const auto problem = problems.find(run.ref.name);
@@ -151,13 +153,13 @@ HttpReply answer_run(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply answer_hangs(const Api& api, const ApiRequest& request) {
-  const OpenRun run = api.open_run(request.run);
-  return json_reply(Map{{"hangs", read_diagnoses(run.ref.path, kMostHangs)},
-                        {"total", count_diagnoses(run.ref.path)}});
+  const store::OpenRun run = api.open_run(request.run);
+  return json_reply(Map{{"hangs", store::read_diagnoses(run.ref.path, kMostHangs)},
+                        {"total", store::count_diagnoses(run.ref.path)}});
 }
 
 HttpReply answer_memory(const Api& api, const ApiRequest& request) {
-  const OpenRun run = api.open_run(request.run);
+  const store::OpenRun run = api.open_run(request.run);
   return json_reply(Map{{"name", run.ref.name},
                         {"run_id", run.ref.run_id},
                         {"profile", last_memory_report(run.ref, request.number("rank", 0))}});
@@ -165,7 +167,7 @@ HttpReply answer_memory(const Api& api, const ApiRequest& request) {
 
 HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
-  OpenRun run = api.open_run(request.run);
+  store::OpenRun run = api.open_run(request.run);
   const bool all = request.flag("all");
   return json_reply(Map{{"rows", run.reader.metrics(run.ref, request.flag("ranks"), all,
                                                     {.offset = page.offset, .limit = page.limit})},
@@ -175,7 +177,7 @@ HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply answer_curves(const Api& api, const ApiRequest& request) {
-  OpenRun run = api.open_run(request.run);
+  store::OpenRun run = api.open_run(request.run);
   List names;
   for (const std::string& name : run.reader.curve_names(run.ref, api.report_charts()))
     names.emplace_back(name);
@@ -183,20 +185,20 @@ HttpReply answer_curves(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply answer_curve(const Api& api, const ApiRequest& request) {
-  OpenRun run = api.open_run(request.run);
+  store::OpenRun run = api.open_run(request.run);
   // Present and empty: runs of older versions may have a metric of that name.
   const auto given = request.request.query.find("name");
   if (!given) throw Error(Code::kUsage, "name: which metric? /curves lists them");
   const std::string& name = *given;
   const int64_t rank = request.number("rank", 0);
-  ChartQuery query;
+  store::ChartQuery query;
   query.columns = static_cast<size_t>(std::min(request.number("points", kFewParts, 1), kMostParts));
   query.from_step = request.number("from", query.from_step, query.from_step);
   query.to_step = request.number("to", query.to_step, query.from_step);
-  const std::vector<SeriesSummary> columns =
-      curve_columns(run.reader, api.report_charts(), run.ref, name, rank, query);
+  const std::vector<store::SeriesSummary> columns =
+      store::curve_columns(run.reader, api.report_charts(), run.ref, name, rank, query);
   int64_t total = 0;
-  for (const SeriesSummary& column : columns) total += column.count;
+  for (const store::SeriesSummary& column : columns) total += column.count;
   Map out{{"name", name}, {"rank", rank}, {"total", total}};
   for (const auto& [key, value] : describe_curve(columns)) out.set(key, value);
   return json_reply(std::move(out));
@@ -204,13 +206,13 @@ HttpReply answer_curve(const Api& api, const ApiRequest& request) {
 
 HttpReply answer_checkpoints(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
-  OpenRun run = api.open_run(request.run);
+  store::OpenRun run = api.open_run(request.run);
   return json_reply(
       page_of("checkpoints", run.reader.checkpoints(run.ref, request.flag("all")), page));
 }
 
 HttpReply answer_sources(const Api& api, const ApiRequest& request) {
-  OpenRun run = api.open_run(request.run);
+  store::OpenRun run = api.open_run(request.run);
   return json_reply(Map{{"sources", run.reader.sources(run.ref)}});
 }
 
@@ -218,16 +220,16 @@ HttpReply answer_sources(const Api& api, const ApiRequest& request) {
 HttpReply answer_logs(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   const int64_t tail = std::min(request.number("tail", 0), kMostRows);
-  const OpenRun run = api.open_run(request.run);
-  RunLogs logs(run.ref, log_choice(request));
+  const store::OpenRun run = api.open_run(request.run);
+  store::RunLogs logs(run.ref, log_choice(request));
   logs.find();
-  NewestLines lines(static_cast<size_t>(tail > 0 ? tail : page.limit));
+  store::NewestLines lines(static_cast<size_t>(tail > 0 ? tail : page.limit));
   int64_t total = 0;
-  logs.each_new_line(true, [&](const RunLogLine& line) {
+  logs.each_new_line(true, [&](const store::RunLogLine& line) {
     const int64_t number = total++;
     if (tail > 0 || (number >= page.offset && number < page.offset + page.limit)) lines.add(line);
   });
-  List chosen = describe_log_lines(lines);
+  List chosen = store::describe_log_lines(lines);
   const int64_t first = tail > 0 ? total - static_cast<int64_t>(chosen.size()) : page.offset;
   return json_reply(Map{{"lines", std::move(chosen)},
                         {"total", total},
@@ -236,9 +238,9 @@ HttpReply answer_logs(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply answer_compare(const Api& api, const ApiRequest& request) {
-  OpenRun first = api.open_run(request.text("a"));
-  const RunRef second = api.open_run(request.text("b")).ref;
-  return json_reply(compare_runs(first.reader, first.ref, second));
+  store::OpenRun first = api.open_run(request.text("a"));
+  const store::RunRef second = api.open_run(request.text("b")).ref;
+  return json_reply(store::compare_runs(first.reader, first.ref, second));
 }
 
 HttpReply stream_runs(const Api& api, const ApiRequest&) {
@@ -250,10 +252,10 @@ HttpReply stream_run(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply stream_logs(const Api& api, const ApiRequest& request) {
-  LogChoice choice = log_choice(request);
+  store::LogChoice choice = log_choice(request);
   choice.all_attempts = true;
   choice.last_lines = std::min(request.number("tail", kFewRows), kMostRows);
   return stream_reply(follow_logs(api.open_run(request.run).ref, std::move(choice)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -4,7 +4,7 @@
 
 #include "host/dash/api.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 HttpReply answer_runs(const Api& api, const ApiRequest& request);
 HttpReply answer_tags(const Api& api, const ApiRequest& request);
@@ -25,4 +25,4 @@ HttpReply stream_runs(const Api& api, const ApiRequest& request);
 HttpReply stream_run(const Api& api, const ApiRequest& request);
 HttpReply stream_logs(const Api& api, const ApiRequest& request);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

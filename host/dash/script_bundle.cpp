@@ -9,7 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 Error wrong(const std::string& file, std::string_view line) {
@@ -120,4 +120,4 @@ std::string bundle_scripts(std::span<const NamedText> files, const std::string& 
   return cat("'use strict';\nconst modules = {};\n", std::move(bundle).text());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -10,11 +10,11 @@
 
 #include "host/base/text/named_text.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 
 // What `first` imports, and then it, each as a function that is called once. Throws
 // Error(kInternal) for an import or export of another form, for a file that is not there, for
 // files that import each other and for a text that ends a script element.
 std::string bundle_scripts(std::span<const NamedText> files, const std::string& first);
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

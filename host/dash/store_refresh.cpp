@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/store/checkpoints/object_storage.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 // Each look lists what the store has of all runs.
@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kBetweenLooks{5};
 StoreRefresh::StoreRefresh(std::string storage_path,
                            std::function<void(const std::string& text)> on_problem)
     : storage_path_(std::move(storage_path)), on_problem_(std::move(on_problem)) {
-  if (!ObjectStorage::of(storage_path_)) return;
+  if (!store::ObjectStorage::of(storage_path_)) return;
   look();
   thread_ = std::thread([this] { run(); });
 }
@@ -64,7 +64,7 @@ void StoreRefresh::try_look() {
 }
 
 void StoreRefresh::look() {
-  const auto objects = ObjectStorage::of(storage_path_);
+  const auto objects = store::ObjectStorage::of(storage_path_);
   if (!objects) return;
   std::map<std::string, std::string> problems = objects->refresh_all();
   for (const auto& [run, problem] : problems) {
@@ -76,4 +76,4 @@ void StoreRefresh::look() {
   problems_ = std::move(problems);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-namespace rtrain {
+namespace rtrain::dash {
 
 class StoreRefresh {
  public:
@@ -41,4 +41,4 @@ class StoreRefresh {
   std::thread thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -2,7 +2,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 std::string position(const RankFacts& facts) {
@@ -28,4 +28,4 @@ Error with_absent_ranks(int rank, const Error& error, const std::vector<PlacedFa
   return Error(error.code(), text, error.traceback());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

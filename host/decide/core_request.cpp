@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 CoreRequest::CoreRequest(int min_workers, int max_workers, int cores_per_worker)
     : min_workers_(min_workers), max_workers_(max_workers), cores_per_worker_(cores_per_worker) {}
@@ -34,4 +34,4 @@ bool CoreRequest::is_crowded(int offered) const {
   return shares() && max_workers_ > std::max(1, offered);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -9,7 +9,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 class CoreRequest {
  public:
@@ -26,7 +26,7 @@ class CoreRequest {
   // The cores of an elastic group of this size.
   int amount_for(int workers) const { return workers * unit(); }
 
-  // The error of a request that this host can never fulfil, with the numbers.
+  // The error of a request that this node can never fulfil, with the numbers.
   std::optional<Error> impossible(int host_cores) const;
   // More workers than cores: it works, and slowly.
   bool is_crowded(int offered) const;
@@ -41,4 +41,4 @@ class CoreRequest {
   int cores_per_worker_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"NOOP", "DIAGNOSE", "REATTEMPT", "EVICT"};
@@ -34,4 +34,4 @@ Value Evidence::to_value() const {
              {"default", action_name(default_action())}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

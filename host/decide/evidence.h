@@ -1,4 +1,4 @@
-// host/decide/evidence.h: the evidence against a host of a run, and the decisions about it.
+// host/decide/evidence.h: the evidence against a node of a run, and the decisions about it.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // In the order of their weight.
 enum class HealthAction {
   kNoop,       // it is in the run's record
   kDiagnose,   // the stacks of all ranks are saved
   kReattempt,  // the attempt ends, and the next one begins from the latest checkpoint
-  kEvict,      // the same, and the run does without the host from then on
+  kEvict,      // the same, and the run does without the node from then on
 };
 
 // "NOOP", "DIAGNOSE", "REATTEMPT", "EVICT".
@@ -26,14 +26,14 @@ struct Evidence {
   std::string host;
   std::string kind;  // link, devices, storage, xid, hang, script
   std::string text;
-  bool is_conclusive = false;  // the host is at fault, whatever the script does
+  bool is_conclusive = false;  // the node is at fault, whatever the script does
   int rank = -1;               // whose it is; -1: none's in particular
   bool is_preflight = false;
 
   // The decision where the script has no evaluators: EVICT for conclusive evidence, else NOOP.
   HealthAction default_action() const;
-  // As evaluators get it: node, host, kind, text, is_conclusive, rank, is_preflight, default.
+  // As evaluators get it: node, node, kind, text, is_conclusive, rank, is_preflight, default.
   Value to_value() const;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -7,7 +7,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr double kFirstDelay = 1;
@@ -135,4 +135,4 @@ double FailurePolicy::next_delay() {
   return delay * (1 - fraction / 4);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -17,7 +17,7 @@
 #include "host/base/value.h"
 #include "host/decide/group_state.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // Attempts after the first that each kind of failure may bring about; -1: any number.
 struct FailureLimits {
@@ -82,4 +82,4 @@ class FailurePolicy {
   std::string last_user_error_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr std::array kPhaseNames = {"spawn", "hello", "engine_loaded", "group_ready", "running"};
@@ -123,4 +123,4 @@ GroupError first_cause(const std::vector<RankState>& ranks) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // How far a worker is on its way to the train function.
 enum class Phase { kSpawn, kHello, kEngineLoaded, kGroupReady, kRunning };
@@ -100,4 +100,4 @@ Phase slowest_phase(const std::vector<RankState>& ranks);
 // earliest. A death before the train function began is a failed start.
 GroupError first_cause(const std::vector<RankState>& ranks);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 using Kind = HangFinding::Kind;
@@ -22,7 +22,7 @@ constexpr double kIdleShare = 0.1;
 constexpr double kSlowShare = 0.1;
 constexpr double kWaiterShare = 0.5;
 constexpr int kSlowSamples = 20;
-// Without a heartbeat for so long a process is stopped, or its host is not heard of: that is no
+// Without a heartbeat for so long a process is stopped, or its node is not heard of: that is no
 // slowness.
 constexpr double kHeardS = 5;
 
@@ -336,4 +336,4 @@ void HangVerdict::add(Kind kind, size_t rank, bool fatal, std::string text) {
   findings_.push_back({kind, static_cast<int>(rank), fatal, std::move(text)});
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -26,7 +26,7 @@
 
 #include "host/decide/rank_facts.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 struct HangLimits {
   double threshold_s = 600;  // the most that the naming waits
@@ -107,4 +107,4 @@ class HangVerdict {
   std::vector<HangFinding> findings_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 // Of twenty answers, which a good link has in four seconds. A busy network loses one packet of a
@@ -110,4 +110,4 @@ std::optional<LinkFinding> LinkVerdict::decide(double now_s) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

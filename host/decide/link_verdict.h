@@ -1,9 +1,9 @@
-// host/decide/link_verdict.h: which host a bad link speaks against, from reports of the hosts on
+// host/decide/link_verdict.h: which node a bad link speaks against, from reports of the nodes on
 // the links between them. Pure.
 //
 // A link is bad when it drops packets: for many of the last answers over it some had to be sent
-// again. Or when the hosts at both its ends say, and keep saying, that nothing comes through: then
-// both live. Where nothing at all is heard of a host, node_timeout_s decides.
+// again. Or when the nodes at both its ends say, and keep saying, that nothing comes through: then
+// both live. Where nothing at all is heard of a node, node_timeout_s decides.
 //
 // Of the two ends that one is at fault which has more bad links; where both have as many the later
 // one. It is never node 0, which the run cannot do without: then the other end is named.
@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::decide {
 
-// The report of a host on its link to another one: of its last answers, how many came only after
+// The report of a node on its link to another one: of its last answers, how many came only after
 // packets had been sent again, and how long the one that is due has not come.
 struct SeenLink {
   int peer = 0;
@@ -33,8 +33,8 @@ struct LinkFinding {
   std::string text;
 };
 
-// The hosts without which no link is left that has failed, with one of their links each: one after
-// the other the host with the most. `failed` has each link in both directions.
+// The nodes without which no link is left that has failed, with one of their links each: one after
+// the other the node with the most. `failed` has each link in both directions.
 std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed);
 
 class LinkVerdict {
@@ -63,4 +63,4 @@ class LinkVerdict {
   std::optional<double> bad_since_s_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

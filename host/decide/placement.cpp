@@ -7,7 +7,7 @@
 #include "host/base/text/counted.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 using Rooms = std::vector<NodeCapacity>;
@@ -20,7 +20,7 @@ int room_of_all(const Rooms& rooms) {
   return sum;
 }
 
-// One worker to each host in turn while it has room; when no host has any, room does not count.
+// One worker to each node in turn while it has room; when no node has any, room does not count.
 std::vector<int> spread(int num_workers, const Rooms& rooms, std::vector<int> counts) {
   int placed = 0;
   for (const int count : counts) placed += count;
@@ -45,7 +45,7 @@ std::vector<int> pack(int num_workers, const Rooms& rooms) {
   return spread(num_workers, rooms, std::move(counts));
 }
 
-// The first host that has room, else the one that has most.
+// The first node that has room, else the one that has most.
 std::vector<int> pack_strictly(int num_workers, const Rooms& rooms) {
   auto host = std::find_if(rooms.begin(), rooms.end(), [num_workers](const NodeCapacity& room) {
     return room.workers >= num_workers;
@@ -56,7 +56,7 @@ std::vector<int> pack_strictly(int num_workers, const Rooms& rooms) {
   return counts;
 }
 
-// One to each host, those without room last.
+// One to each node, those without room last.
 std::vector<int> spread_strictly(int num_workers, const Rooms& rooms) {
   std::vector<int> counts(rooms.size(), 0);
   int left = num_workers;
@@ -127,4 +127,4 @@ std::optional<Error> Placement::impossible(int num_workers, const Rooms& rooms) 
                                        "; their cores or devices are for ", text_of(rooms)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

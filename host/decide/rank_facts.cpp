@@ -2,8 +2,8 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 std::string CollectiveFacts::text() const { return cat(operation, "(", tensors, ")"); }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

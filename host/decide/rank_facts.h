@@ -11,10 +11,10 @@
 #include "host/base/codec/record.h"
 #include "host/base/wait_kind.h"
 
-namespace rtrain {
-
 template <>
-inline constexpr WaitKind kLastOf<WaitKind> = WaitKind::kOwn;
+inline constexpr rtrain::WaitKind rtrain::kLastOf<rtrain::WaitKind> = rtrain::WaitKind::kOwn;
+
+namespace rtrain::decide {
 
 struct CollectiveFacts {
   uint64_t sequence = 0;
@@ -26,11 +26,11 @@ struct CollectiveFacts {
   // The same for all ranks that agree: "all_reduce(float32 [4])".
   std::string text() const;
 
-  static constexpr Fields kFields{required("sequence", &CollectiveFacts::sequence),
-                                  required("operation", &CollectiveFacts::operation),
-                                  required("tensors", &CollectiveFacts::tensors),
-                                  required("line", &CollectiveFacts::line),
-                                  required("time", &CollectiveFacts::time_s)};
+  static constexpr RecordFields kFields{required("sequence", &CollectiveFacts::sequence),
+                                        required("operation", &CollectiveFacts::operation),
+                                        required("tensors", &CollectiveFacts::tensors),
+                                        required("line", &CollectiveFacts::line),
+                                        required("time", &CollectiveFacts::time_s)};
 };
 
 struct WaitFacts {
@@ -42,7 +42,7 @@ struct WaitFacts {
                           // itself
   std::vector<std::string> frames = {};  // Lua, the innermost first
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("kind", &WaitFacts::kind),         required("operation", &WaitFacts::operation),
       required("since", &WaitFacts::since_s),     optional("line", &WaitFacts::line),
       optional("sequence", &WaitFacts::sequence), optional("frames", &WaitFacts::frames)};
@@ -54,8 +54,8 @@ struct DeviceFacts {
   uint64_t sequence = 0;
   double since_s = 0;
 
-  static constexpr Fields kFields{required("sequence", &DeviceFacts::sequence),
-                                  required("since", &DeviceFacts::since_s)};
+  static constexpr RecordFields kFields{required("sequence", &DeviceFacts::sequence),
+                                        required("since", &DeviceFacts::since_s)};
 };
 
 struct RankFacts {
@@ -74,7 +74,7 @@ struct RankFacts {
   bool has_returned = false;
   std::string line = {};  // where it was seen last, outside of waits
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("state", &RankFacts::state),       required("cpu", &RankFacts::cpu_s),
       required("progress", &RankFacts::progress), required("collectives", &RankFacts::collectives),
       required("reports", &RankFacts::reports),   required("beat", &RankFacts::beat_s),
@@ -83,4 +83,4 @@ struct RankFacts {
   };
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 std::string reports(int64_t count) { return cat(count, count == 1 ? " report" : " reports"); }
@@ -309,4 +309,4 @@ std::string ReportCollector::uneven() const {
              "--ranks), and give no result: call train.report on every rank");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -18,7 +18,7 @@
 #include "host/base/codec/report.h"
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 class ReportCollector {
  public:
@@ -121,4 +121,4 @@ class ReportCollector {
 // The first failed upload among the ranks' reports.
 const Report* failed_upload(const std::vector<Report>& reports);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::decide {
 
 class ReportFlow {
  public:
@@ -38,4 +38,4 @@ class ReportFlow {
   int64_t acknowledged_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::decide {
 
 ScalingPolicy ScalingPolicy::fixed(int num_workers) { return {num_workers, num_workers}; }
 
@@ -25,4 +25,4 @@ std::optional<int> ScalingPolicy::resize(int running, int capacity) const {
   return wanted;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::decide {
 
 class ScalingPolicy {
  public:
@@ -37,4 +37,4 @@ class ScalingPolicy {
   double resize_interval_s_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace rtrain {
+namespace rtrain::decide {
 
 class SpoolTurns {
  public:
@@ -46,4 +46,4 @@ class SpoolTurns {
   size_t current_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rtrain {
+namespace rtrain::decide {
 
 std::string_view stop_name(StopKind kind) {
   static constexpr std::array kNames = {"interrupt", "terminate", "operator", "predicate",
@@ -62,4 +62,4 @@ std::optional<StopOrder> StopAgreement::try_release() {
   return StopOrder{StopOrder::Type::kRelease, round_, at_};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

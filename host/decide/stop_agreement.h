@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // Why a run is asked to stop.
 enum class StopKind {
@@ -72,4 +72,4 @@ class StopAgreement {
   std::optional<int64_t> at_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

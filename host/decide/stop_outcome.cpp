@@ -2,7 +2,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 int strength(StopKind kind) {
@@ -46,4 +46,4 @@ GroupError resize_error(int from, int to) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -8,7 +8,7 @@
 #include "host/decide/group_state.h"
 #include "host/decide/stop_agreement.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // A stop that is under way.
 struct StopProgress {
@@ -37,4 +37,4 @@ GroupError preemption_error(const StopProgress& stop, const FailureDecision& dec
 // A group that gave up cores and could not save within the grace period.
 GroupError resize_error(int from, int to);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

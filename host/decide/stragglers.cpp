@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr size_t kMostCalls = 512;  // of a rank
@@ -82,4 +82,4 @@ std::optional<Straggler> Stragglers::find() const {
   return is_slow ? std::optional(out) : std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

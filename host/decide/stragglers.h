@@ -13,7 +13,7 @@
 
 #include "host/decide/rank_facts.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 struct Straggler {
   int rank = 0;
@@ -48,4 +48,4 @@ class Stragglers {
   std::vector<bool> named_ = std::vector<bool>(seen_.size());
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -6,7 +6,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr const char* kTimeoutSetting = "TorchConfig.timeout_s or $RTRAIN_COLLECTIVE_TIMEOUT_S";
@@ -158,4 +158,4 @@ std::vector<SyncBoard::Answer> SyncBoard::fail_all(const Error& error) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -15,7 +15,7 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 struct SyncSettings {
   double timeout_s = kDefaultTimeoutS;
@@ -74,4 +74,4 @@ class SyncBoard {
   double warned_s_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -9,7 +9,7 @@
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 namespace ac = at::autocast;
@@ -108,7 +108,7 @@ int clear_autocast_cache(lua_State*) {
   return 0;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&autocast>("_autocast"),
     torch_method<&is_autocast_available>("is_autocast_available"),
     torch_method<&is_autocast_enabled>("is_autocast_enabled"),
@@ -122,6 +122,6 @@ constexpr Method kFunctions[] = {
 
 }  // namespace
 
-void open_autocast(lua_State* L) { add_functions(L, kFunctions); }
+void open_autocast(lua_State* L) { lua::add_functions(L, kFunctions); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

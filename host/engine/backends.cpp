@@ -10,7 +10,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using at::CuBLASReductionOption;
@@ -104,12 +104,13 @@ int cudnn_version(lua_State* L) {
 }  // namespace
 
 void open_backends(lua_State* L) {
-  static constexpr Method kFunctions[] = {torch_method<&get>("get"), torch_method<&set>("set"),
-                                          torch_method<&benchmark_limit>("benchmark_limit"),
-                                          torch_method<&set_benchmark_limit>("set_benchmark_limit"),
-                                          torch_method<&cudnn_version>("cudnn_version")};
-  push_functions(L, kFunctions);
+  static constexpr lua::Method kFunctions[] = {
+      torch_method<&get>("get"), torch_method<&set>("set"),
+      torch_method<&benchmark_limit>("benchmark_limit"),
+      torch_method<&set_benchmark_limit>("set_benchmark_limit"),
+      torch_method<&cudnn_version>("cudnn_version")};
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "backends");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

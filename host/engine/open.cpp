@@ -18,8 +18,8 @@
 namespace {
 
 // Runs first: with another version the other members of the struct may not be read.
-void check_version(const rtrain::HostApi& host) {
-  using rtrain::HostApi;
+void check_version(const rtrain::api::HostApi& host) {
+  using rtrain::api::HostApi;
   if (host.version == HostApi::kVersion) return;
   throw rtrain::Error(rtrain::Code::kEnvironment,
                       rtrain::cat("librtrain_engine.so was built for version ", HostApi::kVersion,
@@ -29,6 +29,7 @@ void check_version(const rtrain::HostApi& host) {
 
 void add_error_translators() {
   using namespace rtrain;
+  using namespace rtrain::engine;
   add_error_translator(&translate_peer_error);
   add_error_translator(&translate_out_of_memory);
   add_error_translator(&translate_device_error);
@@ -37,8 +38,9 @@ void add_error_translators() {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
-    lua_State* L, const rtrain::HostApi* host) {
+    lua_State* L, const rtrain::api::HostApi* host) {
   using namespace rtrain;
+  using namespace rtrain::engine;
   check_version(*host);
   install_allocator();
   static std::once_flag once;

@@ -16,7 +16,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 int get_num_threads(lua_State* L) {
@@ -60,7 +60,7 @@ int cuda_is_available(lua_State* L) {
 int use_deterministic_algorithms(lua_State* L) {
   const bool mode = check_boolean(L, 1, "use_deterministic_algorithms: mode");
   lua_settop(L, 2);
-  const Options options(L, 2, "use_deterministic_algorithms", {"warn_only"});
+  const lua::Options options(L, 2, "use_deterministic_algorithms", {"warn_only"});
   at::globalContext().setDeterministicAlgorithms(mode, options.boolean("warn_only", false));
   return 0;
 }
@@ -132,7 +132,7 @@ int set_warn_always(lua_State* L) {
   return 0;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&get_num_threads>("get_num_threads"),
     torch_method<&set_num_threads>("set_num_threads"),
     torch_method<&get_default_dtype>("get_default_dtype"),
@@ -155,10 +155,10 @@ constexpr Method kFunctions[] = {
 }  // namespace
 
 void open_settings(lua_State* L) {
-  add_functions(L, kFunctions);
-  add_functions(L, default_device_functions());
+  lua::add_functions(L, kFunctions);
+  lua::add_functions(L, default_device_functions());
   lua_pushliteral(L, TORCH_VERSION);
   lua_setfield(L, -2, "__version__");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

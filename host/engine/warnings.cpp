@@ -6,24 +6,24 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/open.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 class HostWarnings final : public c10::WarningHandler {
  public:
-  explicit HostWarnings(const HostApi& host) : host_(host) {}
+  explicit HostWarnings(const api::HostApi& host) : host_(host) {}
   void process(const c10::Warning& warning) override {
     host_.warn(cat("warning: ", warning.msg()));
   }
 
  private:
-  const HostApi& host_;
+  const api::HostApi& host_;
 };
 
 }  // namespace
 
 void open_warnings(lua_State* L) {
-  const HostApi& api = host(L);
+  const api::HostApi& api = host(L);
   if (api.warn == nullptr) return;
   // LibTorch keeps one handler per thread.
   thread_local std::unique_ptr<HostWarnings> handler;
@@ -31,4 +31,4 @@ void open_warnings(lua_State* L) {
   c10::WarningUtils::set_warning_handler(handler.get());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 #include "host/base/files/inner_file.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::http {
 namespace {
 
 std::optional<int64_t> number_of(std::string_view digits) {
@@ -69,4 +69,4 @@ std::optional<ByteRange> parse_range(std::string_view header, int64_t size) {
   return ByteRange{*from, to ? std::min(*to, size - 1) + 1 : size};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::http

@@ -12,7 +12,7 @@
 
 #include "host/base/files/fd.h"
 
-namespace rtrain {
+namespace rtrain::http {
 
 class FileBody {
  public:
@@ -49,4 +49,4 @@ struct ByteRange {
 // those are answered with all of it, as RFC 9110 says.
 std::optional<ByteRange> parse_range(std::string_view header, int64_t size);
 
-}  // namespace rtrain
+}  // namespace rtrain::http

@@ -10,7 +10,7 @@
 #include "host/base/text/text.h"
 #include "host/wire/socket_address.h"
 
-namespace rtrain {
+namespace rtrain::http {
 namespace {
 
 // From a connection, or from the first byte of a request on, to the end of that request.
@@ -34,10 +34,11 @@ bool may_pass(int reason) { return reason == EAGAIN || reason == EWOULDBLOCK || 
 
 }  // namespace
 
-HttpConnection::HttpConnection(Loop& loop, int64_t number, Fd socket,
-                               HttpConnectionDelegate& delegate, std::unique_ptr<TlsSession> tls)
+HttpConnection::HttpConnection(loop::Loop& loop, int64_t number, Fd socket,
+                               HttpConnectionDelegate& delegate,
+                               std::unique_ptr<wire::TlsSession> tls)
     : number_(number),
-      peer_(SocketAddress::far(socket.get()).host()),
+      peer_(wire::SocketAddress::far(socket.get()).host()),
       delegate_(delegate),
       tls_(std::move(tls)),
       deadline_s_(monotonic_s() + kRequestS),
@@ -83,7 +84,7 @@ bool HttpConnection::take(std::string_view bytes) {
   tls_->feed(bytes);
   char plain[kReadBytes];
   while (const size_t count = tls_->read(plain, sizeof(plain))) parser_.feed({plain, count});
-  if (tls_->failure() == TlsFailure::kNone) return true;
+  if (tls_->failure() == wire::TlsFailure::kNone) return true;
   write();  // the alert that says why
   return false;
 }
@@ -157,7 +158,7 @@ void HttpConnection::end_events() {
 bool HttpConnection::is_behind() { return unsent().bytes().size() > kMaxBacklog; }
 
 void HttpConnection::write() {
-  ByteQueue& output = unsent();
+  loop::ByteQueue& output = unsent();
   size_t written = 0;
   while (!output.empty() || (written < kWriteBytes && take_from_file())) {
     const std::string_view bytes = output.bytes();
@@ -213,4 +214,4 @@ void HttpConnection::check_time(double now_s) {
   refuse(408);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::http

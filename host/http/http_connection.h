@@ -19,7 +19,7 @@
 #include "host/loop/poll.h"
 #include "host/wire/tls_session.h"
 
-namespace rtrain {
+namespace rtrain::http {
 
 class HttpConnection;
 
@@ -33,8 +33,8 @@ class HttpConnectionDelegate {
 class HttpConnection {
  public:
   // The socket does not block.
-  HttpConnection(Loop& loop, int64_t number, Fd socket, HttpConnectionDelegate& delegate,
-                 std::unique_ptr<TlsSession> tls = nullptr);
+  HttpConnection(loop::Loop& loop, int64_t number, Fd socket, HttpConnectionDelegate& delegate,
+                 std::unique_ptr<wire::TlsSession> tls = nullptr);
 
   int64_t number() const { return number_; }
   // The request that is being answered.
@@ -64,7 +64,7 @@ class HttpConnection {
   bool read();
   bool take(std::string_view bytes);
   void send(std::string_view bytes);
-  ByteQueue& unsent() { return tls_ ? tls_->output() : output_; }
+  loop::ByteQueue& unsent() { return tls_ ? tls_->output() : output_; }
   void take_request();
   void refuse(int status);
   void write();
@@ -80,13 +80,13 @@ class HttpConnection {
   Mode mode_ = Mode::kRequest;
   HttpParser parser_;
   HttpRequest request_;
-  std::unique_ptr<TlsSession> tls_;
-  ByteQueue output_;   // without TLS
-  SentResponse rest_;  // of a file that is being sent: the bytes that are not read yet
+  std::unique_ptr<wire::TlsSession> tls_;
+  loop::ByteQueue output_;  // without TLS
+  SentResponse rest_;       // of a file that is being sent: the bytes that are not read yet
   bool has_bytes_ = false;
   bool has_answered_ = false;
   double deadline_s_;  // of the work at hand: a request, or bytes to send
-  Poll poll_;
+  loop::Poll poll_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::http

@@ -7,7 +7,7 @@
 
 #include "host/loop/channel/byte_queue.h"
 
-namespace rtrain {
+namespace rtrain::http {
 namespace {
 
 namespace http = boost::beast::http;
@@ -33,7 +33,7 @@ int status_of(const boost::beast::error_code& error) {
 }  // namespace
 
 struct HttpParser::State {
-  ByteQueue pending;
+  loop::ByteQueue pending;
   std::optional<Parser> parser;
   int refused = 0;
 
@@ -118,4 +118,4 @@ bool HttpParser::is_within_request() const {
   return !state_->pending.empty() || state_->parser->got_some();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::http

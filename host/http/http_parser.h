@@ -9,7 +9,7 @@
 
 #include "host/http/http_request.h"
 
-namespace rtrain {
+namespace rtrain::http {
 
 inline constexpr size_t kMaxHeaderBytes = size_t{16} << 10;
 inline constexpr size_t kMaxBodyBytes = size_t{64} << 10;
@@ -36,4 +36,4 @@ class HttpParser {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::http

@@ -11,24 +11,24 @@
 #include "host/base/text/text.h"
 #include "host/wire/listener.h"
 
-namespace rtrain {
+namespace rtrain::http {
 namespace {
 
 constexpr int kAcceptsARound = 64;
 constexpr std::chrono::milliseconds kBetweenSweeps{250};
 
 Fd listener_of(const HttpPortOptions& options) {
-  const auto address = SocketAddress::parse(options.address, options.port);
-  if (address) return listen_at(*address, options.more_ports);
+  const auto address = wire::SocketAddress::parse(options.address, options.port);
+  if (address) return wire::listen_at(*address, options.more_ports);
   throw Error(Code::kUsage, cat("'", options.address, "' is not a numeric address to listen at"));
 }
 
 }  // namespace
 
-HttpPort::HttpPort(Loop& loop, const HttpPortOptions& options, HttpPortDelegate& delegate)
+HttpPort::HttpPort(loop::Loop& loop, const HttpPortOptions& options, HttpPortDelegate& delegate)
     : loop_(loop), options_(options), delegate_(delegate), sweep_timer_(loop, [this] { sweep(); }) {
   Fd listener = listener_of(options);
-  address_ = SocketAddress::near(listener.get());
+  address_ = wire::SocketAddress::near(listener.get());
   listener_.emplace(loop, listener.release(), [this](int) { accept(); });
   listener_->start(UV_READABLE);
   sweep_timer_.start(kBetweenSweeps);
@@ -80,4 +80,4 @@ void HttpPort::sweep() {
   sweep_timer_.start(kBetweenSweeps);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::http

@@ -15,14 +15,14 @@
 #include "host/wire/socket_address.h"
 #include "host/wire/tls_certificate.h"
 
-namespace rtrain {
+namespace rtrain::http {
 
 struct HttpPortOptions {
   std::string address = "127.0.0.1";  // numeric
   int port = 0;                       // 0: any that is free
   int more_ports = 0;                 // tried after `port` while that is taken
   size_t max_connections = 512;
-  std::shared_ptr<const TlsCertificate> certificate = nullptr;  // without: no TLS
+  std::shared_ptr<const wire::TlsCertificate> certificate = nullptr;  // without: no TLS
 };
 
 class HttpPortDelegate : public HttpConnectionDelegate {
@@ -35,9 +35,9 @@ class HttpPort {
  public:
   // Listens from here on. Throws Error(kUsage) for an address that is not numeric,
   // Error(kEnvironment) when no port can be had.
-  HttpPort(Loop& loop, const HttpPortOptions& options, HttpPortDelegate& delegate);
+  HttpPort(loop::Loop& loop, const HttpPortOptions& options, HttpPortDelegate& delegate);
 
-  const SocketAddress& address() const { return address_; }
+  const wire::SocketAddress& address() const { return address_; }
   // Null when it is closed.
   HttpConnection* find(int64_t number);
 
@@ -46,14 +46,14 @@ class HttpPort {
   bool make_place();
   void sweep();
 
-  Loop& loop_;
+  loop::Loop& loop_;
   HttpPortOptions options_;
   HttpPortDelegate& delegate_;
-  SocketAddress address_;
+  wire::SocketAddress address_;
   std::map<int64_t, std::unique_ptr<HttpConnection>> connections_;  // the oldest first
   int64_t last_number_ = 0;
-  std::optional<Poll> listener_;
-  Timer sweep_timer_;
+  std::optional<loop::Poll> listener_;
+  loop::Timer sweep_timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::http

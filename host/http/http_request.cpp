@@ -2,7 +2,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::http {
 namespace {
 
 int hex_digit(char c) {
@@ -104,4 +104,4 @@ std::string_view HttpRequest::bearer() const {
   return text.starts_with(kBearer) ? text.substr(kBearer.size()) : std::string_view();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::http

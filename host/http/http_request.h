@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::http {
 
 // NAME=VALUE pairs behind the "?" of an address, decoded.
 class HttpQuery {
@@ -52,4 +52,4 @@ struct HttpRequest {
   bool is_write() const { return method != "GET" && method != "HEAD"; }
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::http

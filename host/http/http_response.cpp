@@ -9,7 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::http {
 namespace {
 
 // A smaller body fits a packet anyway.
@@ -187,4 +187,4 @@ std::string event_stream_head() {
       kGuards, "Connection: close\r\n\r\n");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::http

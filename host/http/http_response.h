@@ -11,7 +11,7 @@
 #include "host/http/file_body.h"
 #include "host/http/http_request.h"
 
-namespace rtrain {
+namespace rtrain::http {
 
 inline constexpr const char* kJsonType = "application/json";
 inline constexpr const char* kTextType = "text/plain; charset=utf-8";
@@ -44,4 +44,4 @@ SentResponse sent_response(const HttpRequest& request, HttpResponse response, bo
 // The head of an answer whose events come one by one, until the connection is closed.
 std::string event_stream_head();
 
-}  // namespace rtrain
+}  // namespace rtrain::http

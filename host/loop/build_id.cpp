@@ -7,7 +7,7 @@
 
 #include "host/base/text/hex.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr size_t kNoteAlign = 4;
@@ -50,4 +50,4 @@ std::string build_id() {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::loop {
 
 // The GNU build id of this executable, in hexadecimal; empty when it was linked without one.
 std::string build_id();
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

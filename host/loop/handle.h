@@ -8,7 +8,7 @@
 
 #include "host/loop/loop.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 template <class Uv, class... Args>
 class Handle {
@@ -48,4 +48,4 @@ class Handle {
   Box* box_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

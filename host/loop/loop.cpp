@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 Loop::Loop() {
   if (const int status = uv_loop_init(&loop_); status != 0) {
@@ -58,4 +58,4 @@ void Loop::fail(std::exception_ptr failure) {
   uv_stop(&loop_);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class Loop {
  public:
@@ -52,4 +52,4 @@ class Loop {
   std::vector<std::function<void()>> tasks_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -6,7 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 // 0 when the table cannot be looked at.
@@ -33,4 +33,4 @@ void provide_open_files(int count) {
                   static_cast<int64_t>(allowed), ": raise the limit (ulimit -n)"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

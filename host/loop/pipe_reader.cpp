@@ -5,7 +5,7 @@
 #include <array>
 #include <cerrno>
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 // One reader may not keep the loop from the others: the rest comes in the next round.
 constexpr size_t kMaxBytesARound = 1 << 20;
@@ -39,4 +39,4 @@ void PipeReader::close() {
   poll_.close();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

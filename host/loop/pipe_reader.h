@@ -6,7 +6,7 @@
 
 #include "host/loop/poll.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class PipeReader {
  public:
@@ -28,4 +28,4 @@ class PipeReader {
   Poll poll_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 Poll::Poll(Loop& loop, int fd, std::function<void(int events)> on_ready)
     : fd_(fd), handle_(loop, [this, on_ready = std::move(on_ready)](int status, int events) {
@@ -39,4 +39,4 @@ int Poll::release() {
   return std::exchange(fd_, -1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

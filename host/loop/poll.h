@@ -4,7 +4,7 @@
 
 #include "host/loop/handle.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class Poll {
  public:
@@ -27,4 +27,4 @@ class Poll {
   Handle<uv_poll_t, int, int> handle_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

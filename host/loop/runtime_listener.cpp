@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr std::chrono::milliseconds kAgain{100};
@@ -22,7 +22,7 @@ RuntimeListener::RuntimeListener(Loop& loop, const std::string& name, int type,
 
 void RuntimeListener::accept() {
   for (;;) {
-    const int fd = accept_runtime_socket(poll_.fd());
+    const int fd = machine::accept_runtime_socket(poll_.fd());
     if (fd < 0) break;
     on_connection_(fd);
   }
@@ -32,4 +32,4 @@ void RuntimeListener::accept() {
   again_.start(kAgain);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

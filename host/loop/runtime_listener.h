@@ -11,7 +11,7 @@
 #include "host/loop/timer.h"
 #include "host/machine/leases/runtime_socket.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class RuntimeListener {
  public:
@@ -24,10 +24,10 @@ class RuntimeListener {
  private:
   void accept();
 
-  RuntimeSocket socket_;
+  machine::RuntimeSocket socket_;
   OnConnection on_connection_;
   Poll poll_;
   Timer again_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

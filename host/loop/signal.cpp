@@ -1,6 +1,6 @@
 #include "host/loop/signal.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 Signal::Signal(Loop& loop, int number, std::function<void()> on_signal)
     : number_(number), handle_(loop, [on_signal = std::move(on_signal)](int) { on_signal(); }) {
@@ -15,4 +15,4 @@ Signal::~Signal() {
   sigaction(number_, &before_, nullptr);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -7,7 +7,7 @@
 
 #include "host/loop/handle.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 // The signals that a run takes as a request to end: by a hand, a scheduler or a batch system.
 inline constexpr std::array kStopSignals = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
@@ -24,4 +24,4 @@ class Signal {
   Handle<uv_signal_t, int> handle_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

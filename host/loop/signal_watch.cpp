@@ -6,7 +6,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 // Signal handlers can reach nothing else.
@@ -39,4 +39,4 @@ SignalWatch::~SignalWatch() {
 
 int SignalWatch::first() const { return first_signal; }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class SignalWatch {
  public:
@@ -29,4 +29,4 @@ class SignalWatch {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

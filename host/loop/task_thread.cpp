@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-namespace rtrain {
+namespace rtrain::loop {
 
 TaskThread::TaskThread(const char* name) : thread_([this] { run(); }) {
   pthread_setname_np(thread_.native_handle(), name);
@@ -39,4 +39,4 @@ void TaskThread::run() {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

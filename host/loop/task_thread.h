@@ -8,7 +8,7 @@
 #include <queue>
 #include <thread>
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class TaskThread {
  public:
@@ -31,4 +31,4 @@ class TaskThread {
   std::thread thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -1,6 +1,6 @@
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 Timer::Timer(Loop& loop, std::function<void()> on_due)
     : handle_(loop, [this, on_due = std::move(on_due)] {
@@ -22,4 +22,4 @@ void Timer::stop() {
   uv_timer_stop(handle_.get());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

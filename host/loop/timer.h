@@ -6,7 +6,7 @@
 
 #include "host/loop/handle.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class Timer {
  public:
@@ -22,4 +22,4 @@ class Timer {
   Handle<uv_timer_t> handle_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -1,6 +1,6 @@
 #include "host/loop/turn_end.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 TurnEnd::TurnEnd(Loop& loop, std::function<void()> on_end)
     : handle_(loop,
@@ -19,4 +19,4 @@ void TurnEnd::ask() {
   uv_idle_start(busy_.get(), &Handle<uv_idle_t>::call);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -4,7 +4,7 @@
 
 #include "host/loop/handle.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class TurnEnd {
  public:
@@ -19,4 +19,4 @@ class TurnEnd {
   Handle<uv_idle_t> busy_;  // the loop does not wait while it is active
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::lua {
 
 void register_methods(lua_State* L, std::span<const Method> methods) {
   for (const Method& m : methods) {
@@ -26,4 +26,4 @@ void push_functions(lua_State* L, std::span<const Method> functions) {
   add_functions(L, functions);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

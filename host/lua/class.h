@@ -26,7 +26,7 @@
 #include "host/base/text/text.h"
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 template <class T>
 struct Class;
@@ -128,4 +128,4 @@ void add_functions(lua_State* L, std::span<const Method> functions);
 // Pushes a table with the functions: a module.
 void push_functions(lua_State* L, std::span<const Method> functions);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -1,7 +1,7 @@
 #include "host/lua/compiled_hooks.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 bool hooks_reach_compiled_code() { return RTRAIN_LUAJIT_CHECKHOOK != 0; }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -1,10 +1,10 @@
 // host/lua/compiled_hooks.h: whether a hook stops a compiled loop too.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // So it is with the LuaJIT that scripts/setup builds (LUAJIT_ENABLE_CHECKHOOK); with Debian's a
 // loop that never leaves its machine code never calls a hook.
 bool hooks_reach_compiled_code();
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/lua/table_reader.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 // The name of an object's class, "Tensor", "Linear"; "" for what has none.
@@ -141,4 +141,4 @@ void push_value(lua_State* L, const Value& value) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -12,7 +12,7 @@
 #include "host/base/value.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Marks a table as a list (registry metatable); torch.list returns one.
 inline constexpr const char* kListMeta = "rtrain.list";
@@ -24,4 +24,4 @@ Value to_value(lua_State* L, int index, std::string_view what = "value");
 
 void push_value(lua_State* L, const Value& value);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

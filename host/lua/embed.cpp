@@ -11,10 +11,10 @@
 #include "host/base/text/text.h"
 
 // Generated at build time: packaging/cmake/Embed.cmake.
-extern const rtrain::EmbeddedFile rtrain_embedded_files[];
+extern const rtrain::lua::EmbeddedFile rtrain_embedded_files[];
 extern const unsigned long rtrain_embedded_count;
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 constexpr std::string_view kSuffix = ".lua";
@@ -145,4 +145,4 @@ std::vector<NamedText> embedded_web_files() { return files_below(kPages); }
 
 std::vector<NamedText> embedded_notices() { return files_below(kNotices); }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -12,7 +12,7 @@
 
 #include "host/base/text/named_text.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 inline constexpr std::string_view kLibraryPrefix = "@rtrain://";
 
@@ -59,4 +59,4 @@ std::vector<NamedText> embedded_web_files();
 // order.
 std::vector<NamedText> embedded_notices();
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -10,7 +10,7 @@
 #include "host/lua/sorted_keys.h"
 #include "host/lua/traceback.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 constexpr const char* kErrorMeta = "rtrain.Error";
@@ -264,4 +264,4 @@ void open_errors(lua_State* L) {
   lua_pop(L, 2);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -10,7 +10,7 @@
 #include "host/base/error.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Pushes an error object: a table with code, message, where, traceback that prints as text. `where`
 // is the user's line: the first Lua frame outside the embedded modules.
@@ -57,4 +57,4 @@ void open_errors(lua_State* L);
 // The error object or other error value at the index as an Error.
 Error to_error(lua_State* L, int index);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

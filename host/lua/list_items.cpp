@@ -6,7 +6,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 // The integer at the index where it can be that of an item; 0 for all else.
@@ -67,4 +67,4 @@ std::string list_problem(lua_State* L, int table) {
   return field.empty() ? field : cat("it has a field '", field, "'");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -8,7 +8,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Whether the table holds nothing but its items 1 … size. Takes the time of a look at each key: no
 // key tells of the others, since LuaJIT keeps item 0 before the first one, and items behind names.
@@ -23,4 +23,4 @@ int first_hole(lua_State* L, int table);
 // "item 2 is nil", "it has a field 'x'": what keeps the table from being a list; "" for a list.
 std::string list_problem(lua_State* L, int table);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

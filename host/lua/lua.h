@@ -3,8 +3,8 @@
 
 #include <luajit-2.1/lua.hpp>
 
-namespace rtrain {
+namespace rtrain::lua {
 
 inline constexpr int kCdata = LUA_TTHREAD + 2;  // LuaJIT's type number of FFI objects
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

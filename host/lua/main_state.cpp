@@ -1,6 +1,6 @@
 #include "host/lua/main_state.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 constexpr const char* kMainState = "rtrain.main_state";
@@ -19,4 +19,4 @@ void set_main_state(lua_State* L) {
   lua_setfield(L, LUA_REGISTRYINDEX, kMainState);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

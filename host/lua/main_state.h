@@ -5,7 +5,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // The main thread's state of the VM that L belongs to.
 lua_State* main_state(lua_State* L);
@@ -13,4 +13,4 @@ lua_State* main_state(lua_State* L);
 // Makes L known as the main state of its VM.
 void set_main_state(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -1,6 +1,6 @@
 #include "host/lua/number_entries.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 std::optional<std::vector<NumberEntry>> number_entries(lua_State* L, int index) {
   std::vector<NumberEntry> entries;
@@ -16,4 +16,4 @@ std::optional<std::vector<NumberEntry>> number_entries(lua_State* L, int index) 
   return entries;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

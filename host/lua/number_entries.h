@@ -7,7 +7,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 struct NumberEntry {
   std::string_view key;  // lives as long as the table
@@ -18,4 +18,4 @@ struct NumberEntry {
 // key is then pushed.
 std::optional<std::vector<NumberEntry>> number_entries(lua_State* L, int index);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

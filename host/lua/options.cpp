@@ -8,7 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 Options::Options(lua_State* L, int index, std::string_view function,
                  std::initializer_list<const char*> known)
@@ -105,4 +105,4 @@ std::chrono::milliseconds Options::seconds(const char* name,
   return to_ms(out);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

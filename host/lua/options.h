@@ -10,7 +10,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Reads the table at an index, which must stay on the stack; nil counts as an empty table. Every
 // reader throws Error(kArgument) with the function's and the option's name when the value has
@@ -39,4 +39,4 @@ class Options {
   std::string function_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -2,7 +2,7 @@
 
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 bool has_text(lua_State* L, int index) {
@@ -51,4 +51,4 @@ void add_print(lua_State* L) {
   lua_setglobal(L, "print");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

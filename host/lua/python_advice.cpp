@@ -1,6 +1,6 @@
 #include "host/lua/python_advice.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 std::string with_python_advice(lua_State* L, const std::string& text, const std::string& message) {
   const int top = lua_gettop(L);
@@ -17,4 +17,4 @@ std::string with_python_advice(lua_State* L, const std::string& text, const std:
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

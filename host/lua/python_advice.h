@@ -6,9 +6,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Lua's message about a text that it cannot read, with what to write instead. Raises nothing.
 std::string with_python_advice(lua_State* L, const std::string& text, const std::string& message);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -4,7 +4,7 @@
 
 #include "host/lua/main_state.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 Ref::Ref(lua_State* L) : main_(main_state(L)), key_(luaL_ref(L, LUA_REGISTRYINDEX)) {}
 
@@ -31,4 +31,4 @@ void Ref::clear() {
   key_ = LUA_NOREF;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -6,7 +6,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 class Ref {
  public:
@@ -27,4 +27,4 @@ class Ref {
   int key_ = LUA_NOREF;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

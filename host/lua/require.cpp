@@ -2,7 +2,7 @@
 
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 void push_module(lua_State* L, std::string_view module) {
   lua_getglobal(L, "require");
@@ -16,4 +16,4 @@ void push_module_function(lua_State* L, std::string_view module, const char* fun
   lua_remove(L, -2);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -6,7 +6,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Pushes the module, loaded when this is its first use.
 void push_module(lua_State* L, std::string_view module);
@@ -14,4 +14,4 @@ void push_module(lua_State* L, std::string_view module);
 // Pushes a function of the module, without the module.
 void push_module_function(lua_State* L, std::string_view module, const char* function);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

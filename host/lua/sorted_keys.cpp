@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::lua {
 
 void push_sorted_keys(lua_State* L, int table) {
   std::vector<double> numbers;
@@ -44,4 +44,4 @@ void push_sorted_keys(lua_State* L, int table) {
   lua_settop(L, keys);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

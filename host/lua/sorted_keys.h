@@ -3,10 +3,10 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Pushes a list of the keys of the table at the index: numbers ascending, then strings, then all
 // others as lua_next gives them.
 void push_sorted_keys(lua_State* L, int table);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -14,7 +14,7 @@
 #include "host/lua/require.h"
 #include "host/lua/unset_globals.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 constexpr const char* kLibraryEnv = "rtrain.library_env";
@@ -215,4 +215,4 @@ void run_code(lua_State* L, const std::string& code, const std::vector<std::stri
   call_with(L, args);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -11,7 +11,7 @@
 #include "host/lua/lua.h"
 #include "host/lua/main_state.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 class State {
  public:
@@ -50,4 +50,4 @@ void run_file(lua_State* L, const std::string& path, const std::vector<std::stri
 // folder.
 void run_code(lua_State* L, const std::string& code, const std::vector<std::string>& args);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -30,7 +30,7 @@
 #include "host/lua/list_items.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 template <class Builder>
 class TableReader {
@@ -232,4 +232,4 @@ class TableReader {
   std::unordered_set<const void*> open_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

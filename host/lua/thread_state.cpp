@@ -1,6 +1,6 @@
 #include "host/lua/thread_state.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 // Of the executable: a signal handler reads it without a call into the dynamic linker.
@@ -12,4 +12,4 @@ void set_thread_state(lua_State* L) { current = L; }
 
 lua_State* thread_state() { return current; }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

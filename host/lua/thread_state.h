@@ -3,10 +3,10 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Null where the thread runs none, or no longer.
 void set_thread_state(lua_State* L);
 lua_State* thread_state();
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

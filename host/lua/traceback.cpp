@@ -6,7 +6,7 @@
 #include "host/base/text/text.h"
 #include "host/lua/embed.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 // Levels of the stack that are looked at on either side of a deep recursion.
@@ -242,4 +242,4 @@ std::string with_hint(lua_State* L, int level, const std::string& message) {
   return hint.empty() ? message : cat(message, " (", hint, ")");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -11,7 +11,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 struct Traceback {
   std::string where;  // the innermost of the user's lines, "train.lua:12"; "" without one
@@ -31,4 +31,4 @@ std::string recursion_place(lua_State* L);
 // that was meant, the method to call (base/errors/hint.lua). Raises nothing.
 std::string with_hint(lua_State* L, int level, const std::string& message);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

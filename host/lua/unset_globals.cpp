@@ -5,7 +5,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 int is_library_module(lua_State* L) {
@@ -67,4 +67,4 @@ void refuse_python_constants(lua_State* L) {
   refuse(L, chunk);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

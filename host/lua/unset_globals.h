@@ -6,7 +6,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 struct ScriptText {
   std::string path;    // as messages name it
@@ -22,4 +22,4 @@ void refuse_unset_globals(lua_State* L, const ScriptText& script);
 // one by one.
 void refuse_python_constants(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

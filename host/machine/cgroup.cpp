@@ -9,7 +9,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // Version 1 writes this instead of "max".
@@ -90,4 +90,4 @@ std::optional<int64_t> cgroup_free_memory(const std::string& folder, int64_t swa
   return std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

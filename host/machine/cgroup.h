@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 constexpr std::string_view kCgroupRoot = "/sys/fs/cgroup";
 
@@ -26,4 +26,4 @@ std::string cgroup_text(const std::string& folder, std::string_view file);
 // Nothing where the folder sets no limit.
 std::optional<int64_t> cgroup_free_memory(const std::string& folder, int64_t swap_free);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "host/machine/cgroup.h"
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // "max 100000" or "200000 100000": time per period. Infinite without a quota.
@@ -93,4 +93,4 @@ int64_t free_memory_bytes() {
   return least_free(swap, meminfo_bytes("MemAvailable") + swap);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

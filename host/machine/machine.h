@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 std::string hostname();
 
@@ -24,4 +24,4 @@ int64_t available_memory_bytes();
 // The same and memory that could be swapped out.
 int64_t free_memory_bytes();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -18,7 +18,7 @@
 extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size,
                                              void* value, size_t size);
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // Microseconds of waiting, in a window. Without privileges a window is a multiple of two seconds.
@@ -97,4 +97,4 @@ bool give_back_cached_memory() {
   return mallctl != nullptr && mallctl(kPurgeAllArenas, nullptr, nullptr, nullptr, 0) == 0;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -11,7 +11,7 @@
 
 #include "host/base/files/fd.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 class MemoryPressure {
  public:
@@ -42,4 +42,4 @@ class MemoryPressure {
 // in use, which keeps little. Any thread.
 bool give_back_cached_memory();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 struct Address {
@@ -74,4 +74,4 @@ std::vector<std::pair<std::string, std::string>> interface_settings(const std::s
   return {{"GLOO_SOCKET_IFNAME", interface}, {"NCCL_SOCKET_IFNAME", interface}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

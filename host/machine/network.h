@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // Numeric addresses of the interfaces that are up, IPv4 before IPv6, without loopback and
 // link-local ones.
@@ -15,4 +15,4 @@ std::vector<std::string> own_addresses();
 // address; none where no interface has it.
 std::vector<std::pair<std::string, std::string>> interface_settings(const std::string& address);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

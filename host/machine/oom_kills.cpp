@@ -5,7 +5,7 @@
 
 #include "host/machine/cgroup.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // The number in the text of a memory.events or memory.oom_control file.
@@ -30,4 +30,4 @@ std::optional<int64_t> oom_kills() {
   return folder ? oom_kills_in(cgroup_text(*folder, "memory.events")) : std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

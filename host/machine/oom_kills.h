@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // Of this process's cgroup, from the beginning; nothing where that is not known.
 std::optional<int64_t> oom_kills();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

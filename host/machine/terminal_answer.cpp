@@ -18,7 +18,7 @@
 #include "host/base/files/write_all.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // No echo, and no waiting for the end of a line, for as long as it lives.
@@ -87,4 +87,4 @@ bool terminal_has_sixel(int fd, double timeout_s) {
   return std::find(attributes.begin(), attributes.end(), kSixel) != attributes.end();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

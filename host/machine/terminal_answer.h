@@ -1,7 +1,7 @@
 // host/machine/terminal_answer.h: the answer of a terminal to a question about itself.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // Whether the terminal behind the descriptor says that it shows sixel pictures: a 4 in its answer
 // to DA1 (primary device attributes). Waits for the answer until the deadline. False without asking
@@ -9,4 +9,4 @@ namespace rtrain {
 // somebody types meanwhile is lost.
 bool terminal_has_sixel(int fd, double timeout_s);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

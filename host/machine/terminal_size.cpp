@@ -2,7 +2,7 @@
 
 #include <sys/ioctl.h>
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 constexpr size_t kUsualRows = 24;
@@ -17,4 +17,4 @@ std::optional<TerminalSize> terminal_size(int fd) {
                       size.ws_xpixel};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

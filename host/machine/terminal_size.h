@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct TerminalSize {
   size_t columns = 0;
@@ -15,4 +15,4 @@ struct TerminalSize {
 // Of the terminal behind a descriptor, as it is now; nothing: there is none.
 std::optional<TerminalSize> terminal_size(int fd);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

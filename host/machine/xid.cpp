@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 struct Meaning {
@@ -58,4 +58,4 @@ bool is_hardware_xid(int64_t xid) {
   return std::find(std::begin(kHardware), end, xid) != end;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // "XID 79: the device has fallen off the bus: …, and what to do". The number alone for one that is
 // not known here.
@@ -13,4 +13,4 @@ std::string xid_text(int64_t xid);
 // Whether it speaks against the device, whatever the programs do.
 bool is_hardware_xid(int64_t xid);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

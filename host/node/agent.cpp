@@ -16,7 +16,7 @@
 #include "host/machine/network.h"
 #include "host/node/health/folder_check.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{250};
@@ -28,10 +28,10 @@ constexpr double kJoinTimeoutS = 60;
 std::string about(const JobSpec& spec, const std::vector<WorkerGpu>& gpus) {
   message::AgentInfo info{.node = spec.task,
                           .tasks = spec.tasks_on_node(),
-                          .host = hostname(),
-                          .cores = spec.cores.value_or(available_cores()),
+                          .host = machine::hostname(),
+                          .cores = spec.cores.value_or(machine::available_cores()),
                           .pid = getpid(),
-                          .libtorch = libtorch_build()};
+                          .libtorch = machine::libtorch_build()};
   for (const WorkerGpu& gpu : gpus) info.gpus.push_back(gpu.name);
   return encode(to_value(info));
 }
@@ -49,10 +49,10 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
       lease_(loop_, [this] { look(); }),
       client_(loop_,
               {.find = finder(),
-               .identity = WireIdentity{.role = "agent", .run_id = spec.id},
+               .identity = wire::WireIdentity{.role = "agent", .run_id = spec.id},
                .link = cat("node-", spec.task, "-", random_hex(8)),
                .about = about(spec, gpus),
-               .build = std::string(build_id()),
+               .build = std::string(loop::build_id()),
                .timeout = to_ms(join_timeout_s_)},
               *this) {
   if (spec.join) {
@@ -69,21 +69,21 @@ Agent::~Agent() {
 
 // Ranks forward their signals themselves.
 void Agent::take_signals() {
-  for (const int number : kStopSignals) {
+  for (const int number : loop::kStopSignals) {
     signals_.push_back(
-        std::make_unique<Signal>(loop_, number, [this, number] { on_signal(number); }));
+        std::make_unique<loop::Signal>(loop_, number, [this, number] { on_signal(number); }));
   }
 }
 
 // If the job has its own secret, node 0's address comes from the launcher, else from its file.
-std::function<std::optional<WireContact>(std::string&)> Agent::finder() {
-  if (const auto secret = take_secret_from_environment()) {
-    WireContact contact{.hosts = {}, .port = spec_.port, .more_ports = 16, .secret = *secret};
+std::function<std::optional<wire::WireContact>(std::string&)> Agent::finder() {
+  if (const auto secret = wire::take_secret_from_environment()) {
+    wire::WireContact contact{.hosts = {}, .port = spec_.port, .more_ports = 16, .secret = *secret};
     if (!spec_.master.empty()) contact.hosts.push_back(spec_.master);
     if (contact.hosts.empty() && !spec_.hosts.empty()) contact.hosts.push_back(spec_.hosts.front());
     return [contact](std::string&) { return contact; };
   }
-  rendezvous_.emplace(Rendezvous::path_for(spec_.id), spec_.id);
+  rendezvous_.emplace(wire::Rendezvous::path_for(spec_.id), spec_.id);
   return [this](std::string& why) { return rendezvous_->find(why); };
 }
 
@@ -101,25 +101,27 @@ int Agent::run() {
 void Agent::leave() {
   loop_.post([this] {
     is_leaving_ = true;
-    Link& link = client_.link();
+    wire::Link& link = client_.link();
     if (link.is_closed()) return loop_.stop();
     if (!code_) link.finish(kFinishTime, [this](uint64_t) { loop_.stop(); });
   });
 }
 
-const Routes<message::ToAgent, Agent> Agent::kRoutes{
-    on<message::Functions>([](Agent& a, auto m) { a.on_functions(std::move(m)); }),
-    on<message::CheckFolder>([](Agent& a, const auto& m) { a.check_folder(m); }),
-    on<message::BeginFit>([](Agent& a, const auto& m) { a.joins().begin(m.fit); }),
-    on<message::EndFit>([](Agent& a, const auto& m) { a.joins().end(m.ended); }),
-    on<message::Leave>([](Agent& a, const auto& m) { a.end(m.code); }),
-    on<message::NodeTimeout>([](Agent& a, const auto& m) {
+const loop::Routes<message::ToAgent, Agent> Agent::kRoutes{
+    loop::on<message::Functions>([](Agent& a, auto m) { a.on_functions(std::move(m)); }),
+    loop::on<message::CheckFolder>([](Agent& a, const auto& m) { a.check_folder(m); }),
+    loop::on<message::BeginFit>([](Agent& a, const auto& m) { a.joins().begin(m.fit); }),
+    loop::on<message::EndFit>([](Agent& a, const auto& m) { a.joins().end(m.ended); }),
+    loop::on<message::Leave>([](Agent& a, const auto& m) { a.end(m.code); }),
+    loop::on<message::NodeTimeout>([](Agent& a, const auto& m) {
       a.spec_.node_timeout_s = m.seconds;
       a.look();
     }),
-    on<message::AskSpool>([](Agent& a, const auto& m) { a.on_ask_spool(m); }),
-    on<message::ForgetSpool>([](Agent& a, const auto& m) { a.spool_.forget(m.below_attempt); }),
-    on<message::StartIngest>([](Agent& a, const auto& m) { a.ingest_.start(m, a.engine_fd_); }),
+    loop::on<message::AskSpool>([](Agent& a, const auto& m) { a.on_ask_spool(m); }),
+    loop::on<message::ForgetSpool>(
+        [](Agent& a, const auto& m) { a.spool_.forget(m.below_attempt); }),
+    loop::on<message::StartIngest>(
+        [](Agent& a, const auto& m) { a.ingest_.start(m, a.engine_fd_); }),
 };
 
 // Renews the lease first, so that workers started by the message have a valid one.
@@ -176,7 +178,7 @@ void Agent::send_spool() {
   message::SpoolEnd end;
   try {
     spool_.set_run(asked_run_);
-    for (SpooledReport& each : spool_.read()) {
+    for (store::SpooledReport& each : spool_.read()) {
       if (each.attempt == live) continue;
       send(to_value(message::Spooled{
           .attempt = each.attempt, .rank = each.rank, .report = std::move(each.report)}));
@@ -199,7 +201,7 @@ void Agent::on_signal(int number) {
 void Agent::send(const Value& message) { client_.link().send(encode(message)); }
 
 // Ends the workers: a new controller does not know the workers of the previous one, and a
-// controller that has given up this host continues without them.
+// controller that has given up this node continues without them.
 void Agent::on_peer_restarted() {
   health_.stop();
   client_.link().drop_unacknowledged();
@@ -229,9 +231,9 @@ void Agent::look() {
              cat(why, ", nor for another ", join_timeout_s_, " s (RTRAIN_JOIN_TIMEOUT_S)")));
 }
 
-void Agent::on_end(const LinkEnd& link_end) {
-  if (code_ || link_end.kind == LinkEnd::Kind::kFinished) return end(code_.value_or(0));
-  const bool never_came = link_end.kind == LinkEnd::Kind::kUnreachable;
+void Agent::on_end(const wire::LinkEnd& link_end) {
+  if (code_ || link_end.kind == wire::LinkEnd::Kind::kFinished) return end(code_.value_or(0));
+  const bool never_came = link_end.kind == wire::LinkEnd::Kind::kUnreachable;
   fail(Error(never_came ? Code::kTimeout : Code::kEnvironment,
              cat("node 0 of the job: ", link_end.text)));
 }
@@ -256,4 +258,4 @@ void Agent::fail(const Error& error) {
   joins_->close(message::Refused{.error = error});
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -1,11 +1,11 @@
-// host/node/agent.h: runs on each other host of a job: starts and watches workers for the
+// host/node/agent.h: runs on each other node of a job: starts and watches workers for the
 // controller on node 0, and ends when the controller says so.
 //
 // It does not use scripts or stores. Workers end with it, and when it has not heard from the
 // controller for the job's node_timeout_s. Then it waits for the controller again, as at its start,
-// and sends the reports that its workers had made (host/node/host_spool.h).
+// and sends the reports that its workers had made (host/node/node_spool.h).
 //
-// If the launcher has started each rank, it starts none: the processes of its host join it
+// If the launcher has started each rank, it starts none: the processes of its node join it
 // (host/node/join_server.h). It serves them until the process whose thread it is calls leave(), and
 // ends serving them when it has not heard from the controller for node_timeout_s.
 #pragma once
@@ -19,21 +19,21 @@
 #include "host/loop/timer.h"
 #include "host/node/health/node_monitor.h"
 #include "host/node/health/timed_check.h"
-#include "host/node/host_spool.h"
 #include "host/node/job_spec.h"
 #include "host/node/join_server.h"
 #include "host/node/node_agent.h"
-#include "host/node/workers/ingest_host.h"
+#include "host/node/node_spool.h"
 #include "host/node/workers/messages.h"
+#include "host/node/workers/node_ingest.h"
 #include "host/wire/rendezvous.h"
 #include "host/wire/secret_source.h"
 #include "host/wire/wire_client.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
-class Agent : public LinkDelegate {
+class Agent : public wire::LinkDelegate {
  public:
-  // `gpus`: the devices that the job has on this host. Throws Error(kEnvironment).
+  // `gpus`: the devices that the job has on this node. Throws Error(kEnvironment).
   Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd);
   ~Agent() override;
   Agent(const Agent&) = delete;
@@ -49,8 +49,8 @@ class Agent : public LinkDelegate {
   // Returns once node 0 knows, after a few seconds at most. Any thread, once.
   void leave();
 
-  // The receiver of the controller's messages about the host as a whole.
-  static const Routes<message::ToAgent, Agent> kRoutes;
+  // The receiver of the controller's messages about the node as a whole.
+  static const loop::Routes<message::ToAgent, Agent> kRoutes;
 
  private:
   void on_frame(std::string_view payload) override;
@@ -58,9 +58,9 @@ class Agent : public LinkDelegate {
   void on_disconnected(const std::string&) override {}
   void on_peer_restarted() override;
   void on_full(bool is_full) override { host_.hold_output(is_full); }
-  void on_end(const LinkEnd& end) override;
+  void on_end(const wire::LinkEnd& end) override;
 
-  std::function<std::optional<WireContact>(std::string& why)> finder();
+  std::function<std::optional<wire::WireContact>(std::string& why)> finder();
   void on_functions(message::Functions part);
   void check_folder(const message::CheckFolder& check);
   void on_ask_spool(const message::AskSpool& asked);
@@ -80,7 +80,7 @@ class Agent : public LinkDelegate {
   void fail(const Error& error);
 
   JobSpec spec_;
-  Loop loop_;
+  loop::Loop loop_;
   std::optional<JoinServer> joins_;  // with JobSpec.join
   std::string functions_;            // the part received so far
   int functions_fd_ = -1;
@@ -88,21 +88,21 @@ class Agent : public LinkDelegate {
   NodeAgent host_;
   NodeMonitor health_;
   std::unique_ptr<TimedCheck> folder_check_;
-  IngestHost ingest_;
+  NodeIngest ingest_;
   std::optional<int> code_;
   std::optional<Error> failure_;
-  std::optional<Rendezvous> rendezvous_;
-  HostSpool spool_;
+  std::optional<wire::Rendezvous> rendezvous_;
+  NodeSpool spool_;
   std::string asked_run_;   // the run whose spools were requested
   int asked_at_start_ = 0;  // NodeAgent::num_starts() then
-  Timer spool_wait_;        // waits for the end of old workers
+  loop::Timer spool_wait_;  // waits for the end of old workers
   double join_timeout_s_;
   std::optional<double> cut_off_at_s_;  // when node_timeout_s without the controller had passed
-  Timer lease_;
-  std::vector<std::unique_ptr<Signal>> signals_;
+  loop::Timer lease_;
+  std::vector<std::unique_ptr<loop::Signal>> signals_;
   bool is_stopping_ = false;  // a signal was received
   bool is_leaving_ = false;
-  WireClient client_;
+  wire::WireClient client_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

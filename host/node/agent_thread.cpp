@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-namespace rtrain {
+namespace rtrain::node {
 
 // The launcher has already divided the devices among its processes.
 AgentThread::AgentThread(const JobSpec& spec)
@@ -15,4 +15,4 @@ AgentThread::~AgentThread() {
   thread_.join();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -1,4 +1,4 @@
-// host/node/agent_thread.h: the agent of a host whose ranks the launcher has started: the thread
+// host/node/agent_thread.h: the agent of a node whose ranks the launcher has started: the thread
 // "rtrain-agent" of the first of these processes.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include "host/node/agent.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class AgentThread {
  public:
@@ -22,4 +22,4 @@ class AgentThread {
   std::thread thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -10,15 +10,15 @@
 #include "host/loop/build_id.h"
 #include "host/loop/channel/descriptor_message.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 struct JoinServer::Peer {
-  std::unique_ptr<Poll> poll;
+  std::unique_ptr<loop::Poll> poll;
   int local_rank = -1;  // -1 until the process has said it
   bool is_closed = false;
 };
 
-JoinServer::JoinServer(Loop& loop, const JoinSpec& spec)
+JoinServer::JoinServer(loop::Loop& loop, const JoinSpec& spec)
     : loop_(loop),
       spec_(spec),
       endpoints_(static_cast<size_t>(spec.num_ranks)),
@@ -61,15 +61,15 @@ void JoinServer::on_connection(int fd) {
   std::erase_if(peers_, [](const auto& peer) { return peer->is_closed; });
   peers_.push_back(std::make_unique<Peer>());
   Peer& peer = *peers_.back();
-  peer.poll = std::make_unique<Poll>(loop_, fd, [this, &peer](int) { on_packet(peer); });
+  peer.poll = std::make_unique<loop::Poll>(loop_, fd, [this, &peer](int) { on_packet(peer); });
   peer.poll->start(UV_READABLE);
 }
 
 void JoinServer::on_packet(Peer& peer) {
-  DescriptorMessage message;
-  const Received received = receive_descriptor_message(peer.poll->fd(), message);
-  if (received == Received::kNothing) return;
-  if (received == Received::kEnd || peer.local_rank >= 0) return leave(peer);
+  loop::DescriptorMessage message;
+  const loop::Received received = loop::receive_descriptor_message(peer.poll->fd(), message);
+  if (received == loop::Received::kNothing) return;
+  if (received == loop::Received::kEnd || peer.local_rank >= 0) return leave(peer);
   try {
     take_in(peer, from_value<message::Join>(std::move(message.value)));
   } catch (const Error& e) {
@@ -79,7 +79,7 @@ void JoinServer::on_packet(Peer& peer) {
 
 // A process that is already at the script's next fit() is sent away and connects again.
 void JoinServer::take_in(Peer& peer, const message::Join& join) {
-  if (join.build_id != build_id()) {
+  if (join.build_id != loop::build_id()) {
     throw Error(Code::kEnvironment,
                 cat("rank ", join.rank, " is another build of rtrain than the run's"));
   }
@@ -104,7 +104,7 @@ void JoinServer::take_in(Peer& peer, const message::Join& join) {
 }
 
 void JoinServer::dismiss(Peer& peer, const message::ToJoined& answer) {
-  send_descriptor_message(peer.poll->fd(), to_value(answer));
+  loop::send_descriptor_message(peer.poll->fd(), to_value(answer));
   leave(peer);
 }
 
@@ -126,8 +126,9 @@ void JoinServer::leave(Peer& peer) {
 
 void JoinServer::give(Endpoint& endpoint) {
   if (endpoint.taker == nullptr || endpoint.fd < 0) return;
-  send_descriptor_message(endpoint.taker->poll->fd(), to_value(message::Endpoint{}), {endpoint.fd});
+  loop::send_descriptor_message(endpoint.taker->poll->fd(), to_value(message::Endpoint{}),
+                                {endpoint.fd});
   ::close(std::exchange(endpoint.fd, -1));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

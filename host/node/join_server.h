@@ -1,4 +1,4 @@
-// host/node/join_server.h: serves the ranks of this host whose processes a launcher (torchrun,
+// host/node/join_server.h: serves the ranks of this node whose processes a launcher (torchrun,
 // Slurm, …) has started.
 //
 // The processes connect to a socket in the runtime folder, whose name all of them derive from the
@@ -20,12 +20,12 @@
 #include "host/node/job_spec.h"
 #include "host/node/workers/worker_endpoints.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class JoinServer : public WorkerEndpoints {
  public:
   // Throws kEnvironment.
-  JoinServer(Loop& loop, const JoinSpec& spec);
+  JoinServer(loop::Loop& loop, const JoinSpec& spec);
   // Closes connections that were not accepted.
   ~JoinServer() override;
 
@@ -56,13 +56,13 @@ class JoinServer : public WorkerEndpoints {
   void leave(Peer& peer);
   void give(Endpoint& endpoint);
 
-  Loop& loop_;
+  loop::Loop& loop_;
   JoinSpec spec_;
   int64_t fit_ = 0;  // 0: none
   std::optional<message::ToJoined> answer_;
   std::vector<Endpoint> endpoints_;  // by local rank
   std::vector<std::unique_ptr<Peer>> peers_;
-  RuntimeListener listener_;
+  loop::RuntimeListener listener_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

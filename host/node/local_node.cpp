@@ -9,16 +9,16 @@
 #include "host/node/workers/page_facts.h"
 #include "host/node/workers/worker_threads.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
-LocalNode::LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files,
+LocalNode::LocalNode(loop::Loop& loop, const NodeOrder& order, const NodeFiles& files,
                      const WorkerPlaces& places, NodeDelegate& delegate)
     : order_(order),
       endpoints_(files.endpoints),
       places_(places),
       delegate_(&delegate),
       threads_(worker_threads(order.threads, order.env, order.num_workers)),
-      oom_kills_before_(oom_kills().value_or(0)),
+      oom_kills_before_(machine::oom_kills().value_or(0)),
       board_(order.first_rank + order.num_workers),
       commits_(board_.size(), order.first_rank),
       is_gone_(static_cast<size_t>(board_.size())),
@@ -49,10 +49,10 @@ WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
   return options;
 }
 
-// Binds Gloo and NCCL to the interface that the hosts use for each other, unless the user has
+// Binds Gloo and NCCL to the interface that the nodes use for each other, unless the user has
 // chosen another one.
 void LocalNode::add_interfaces(std::vector<std::pair<std::string, std::string>>& env) const {
-  for (const auto& [name, interface] : interface_settings(order_.address)) {
+  for (const auto& [name, interface] : machine::interface_settings(order_.address)) {
     const bool is_given = std::any_of(
         env.begin(), env.end(), [&name = name](const auto& each) { return each.first == name; });
     if (!is_given && std::getenv(name.c_str()) == nullptr) env.emplace_back(name, interface);
@@ -98,7 +98,7 @@ bool LocalNode::start(int rank, const std::function<void(const WorkerPlace& plac
   try {
     spawn(place);
   } catch (const Error& e) {
-    const auto* refused = dynamic_cast<const SpawnError*>(&e);
+    const auto* refused = dynamic_cast<const loop::SpawnError*>(&e);
     delegate_->on_spawn_failed(rank, e, refused != nullptr && refused->is_transient());
     return false;
   }
@@ -154,7 +154,7 @@ void LocalNode::hold_output(bool held) {
   group_.hold_output(held);
 }
 
-RankFacts LocalNode::facts(int rank) const {
+decide::RankFacts LocalNode::facts(int rank) const {
   return read_facts(board_.page(rank), is_started(rank) ? group_.pid(rank) : 0);
 }
 
@@ -179,8 +179,8 @@ void LocalNode::on_gone(int rank, const WorkerEnd& end) {
   commits_.set_absent(rank, true);
   WorkerEnd whole = end;
   whole.last = read_last_moments(board_.page(rank).crash);
-  whole.oom_kills = oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
+  whole.oom_kills = machine::oom_kills().value_or(oom_kills_before_) - oom_kills_before_;
   delegate_->on_gone(rank, whole);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "host/node/series/gpu_monitor.h"
-#include "host/node/series/host_monitor.h"
+#include "host/node/series/process_monitor.h"
 #include "host/node/workers/death_watch.h"
 #include "host/node/workers/node.h"
 #include "host/node/workers/worker_endpoints.h"
@@ -17,7 +17,7 @@
 #include "host/pages/commit_board.h"
 #include "host/pages/progress_board.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 // Files and helpers for a node's workers.
 struct NodeFiles {
@@ -30,11 +30,11 @@ struct NodeFiles {
 class LocalNode : public Node,
                   public WorkerGroupDelegate,
                   public GpuMonitorDelegate,
-                  public HostMonitorDelegate {
+                  public ProcessMonitorDelegate {
  public:
   // `places`, and the objects that `files` points to, must outlive it.
-  LocalNode(Loop& loop, const NodeOrder& order, const NodeFiles& files, const WorkerPlaces& places,
-            NodeDelegate& delegate);
+  LocalNode(loop::Loop& loop, const NodeOrder& order, const NodeFiles& files,
+            const WorkerPlaces& places, NodeDelegate& delegate);
 
   // Its workers end by themselves when boot_s() passes `until_s`, unless a later time is set
   // before.
@@ -54,7 +54,7 @@ class LocalNode : public Node,
   void leave_out(int rank) override;
   void set_others_ready(uint64_t step) override { commits_.set_others_ready(step); }
   void set_others_lost() override { commits_.set_others_lost(true); }
-  RankFacts facts(int rank) const override;
+  decide::RankFacts facts(int rank) const override;
   uint64_t copied_bytes() const override { return board_.copied_bytes(); }
   double clock_offset_s() const override { return 0; }
 
@@ -66,7 +66,7 @@ class LocalNode : public Node,
   void on_frame(int rank, std::string frame) override;
   void on_output(int rank, OutputStream stream, std::string_view bytes) override;
   void on_gone(int rank, const WorkerEnd& end) override;
-  void on_series(SeriesChunk chunk) override { delegate_->on_series(std::move(chunk)); }
+  void on_series(store::SeriesChunk chunk) override { delegate_->on_series(std::move(chunk)); }
   void on_device_fault(const DeviceFault& fault) override { delegate_->on_device_fault(fault); }
   int pid(int rank) const override { return group_.pid(rank); }
   int living_pid(int rank) const override;
@@ -88,14 +88,14 @@ class LocalNode : public Node,
   int threads_;  // for each worker
   int64_t oom_kills_before_;
   bool holds_output_ = false;
-  ProgressBoard board_;
-  CommitBoard commits_;
+  pages::ProgressBoard board_;
+  pages::CommitBoard commits_;
   std::vector<bool> is_gone_;
   std::vector<std::vector<WorkerGpu>> gpus_of_;  // by local rank
   DeathWatch deaths_;
   GpuMonitor gpus_;
-  HostMonitor host_;
+  ProcessMonitor host_;
   WorkerGroup group_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

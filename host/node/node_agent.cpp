@@ -5,9 +5,9 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
-NodeAgent::NodeAgent(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
+NodeAgent::NodeAgent(loop::Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
                      std::chrono::milliseconds facts)
     : loop_(loop),
       files_(files),
@@ -16,37 +16,37 @@ NodeAgent::NodeAgent(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, S
       facts_every_(facts),
       facts_timer_(loop, [this] { send_facts(); }) {}
 
-const Routes<message::ToNode, NodeAgent> NodeAgent::kRoutes{
-    on<NodeOrder>([](NodeAgent& n, auto m) { n.start(std::move(m)); }),
-    on<message::ToRank>([](NodeAgent& n, const auto& m) {
+const loop::Routes<message::ToNode, NodeAgent> NodeAgent::kRoutes{
+    loop::on<NodeOrder>([](NodeAgent& n, auto m) { n.start(std::move(m)); }),
+    loop::on<message::ToRank>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->send(m.rank, m.frame);
     }),
-    on<message::Attached>([](NodeAgent& n, const auto& m) {
+    loop::on<message::Attached>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->set_attached(m.rank, m.pid);
     }),
-    on<message::HoldOutput>([](NodeAgent& n, const auto& m) {
+    loop::on<message::HoldOutput>([](NodeAgent& n, const auto& m) {
       n.holds_for_controller_ = m.held;
       n.apply_hold();
     }),
-    on<message::KillWorkers>([](NodeAgent& n, const auto& m) {
+    loop::on<message::KillWorkers>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.kill(m);
     }),
-    on<message::CloseWorkers>([](NodeAgent& n, const auto& m) {
+    loop::on<message::CloseWorkers>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->close();
     }),
-    on<message::HandOver>([](NodeAgent& n, const auto& m) {
+    loop::on<message::HandOver>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->hand_over(n);
     }),
-    on<message::ReplaceWorker>([](NodeAgent& n, const auto& m) {
+    loop::on<message::ReplaceWorker>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.replace(m.rank);
     }),
-    on<message::LeaveOutWorker>([](NodeAgent& n, const auto& m) {
+    loop::on<message::LeaveOutWorker>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->leave_out(m.rank);
     }),
-    on<message::OthersReady>([](NodeAgent& n, const auto& m) {
+    loop::on<message::OthersReady>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->set_others_ready(static_cast<uint64_t>(m.step));
     }),
-    on<message::OthersLost>([](NodeAgent& n, const auto& m) {
+    loop::on<message::OthersLost>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->set_others_lost();
     }),
 };
@@ -157,7 +157,7 @@ void NodeAgent::on_gone(int rank, const WorkerEnd& end) {
                       .lost = lost_});
 }
 
-void NodeAgent::on_series(SeriesChunk chunk) {
+void NodeAgent::on_series(store::SeriesChunk chunk) {
   const int rank = static_cast<int>(chunk.rank);
   send_(message::DeviceSeries{.attempt = order_.attempt, .rank = rank, .series = std::move(chunk)});
 }
@@ -166,4 +166,4 @@ void NodeAgent::on_device_fault(const DeviceFault& fault) {
   send_(message::DeviceFailed{.attempt = order_.attempt, .fault = fault});
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

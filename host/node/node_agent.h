@@ -1,4 +1,4 @@
-// host/node/node_agent.h: the agent's side of a RemoteNode: starts and watches this host's workers
+// host/node/node_agent.h: the agent's side of a RemoteNode: starts and watches this node's workers
 // for a controller elsewhere.
 //
 // It has the workers of one attempt at a time; older ones are killed when the next attempt begins.
@@ -17,14 +17,14 @@
 #include "host/node/workers/allotted_places.h"
 #include "host/node/workers/messages.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class NodeAgent : public NodeDelegate {
  public:
   using Send = std::function<void(const message::FromNode& message)>;
 
-  // `gpus`: this host's devices. `facts`: the interval of messages with the ranks' facts.
-  NodeAgent(Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
+  // `gpus`: this node's devices. `facts`: the interval of messages with the ranks' facts.
+  NodeAgent(loop::Loop& loop, NodeFiles files, std::vector<WorkerGpu> gpus, Send send,
             std::chrono::milliseconds facts = std::chrono::seconds(1));
 
   // Receives a message of the controller. Throws Error(kArgument) for an invalid one.
@@ -45,7 +45,7 @@ class NodeAgent : public NodeDelegate {
   int num_starts() const { return num_starts_; }
 
   // The receivers of the controller's messages.
-  static const Routes<message::ToNode, NodeAgent> kRoutes;
+  static const loop::Routes<message::ToNode, NodeAgent> kRoutes;
 
  private:
   void on_spawned(int rank, const SpawnedWorker& worker) override;
@@ -54,7 +54,7 @@ class NodeAgent : public NodeDelegate {
   void on_output(int rank, OutputStream stream, std::string_view bytes) override;
   void on_dying(int rank) override;
   void on_gone(int rank, const WorkerEnd& end) override;
-  void on_series(SeriesChunk chunk) override;
+  void on_series(store::SeriesChunk chunk) override;
   void on_device_fault(const DeviceFault& fault) override;
 
   void start(NodeOrder order);
@@ -64,7 +64,7 @@ class NodeAgent : public NodeDelegate {
   void send_facts();
   bool is_mine(int attempt) const { return node_ && attempt == order_.attempt; }
 
-  Loop& loop_;
+  loop::Loop& loop_;
   NodeFiles files_;
   std::vector<WorkerGpu> gpus_;
   Send send_;
@@ -76,9 +76,9 @@ class NodeAgent : public NodeDelegate {
   bool holds_for_controller_ = false;
   int running_ = 0;  // number of running workers
   int num_starts_ = 0;
-  Timer facts_timer_;
+  loop::Timer facts_timer_;
   std::optional<AllottedPlaces> places_;
   std::unique_ptr<LocalNode> node_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -12,7 +12,7 @@
 #include "host/machine/machine.h"
 #include "host/machine/network.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr std::chrono::seconds kLook{1};
@@ -29,22 +29,23 @@ std::unique_ptr<NodeServer>& slot() {
 
 constexpr const char* kAllAddresses = "0.0.0.0";
 
-// The address that the other hosts use for this one, if it is known. They use the launcher's
-// address of node 0, or read the address that this host writes to the rendezvous file.
+// The address that the other nodes use for this one, if it is known. They use the launcher's
+// address of node 0, or read the address that this node writes to the rendezvous file.
 std::string listening_address(const JobSpec& spec, bool has_rendezvous) {
-  const auto own = own_addresses();
+  const auto own = machine::own_addresses();
   if (std::find(own.begin(), own.end(), spec.master) != own.end()) return spec.master;
   if (!has_rendezvous || own.size() > 1) return kAllAddresses;
   return own.empty() ? "127.0.0.1" : own.front();
 }
 
-WireServerOptions server_options(const JobSpec& spec, const Secret& secret, bool has_rendezvous) {
+wire::WireServerOptions server_options(const JobSpec& spec, const wire::Secret& secret,
+                                       bool has_rendezvous) {
   return {.address = listening_address(spec, has_rendezvous),
           .port = spec.port,
           .secret = secret,
           .run_ids = {spec.id},
           .guest_role = std::string(kOperatorRole),
-          .build = std::string(build_id())};
+          .build = std::string(loop::build_id())};
 }
 
 }  // namespace
@@ -53,17 +54,17 @@ WireServerOptions server_options(const JobSpec& spec, const Secret& secret, bool
 // still attached.
 struct NodeServer::Audience {
   std::mutex mutex;
-  Loop* loop = nullptr;
+  loop::Loop* loop = nullptr;
   NodeServerDelegate* delegate = nullptr;
 };
 
 // One agent and its link.
-class NodeServer::Host : public LinkDelegate {
+class NodeServer::Host : public wire::LinkDelegate {
  public:
   Host(NodeServer& owner, message::AgentInfo info, const std::string& link)
       : owner_(owner), info_(std::move(info)), link_(owner.loop_, link, {}, *this) {}
 
-  Link& link() { return link_; }
+  wire::Link& link() { return link_; }
   const message::AgentInfo& info() const { return info_; }
   bool is_here() const { return is_here_; }
   // Whether it knows that the job has ended, or is not connected any more.
@@ -87,7 +88,7 @@ class NodeServer::Host : public LinkDelegate {
       owner_.on_host_done();
     });
   }
-  // Declares the host lost after the time-out; before that its agent has ended the workers. If the
+  // Declares the node lost after the time-out; before that its agent has ended the workers. If the
   // agent is still alive, it connects again as a new one.
   void look(double timeout_s) {
     if (!is_here_ || link_.silent_s() < timeout_s + kLook.count()) return;
@@ -115,7 +116,7 @@ class NodeServer::Host : public LinkDelegate {
     set_here();
   }
   void on_full(bool) override {}
-  void on_end(const LinkEnd& end) override {
+  void on_end(const wire::LinkEnd& end) override {
     lose(cat("the agent of host ", info_.host, " has ended", end.text.empty() ? "" : ": ",
              end.text));
   }
@@ -126,33 +127,33 @@ class NodeServer::Host : public LinkDelegate {
   bool is_here_ = false;
   bool is_leaving_ = false;
   bool is_dismissed_ = false;
-  Link link_;
+  wire::Link link_;
 };
 
 NodeServer::NodeServer(const JobSpec& spec)
     : spec_(spec),
-      secret_(Secret::none()),
+      secret_(wire::Secret::none()),
       audience_(std::make_shared<Audience>()),
-      turn_end_(std::make_unique<TurnEnd>(loop_, [this] { pass_on(); })) {
-  const auto given = take_secret_from_environment();
-  secret_ = given ? *given : Secret::generate();
-  server_ = std::make_unique<WireServer>(loop_, server_options(spec, secret_, !given), *this);
+      turn_end_(std::make_unique<loop::TurnEnd>(loop_, [this] { pass_on(); })) {
+  const auto given = wire::take_secret_from_environment();
+  secret_ = given ? *given : wire::Secret::generate();
+  server_ = std::make_unique<wire::WireServer>(loop_, server_options(spec, secret_, !given), *this);
   if (!given) {
-    rendezvous_ = std::make_unique<Rendezvous>(Rendezvous::path_for(spec.id), spec.id);
+    rendezvous_ = std::make_unique<wire::Rendezvous>(wire::Rendezvous::path_for(spec.id), spec.id);
     rendezvous_->publish(contact(secret_));
   }
-  timer_ = std::make_unique<Timer>(loop_, [this] { look(); });
+  timer_ = std::make_unique<loop::Timer>(loop_, [this] { look(); });
   timer_->start(kLook);
   thread_ = std::thread([this] { loop_.run(); });
   pthread_setname_np(thread_.native_handle(), "rtrain-nodes");
 }
 
-WireContact NodeServer::contact(const Secret& secret) const {
+wire::WireContact NodeServer::contact(const wire::Secret& secret) const {
   const std::string listens_at = server_->address().host();
-  return {
-      .hosts = listens_at == kAllAddresses ? own_addresses() : std::vector<std::string>{listens_at},
-      .port = port(),
-      .secret = secret};
+  return {.hosts = listens_at == kAllAddresses ? machine::own_addresses()
+                                               : std::vector<std::string>{listens_at},
+          .port = port(),
+          .secret = secret};
 }
 
 NodeServer::~NodeServer() {
@@ -176,15 +177,15 @@ void NodeServer::run_on_loop(std::function<void()> task) {
   done.get_future().wait();
 }
 
-int NodeServer::cores() const { return spec_.cores.value_or(available_cores()); }
+int NodeServer::cores() const { return spec_.cores.value_or(machine::available_cores()); }
 
 std::string NodeServer::address() const {
   const std::lock_guard lock(address_mutex_);
   return address_;
 }
 
-WireContact NodeServer::attach(const std::string& run_id, Loop& loop,
-                               NodeServerDelegate& delegate) {
+wire::WireContact NodeServer::attach(const std::string& run_id, loop::Loop& loop,
+                                     NodeServerDelegate& delegate) {
   run_on_loop([&] {
     pass_on();  // drops the events: the last delegate has detached
     {
@@ -251,7 +252,7 @@ void NodeServer::pass_on() {
 // all runs share.
 void NodeServer::send(int node, const Value& message) {
   std::string bytes = encode(message);
-  SendQueue::check_size(bytes);
+  wire::SendQueue::check_size(bytes);
   loop_.post([this, node, payload = std::move(bytes)] {
     const auto host = hosts_.find(node);
     if (host != hosts_.end() && host->second->is_here()) host->second->link().send(payload);
@@ -304,12 +305,13 @@ std::string NodeServer::refusal(const message::AgentInfo& info) const {
              " processes of this job: the other hosts leave ", free);
 }
 
-Admission NodeServer::admit_operator(const WirePeer& peer, const LinkHello& hello) {
+wire::Admission NodeServer::admit_operator(const wire::WirePeer& peer,
+                                           const wire::LinkHello& hello) {
   if (peer.run_id != run_id_) return {.refusal = "the run has ended"};
   return {.link = &operators_->link(hello.link), .refusal = {}};
 }
 
-Admission NodeServer::on_hello(const WirePeer& peer, const LinkHello& hello) {
+wire::Admission NodeServer::on_hello(const wire::WirePeer& peer, const wire::LinkHello& hello) {
   if (peer.role == kOperatorRole) return admit_operator(peer, hello);
   auto info = from_value<message::AgentInfo>(decode(hello.about));
   info.address = peer.address.host();
@@ -347,4 +349,4 @@ NodeServer* node_server() { return slot().get(); }
 
 void set_node_server(std::unique_ptr<NodeServer> nodes) { slot() = std::move(nodes); }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/loop/loop.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr std::chrono::seconds kFinishTime{5};
@@ -17,21 +17,21 @@ constexpr std::chrono::seconds kFinishTime{5};
 // Replaces an answer that exceeds a frame by an error.
 std::string encode_reply(const Value& reply) {
   std::string out = encode(reply);
-  if (out.size() <= kMaxPayloadBytes) return out;
+  if (out.size() <= wire::kMaxPayloadBytes) return out;
   const Error error(Code::kUnsupported,
                     cat("the answer has ", out.size(), " bytes, more than a message may have (",
-                        kMaxPayloadBytes, "): ask for one rank alone"));
+                        wire::kMaxPayloadBytes, "): ask for one rank alone"));
   return encode(Map{{"error", error_to_value(error)}});
 }
 
 }  // namespace
 
-class OperatorLinks::Peer : public LinkDelegate, public std::enable_shared_from_this<Peer> {
+class OperatorLinks::Peer : public wire::LinkDelegate, public std::enable_shared_from_this<Peer> {
  public:
   Peer(OperatorLinks& owner, const std::string& name)
       : owner_(owner), link_(owner.loop_, name, {}, *this) {}
 
-  Link& link() { return link_; }
+  wire::Link& link() { return link_; }
 
   void on_frame(std::string_view payload) override {
     owner_.on_request_(decode(payload),
@@ -47,14 +47,14 @@ class OperatorLinks::Peer : public LinkDelegate, public std::enable_shared_from_
   void on_disconnected(const std::string&) override { link_.close(); }
   void on_peer_restarted() override {}
   void on_full(bool) override {}
-  void on_end(const LinkEnd&) override {}
+  void on_end(const wire::LinkEnd&) override {}
 
  private:
   OperatorLinks& owner_;
-  Link link_;
+  wire::Link link_;
 };
 
-OperatorLinks::OperatorLinks(Loop& loop, OnRequest on_request)
+OperatorLinks::OperatorLinks(loop::Loop& loop, OnRequest on_request)
     : loop_(loop), on_request_(std::move(on_request)) {}
 
 OperatorLinks::~OperatorLinks() = default;
@@ -63,7 +63,7 @@ std::string OperatorLinks::contact_path(const std::string& run_path) {
   return cat(run_path, "/.controller");
 }
 
-Link& OperatorLinks::link(const std::string& name) {
+wire::Link& OperatorLinks::link(const std::string& name) {
   peers_.remove_if([](const auto& peer) { return peer->link().is_closed(); });
   const auto known = std::find_if(peers_.begin(), peers_.end(),
                                   [&](const auto& peer) { return peer->link().name() == name; });
@@ -77,4 +77,4 @@ void OperatorLinks::finish() {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

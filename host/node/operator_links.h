@@ -1,4 +1,4 @@
-// host/node/operator_links.h: commands for a live run (`rtrain stop`) from other hosts, through the
+// host/node/operator_links.h: commands for a live run (`rtrain stop`) from other nodes, through the
 // port of its job.
 //
 // Belongs to the loop's thread.
@@ -13,7 +13,7 @@
 #include "host/base/value.h"
 #include "host/wire/link.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 inline constexpr std::string_view kOperatorRole = "operator";
 
@@ -23,22 +23,22 @@ class OperatorLinks {
   using Reply = std::function<void(const Value& reply)>;
   using OnRequest = std::function<void(Value request, Reply reply)>;
 
-  OperatorLinks(Loop& loop, OnRequest on_request);
+  OperatorLinks(loop::Loop& loop, OnRequest on_request);
   ~OperatorLinks();
 
   // The file with the address and the secret, in the run's folder.
   static std::string contact_path(const std::string& run_path);
 
   // The link with that name; created if it is new.
-  Link& link(const std::string& name);
+  wire::Link& link(const std::string& name);
   // The run has ended: closes the links.
   void finish();
 
  private:
   class Peer;
-  Loop& loop_;
+  loop::Loop& loop_;
   OnRequest on_request_;
   std::list<std::shared_ptr<Peer>> peers_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -8,19 +8,19 @@
 #include "host/base/text/text.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 void check_finite(double number, std::string_view what) {
   if (!std::isfinite(number)) throw Error(Code::kArgument, cat(what, " is ", number));
 }
 
-void check_times(const RankFacts& facts) {
+void check_times(const decide::RankFacts& facts) {
   check_finite(facts.cpu_s, "cpu");
   check_finite(facts.beat_s, "beat");
   if (facts.wait) check_finite(facts.wait->since_s, "since");
   if (facts.device) check_finite(facts.device->since_s, "since");
-  for (const CollectiveFacts& call : facts.calls) check_finite(call.time_s, "time");
+  for (const decide::CollectiveFacts& call : facts.calls) check_finite(call.time_s, "time");
 }
 
 }  // namespace
@@ -93,35 +93,35 @@ void RemoteNode::hold_output(bool held) {
   send_(message::HoldOutput{.attempt = order_.attempt, .held = held});
 }
 
-const Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
-    on<message::Spawned>([](RemoteNode& n, const auto& m) {
+const loop::Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
+    loop::on<message::Spawned>([](RemoteNode& n, const auto& m) {
       if (n.is_of_live_rank(m)) n.on_spawned(m);
     }),
-    on<message::SpawnFailed>([](RemoteNode& n, const auto& m) {
+    loop::on<message::SpawnFailed>([](RemoteNode& n, const auto& m) {
       if (n.is_of_live_rank(m)) n.delegate_->on_spawn_failed(m.rank, m.error, m.is_transient);
     }),
-    on<message::FromRank>([](RemoteNode& n, auto m) {
+    loop::on<message::FromRank>([](RemoteNode& n, auto m) {
       if (n.is_of_live_rank(m)) n.on_frame(std::move(m));
     }),
-    on<message::Printed>([](RemoteNode& n, const auto& m) {
+    loop::on<message::Printed>([](RemoteNode& n, const auto& m) {
       if (n.is_of_live_rank(m)) n.delegate_->on_output(m.rank, m.stream, m.bytes);
     }),
-    on<message::Dying>([](RemoteNode& n, const auto& m) {
+    loop::on<message::Dying>([](RemoteNode& n, const auto& m) {
       if (n.is_of_live_rank(m)) n.delegate_->on_dying(m.rank);
     }),
-    on<message::Gone>([](RemoteNode& n, const auto& m) {
+    loop::on<message::Gone>([](RemoteNode& n, const auto& m) {
       if (n.is_of_live_rank(m)) n.on_gone(m);
     }),
-    on<message::NodeFacts>([](RemoteNode& n, auto m) {
+    loop::on<message::NodeFacts>([](RemoteNode& n, auto m) {
       if (n.is_mine(m.attempt)) n.on_facts(std::move(m));
     }),
-    on<message::DeviceSeries>([](RemoteNode& n, auto m) {
+    loop::on<message::DeviceSeries>([](RemoteNode& n, auto m) {
       if (!n.is_mine(m.attempt)) return;
       n.check_rank(m.rank);
-      check_key(m.series);
-      n.delegate_->on_series(SeriesChunk{std::move(m.series), m.attempt, m.rank});
+      store::check_key(m.series);
+      n.delegate_->on_series(store::SeriesChunk{std::move(m.series), m.attempt, m.rank});
     }),
-    on<message::DeviceFailed>([](RemoteNode& n, const auto& m) {
+    loop::on<message::DeviceFailed>([](RemoteNode& n, const auto& m) {
       if (!n.is_mine(m.attempt)) return;
       n.check_rank(m.fault.rank);
       n.delegate_->on_device_fault(m.fault);
@@ -188,7 +188,7 @@ void RemoteNode::on_facts(message::NodeFacts facts) {
     throw Error(Code::kArgument, cat(facts.copied_bytes, " bytes copied"));
   }
   check_finite(facts.now_s, "now");
-  for (const RankFacts& rank : facts.ranks) check_times(rank);
+  for (const decide::RankFacts& rank : facts.ranks) check_times(rank);
   if (facts.ranks.size() != ranks_.size()) {
     throw Error(Code::kArgument,
                 cat("facts of ", facts.ranks.size(), " ranks, the node has ", ranks_.size()));
@@ -200,11 +200,11 @@ void RemoteNode::on_facts(message::NodeFacts facts) {
   }
 }
 
-RankFacts RemoteNode::on_this_clock(RankFacts facts) const {
+decide::RankFacts RemoteNode::on_this_clock(decide::RankFacts facts) const {
   if (facts.wait) facts.wait->since_s += clock_offset_s_;
   if (facts.device) facts.device->since_s += clock_offset_s_;
-  for (CollectiveFacts& call : facts.calls) call.time_s += nearest_offset_s_;
+  for (decide::CollectiveFacts& call : facts.calls) call.time_s += nearest_offset_s_;
   return facts;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

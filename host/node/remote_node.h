@@ -1,7 +1,7 @@
-// host/node/remote_node.h: the controller's side of another host's agent.
+// host/node/remote_node.h: the controller's side of another node's agent.
 //
 // It forwards orders to the agent, whose NodeAgent carries them out, and the agent's messages to
-// its delegate. Facts are the agent's last ones, with times on this host's clock.
+// its delegate. Facts are the agent's last ones, with times on this node's clock.
 //
 // Belongs to the control thread. Must not be destroyed from inside a call of its delegate.
 #pragma once
@@ -15,7 +15,7 @@
 #include "host/node/workers/messages.h"
 #include "host/node/workers/node.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class RemoteNode : public Node {
  public:
@@ -27,7 +27,7 @@ class RemoteNode : public Node {
   void receive(Value message);
   // Whether one of its workers was started and has not ended.
   bool is_running() const;
-  // The host is considered lost, and with it all its workers, including those not started yet.
+  // The node is considered lost, and with it all its workers, including those not started yet.
   void lose(const std::string& reason);
 
   void spawn() override;
@@ -45,19 +45,19 @@ class RemoteNode : public Node {
   void leave_out(int rank) override;
   void set_others_ready(uint64_t step) override;
   void set_others_lost() override { send_(message::OthersLost{.attempt = order_.attempt}); }
-  RankFacts facts(int rank) const override { return at(rank).facts; }
+  decide::RankFacts facts(int rank) const override { return at(rank).facts; }
   uint64_t copied_bytes() const override { return copied_bytes_; }
   double clock_offset_s() const override { return clock_offset_s_; }
 
   // The receivers of the agent's messages.
-  static const Routes<message::FromNode, RemoteNode> kRoutes;
+  static const loop::Routes<message::FromNode, RemoteNode> kRoutes;
 
  private:
   struct Rank {
     bool is_spawned = false;
     bool is_gone = false;
     int pid = 0;
-    RankFacts facts;
+    decide::RankFacts facts;
   };
   const Rank& at(int rank) const;
   Rank& at(int rank);
@@ -74,7 +74,7 @@ class RemoteNode : public Node {
   void on_frame(message::FromRank frame);
   void on_gone(const message::Gone& gone);
   void on_facts(message::NodeFacts facts);
-  RankFacts on_this_clock(RankFacts facts) const;
+  decide::RankFacts on_this_clock(decide::RankFacts facts) const;
 
   NodeOrder order_;
   Send send_;
@@ -88,4 +88,4 @@ class RemoteNode : public Node {
   uint64_t copied_bytes_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -16,7 +16,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::pages {
 namespace {
 
 constexpr uint32_t kVersion = 2;
@@ -262,4 +262,4 @@ void CommitBoard::wait(uint64_t step, std::chrono::steady_clock::time_point dead
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::pages

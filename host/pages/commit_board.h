@@ -22,7 +22,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::pages {
 
 class CommitBoard {
  public:
@@ -64,7 +64,7 @@ class CommitBoard {
   void leave_out(int rank);
 
   // Whether all ranks of this host are.
-  bool is_host_ready(uint64_t step) const { return !first_late(step); }
+  bool is_node_ready(uint64_t step) const { return !first_late(step); }
 
   // All ranks of all other hosts are ready for that step. For who hears of them: the process that
   // starts the workers.
@@ -104,4 +104,4 @@ class CommitBoard {
   size_t size_bytes_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::pages

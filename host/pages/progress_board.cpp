@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::pages {
 namespace {
 
 [[noreturn]] void fail(std::string_view what) {
@@ -101,4 +101,4 @@ uint64_t ProgressBoard::copied_bytes() const {
   return sum;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::pages

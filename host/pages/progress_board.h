@@ -8,7 +8,7 @@
 
 #include "host/pages/progress_page.h"
 
-namespace rtrain {
+namespace rtrain::pages {
 
 class ProgressBoard {
  public:
@@ -51,4 +51,4 @@ class ProgressBoard {
   size_t size_bytes_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::pages

@@ -23,7 +23,7 @@
 #include "host/base/wait_kind.h"
 #include "host/pages/shared_flag.h"
 
-namespace rtrain {
+namespace rtrain::pages {
 
 inline constexpr uint32_t kProgressVersion = 7;
 
@@ -211,4 +211,4 @@ inline uint64_t progress_of(const ProgressPage& page) {
          page.batches.load(std::memory_order_relaxed) + page.bytes.load(std::memory_order_relaxed);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::pages

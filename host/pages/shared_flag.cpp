@@ -7,7 +7,7 @@
 #include <climits>
 #include <ctime>
 
-namespace rtrain {
+namespace rtrain::pages {
 
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
 
@@ -22,4 +22,4 @@ void SharedFlag::wait_while_set(std::chrono::milliseconds timeout) const {
   syscall(SYS_futex, &word_, FUTEX_WAIT, 1, &most, nullptr, 0);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::pages

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace rtrain {
+namespace rtrain::pages {
 
 class SharedFlag {
  public:
@@ -21,4 +21,4 @@ class SharedFlag {
   std::atomic<uint32_t> word_{0};
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::pages

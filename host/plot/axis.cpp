@@ -8,7 +8,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr double kTolerance = 1e-9;
@@ -193,4 +193,4 @@ Axis y_axis(const Chart& chart) {
   return {clamped(range.low - margin), clamped(range.high + margin), false};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

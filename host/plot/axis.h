@@ -6,7 +6,7 @@
 
 #include "host/plot/chart.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 
 struct Tick {
   double value = 0;
@@ -42,4 +42,4 @@ class Axis {
 Axis x_axis(const Chart& chart);
 Axis y_axis(const Chart& chart);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -7,7 +7,7 @@
 
 #include "host/base/moving_average.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 
 std::vector<PlotPoint> smoothed(const std::vector<PlotPoint>& points, double weight) {
   std::vector<PlotPoint> out = points;
@@ -71,4 +71,4 @@ std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& points, bool log_x,
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

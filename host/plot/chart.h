@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::plot {
 
 // y may be NaN: the curve has a gap there.
 struct PlotPoint {
@@ -39,4 +39,4 @@ size_t drop_unplaceable(Chart& chart);
 // last: of each column its first, smallest, largest and last point. Extrema stay exact.
 std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& points, bool log_x, size_t columns);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/plot/svg_text.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr double kWidth = 1200;
@@ -34,22 +34,22 @@ struct Node {
   }
 };
 
-Kind kind_of(const StackFrame& frame) {
+Kind kind_of(const profile::StackFrame& frame) {
   if (frame.line > 0) {
     return frame.file.starts_with("rtrain://") ? Kind::kModule : Kind::kScript;
   }
-  return frame.name == kWaiting ? Kind::kWaiting : Kind::kNative;
+  return frame.name == profile::kWaiting ? Kind::kWaiting : Kind::kNative;
 }
 
-std::unique_ptr<Node> tree_of(const SampledStacks& stacks) {
+std::unique_ptr<Node> tree_of(const profile::SampledStacks& stacks) {
   auto root = std::make_unique<Node>();
-  for (const ThreadStacks& thread : stacks.threads) {
-    for (const WeightedStack& stack : thread.stacks) {
+  for (const profile::ThreadStacks& thread : stacks.threads) {
+    for (const profile::WeightedStack& stack : thread.stacks) {
       root->seconds += stack.seconds;
       Node* node = &root->child(Kind::kThread, thread.name);
       node->seconds += stack.seconds;
       for (const int place : stack.frames) {
-        const StackFrame& frame = stacks.frames[static_cast<size_t>(place)];
+        const profile::StackFrame& frame = stacks.frames[static_cast<size_t>(place)];
         node = &node->child(kind_of(frame), frame.text());
         node->seconds += stack.seconds;
       }
@@ -233,11 +233,11 @@ std::string Drawing::finish(const std::string& title) const {
 
 }  // namespace
 
-std::string svg_flame_graph(const SampledStacks& stacks, const std::string& title) {
+std::string svg_flame_graph(const profile::SampledStacks& stacks, const std::string& title) {
   const std::unique_ptr<Node> root = tree_of(stacks);
   Drawing drawing(root->seconds);
   drawing.draw(*root, "all", 0, 0);
   return drawing.finish(title);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -10,9 +10,9 @@
 
 #include "host/profile/sampled_stacks.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 
 // The whole file.
-std::string svg_flame_graph(const SampledStacks& stacks, const std::string& title);
+std::string svg_flame_graph(const profile::SampledStacks& stacks, const std::string& title);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 using Pixel = std::array<uint8_t, 3>;
@@ -52,4 +52,4 @@ std::vector<std::string> half_blocks(std::string_view pixels, size_t width, size
   return lines;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::plot {
 
 enum class TerminalColours { kPalette, kAll };  // the 256 of xterm, or 24 bits
 
@@ -15,4 +15,4 @@ enum class TerminalColours { kPalette, kAll };  // the 256 of xterm, or 24 bits
 std::vector<std::string> half_blocks(std::string_view pixels, size_t width, size_t height,
                                      TerminalColours colours);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

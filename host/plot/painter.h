@@ -8,7 +8,7 @@
 
 #include "host/plot/chart.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 
 struct Colour {
   uint8_t red = 0;
@@ -46,4 +46,4 @@ void draw_chart(const Chart& chart, PictureSize size, Painter& painter);
 std::string svg_chart(const Chart& chart, PictureSize size);
 std::string png_chart(const Chart& chart, PictureSize size);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 using Rgb = std::array<uint8_t, 3>;
@@ -131,4 +131,4 @@ IndexedPicture indexed(std::string_view pixels) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::plot {
 
 inline constexpr size_t kMostColours = 256;
 
@@ -20,4 +20,4 @@ struct IndexedPicture {
 // picture with few colours keeps them; of others similar ones become one (median cut).
 IndexedPicture indexed(std::string_view pixels);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

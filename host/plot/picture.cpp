@@ -5,7 +5,7 @@
 #include "host/plot/axis.h"
 #include "host/plot/painter.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr Colour kInk{60, 60, 60};
@@ -137,4 +137,4 @@ void draw_chart(const Chart& chart, PictureSize size, Painter& painter) {
   Picture(chart, size, painter).draw();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

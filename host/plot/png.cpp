@@ -8,7 +8,7 @@
 #include "host/plot/painter.h"
 #include "host/plot/stroke_font.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr double kUnit = 1.5;  // pixels of a letter's unit
@@ -152,4 +152,4 @@ std::string png_chart(const Chart& chart, PictureSize size) {
   return painter.finish();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

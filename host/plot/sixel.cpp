@@ -7,7 +7,7 @@
 #include "host/base/text/text.h"
 #include "host/plot/palette.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr size_t kBandRows = 6;
@@ -83,4 +83,4 @@ std::string sixel(std::string_view pixels, size_t width, size_t height) {
   return out + "\x1b\\";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr char kFirst = ' ';
@@ -137,4 +137,4 @@ std::vector<char> letters_of(std::string_view text) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -9,7 +9,7 @@
 
 #include "host/plot/chart.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 
 inline constexpr double kLetterAdvance = 5.4;
 inline constexpr double kBaseline = 6;
@@ -21,4 +21,4 @@ std::vector<std::vector<PlotPoint>> letter_strokes(char letter);
 // The characters of UTF-8 as letters: each that is not ASCII is one box.
 std::vector<char> letters_of(std::string_view text);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -5,7 +5,7 @@
 #include "host/plot/painter.h"
 #include "host/plot/svg_text.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr double kFontSize = 12;
@@ -61,4 +61,4 @@ std::string svg_chart(const Chart& chart, PictureSize size) {
   return painter.finish();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -1,6 +1,6 @@
 #include "host/plot/svg_text.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 
 std::string svg_text(std::string_view text) {
   std::string out;
@@ -18,4 +18,4 @@ std::string svg_text(std::string_view text) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::plot {
 
 // Without control characters, which XML does not allow.
 std::string svg_text(std::string_view text);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -13,7 +13,7 @@
 #include "host/base/text/text_width.h"
 #include "host/plot/axis.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr int kDotsWide = 2;
@@ -235,4 +235,4 @@ std::vector<std::string> terminal_chart(const Chart& chart, ChartSize size, bool
   return Drawing(chart, size, colours).lines();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

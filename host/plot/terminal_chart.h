@@ -8,7 +8,7 @@
 
 #include "host/plot/chart.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 
 struct ChartSize {
   size_t columns = 80;
@@ -19,4 +19,4 @@ struct ChartSize {
 // smallest and largest value. Without colours the curves have gaps of different lengths.
 std::vector<std::string> terminal_chart(const Chart& chart, ChartSize size, bool colours);
 
-}  // namespace rtrain
+}  // namespace rtrain::plot

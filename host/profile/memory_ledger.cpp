@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::profile {
 
 int MemoryLedger::Texts::number_of(std::string_view text) {
   const auto [place, is_new] = numbers_.emplace(std::string(text), static_cast<int>(texts_.size()));
@@ -133,4 +133,4 @@ std::vector<MemoryLine> MemoryLedger::lines() const {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::profile

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::profile {
 
 // Pieces of the same kind: "float32 [2, 3]".
 struct MemoryKind {
@@ -109,4 +109,4 @@ class MemoryLedger {
   int64_t peak_number_ = 0;  // how often the peak has risen
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::profile

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::profile {
 namespace {
 
 constexpr size_t kMostKinds = 3;
@@ -86,4 +86,4 @@ Value to_value(const MemoryReport& report, size_t most) {
   return Map{{"names", report.has_names}, {"devices", std::move(devices)}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::profile

@@ -10,7 +10,7 @@
 #include "host/base/value.h"
 #include "host/profile/memory_ledger.h"
 
-namespace rtrain {
+namespace rtrain::profile {
 
 // What the name of a file with one ends in: "20261122-015900.123-attempt-2-rank0.memory.json".
 inline constexpr const char* kMemoryReportEnding = ".memory.json";
@@ -64,4 +64,4 @@ struct MemoryReport {
 // With the `most` first lines and tensors of each device, and how many there are.
 Value to_value(const MemoryReport& report, size_t most);
 
-}  // namespace rtrain
+}  // namespace rtrain::profile

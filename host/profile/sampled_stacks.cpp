@@ -9,7 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::profile {
 namespace {
 
 constexpr std::string_view kModulePrefix = "rtrain://";
@@ -189,4 +189,4 @@ std::vector<LineTime> hottest_lines(const SampledStacks& stacks) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::profile

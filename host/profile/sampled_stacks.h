@@ -11,7 +11,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::profile {
 
 // The innermost frame of a thread that waits, in the place of a function.
 inline constexpr std::string_view kWaiting = "(waiting)";
@@ -70,4 +70,4 @@ struct LineTime {
 // The hottest first.
 std::vector<LineTime> hottest_lines(const SampledStacks& stacks);
 
-}  // namespace rtrain
+}  // namespace rtrain::profile

@@ -2,28 +2,29 @@
 #include "host/tls/hkdf.h"
 #include "host/tls/session.h"
 
-namespace rtrain {
+namespace rtrain::tls {
 namespace {
 
-std::unique_ptr<TlsSession> make_client(const WireKey& key) {
+std::unique_ptr<wire::TlsSession> make_client(const wire::WireKey& key) {
   return std::make_unique<OpenSslSession>(key);
 }
 
-std::unique_ptr<TlsSession> make_server(TlsSession::FindKey find_key) {
+std::unique_ptr<wire::TlsSession> make_server(wire::TlsSession::FindKey find_key) {
   return std::make_unique<OpenSslSession>(std::move(find_key));
 }
 
-constexpr TlsApi kApi{.client = make_client, .server = make_server, .hkdf_sha256 = hkdf_sha256};
+constexpr wire::TlsApi kApi{
+    .client = make_client, .server = make_server, .hkdf_sha256 = hkdf_sha256};
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::tls
 
 // What host/wire/tls_session.cpp and tls_certificate.cpp ask the library for.
-extern "C" __attribute__((visibility("default"))) const rtrain::TlsApi* rtrain_tls_api() {
-  return &rtrain::kApi;
+extern "C" __attribute__((visibility("default"))) const rtrain::wire::TlsApi* rtrain_tls_api() {
+  return &rtrain::tls::kApi;
 }
 
-extern "C" __attribute__((visibility("default"))) rtrain::TlsCertificate* rtrain_tls_parse(
+extern "C" __attribute__((visibility("default"))) rtrain::wire::TlsCertificate* rtrain_tls_parse(
     const std::string& certificates, const std::string& key) {
-  return std::make_unique<rtrain::OpenSslCertificate>(certificates, key).release();
+  return std::make_unique<rtrain::tls::OpenSslCertificate>(certificates, key).release();
 }

@@ -13,7 +13,7 @@
 #include "host/tls/library.h"
 #include "host/tls/session.h"
 
-namespace rtrain {
+namespace rtrain::tls {
 namespace {
 
 template <auto Free>
@@ -112,8 +112,8 @@ void OpenSslCertificate::find_names(const X509* certificate) {
   }
 }
 
-std::unique_ptr<TlsSession> OpenSslCertificate::session() const {
+std::unique_ptr<wire::TlsSession> OpenSslCertificate::session() const {
   return std::make_unique<OpenSslSession>(*context_);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::tls

@@ -9,15 +9,15 @@
 
 #include "host/wire/tls_certificate.h"
 
-namespace rtrain {
+namespace rtrain::tls {
 
-class OpenSslCertificate final : public TlsCertificate {
+class OpenSslCertificate final : public wire::TlsCertificate {
  public:
   // As TlsCertificate::parse.
   OpenSslCertificate(const std::string& certificates, const std::string& key);
 
   const std::vector<std::string>& names() const override { return names_; }
-  std::unique_ptr<TlsSession> session() const override;
+  std::unique_ptr<wire::TlsSession> session() const override;
 
  private:
   void use_certificates(const std::string& pem);
@@ -28,4 +28,4 @@ class OpenSslCertificate final : public TlsCertificate {
   std::vector<std::string> names_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::tls

@@ -10,7 +10,7 @@
 #include "host/base/error.h"
 #include "host/tls/library.h"
 
-namespace rtrain {
+namespace rtrain::tls {
 namespace {
 
 OSSL_PARAM octets(const char* name, std::string_view bytes) {
@@ -36,4 +36,4 @@ std::string hkdf_sha256(std::string_view secret, std::string_view salt, std::str
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::tls

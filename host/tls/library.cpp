@@ -5,7 +5,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::tls {
 namespace {
 
 SSL_CTX* new_context(OSSL_LIB_CTX* library, const SSL_METHOD* method) {
@@ -39,4 +39,4 @@ TlsLibrary::TlsLibrary() {
   SSL_CTX_set_verify(client_, SSL_VERIFY_PEER, nullptr);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::tls

@@ -6,7 +6,7 @@
 
 #include <openssl/types.h>
 
-namespace rtrain {
+namespace rtrain::tls {
 
 class TlsLibrary {
  public:
@@ -26,4 +26,4 @@ class TlsLibrary {
   SSL_CTX* client_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::tls

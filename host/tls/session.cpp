@@ -12,7 +12,7 @@
 #include "host/base/error.h"
 #include "host/tls/library.h"
 
-namespace rtrain {
+namespace rtrain::tls {
 namespace {
 
 SSL_SESSION* new_session(SSL* ssl, const std::string& key) {
@@ -83,7 +83,7 @@ struct OpenSslSession::KeyCall {
 
   static int use(SSL* ssl, const EVP_MD*, const unsigned char** id, size_t* size,
                  SSL_SESSION** out) {
-    const WireKey& key = session(ssl)->key_;
+    const wire::WireKey& key = session(ssl)->key_;
     *id = reinterpret_cast<const unsigned char*>(key.identity.data());
     *size = key.identity.size();
     *out = new_session(ssl, key.bytes);
@@ -114,7 +114,8 @@ OpenSslSession::OpenSslSession(SSL_CTX* context) : ssl_(SSL_new(context)) {
   SSL_set_bio(ssl_, bio, bio);
 }
 
-OpenSslSession::OpenSslSession(const WireKey& key) : OpenSslSession(TlsLibrary::get().client()) {
+OpenSslSession::OpenSslSession(const wire::WireKey& key)
+    : OpenSslSession(TlsLibrary::get().client()) {
   key_ = key;
   SSL_set_psk_use_session_callback(ssl_, KeyCall::use);
   SSL_set_connect_state(ssl_);
@@ -136,7 +137,7 @@ OpenSslSession::~OpenSslSession() { SSL_free(ssl_); }
 
 void OpenSslSession::feed(std::string_view bytes) {
   input_ = bytes;
-  if (!established_ && failure_ == TlsFailure::kNone) advance_handshake();
+  if (!established_ && failure_ == wire::TlsFailure::kNone) advance_handshake();
 }
 
 void OpenSslSession::advance_handshake() {
@@ -149,12 +150,12 @@ void OpenSslSession::advance_handshake() {
   // The key was used: without a certificate there is nothing else to prove with.
   RT_CHECK(is_certified_ || SSL_session_reused(ssl_) == 1);
   established_ = true;
-  key_ = WireKey(key_.identity, "");
+  key_ = wire::WireKey(key_.identity, "");
   find_key_ = nullptr;
 }
 
 size_t OpenSslSession::read(char* to, size_t size) {
-  if (!established_ || failure_ != TlsFailure::kNone) return 0;
+  if (!established_ || failure_ != wire::TlsFailure::kNone) return 0;
   ERR_clear_error();
   size_t done = 0;
   const int result = SSL_read_ex(ssl_, to, size, &done);
@@ -165,7 +166,7 @@ size_t OpenSslSession::read(char* to, size_t size) {
 
 void OpenSslSession::write(std::string_view plain) {
   RT_CHECK(established_);
-  if (plain.empty() || failure_ != TlsFailure::kNone) return;
+  if (plain.empty() || failure_ != wire::TlsFailure::kNone) return;
   ERR_clear_error();
   size_t done = 0;
   const int result = SSL_write_ex(ssl_, plain.data(), plain.size(), &done);
@@ -180,7 +181,7 @@ void OpenSslSession::fail() {
   ERR_clear_error();
 }
 
-TlsFailure OpenSslSession::failure_of(int reason) const {
+wire::TlsFailure OpenSslSession::failure_of(int reason) const {
   const bool is_server = SSL_is_server(ssl_) == 1;
   switch (reason) {
     case SSL_R_HTTP_REQUEST:
@@ -189,24 +190,24 @@ TlsFailure OpenSslSession::failure_of(int reason) const {
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_UNEXPECTED_MESSAGE:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
-      return TlsFailure::kNotTls;
+      return wire::TlsFailure::kNotTls;
     case SSL_R_BINDER_DOES_NOT_VERIFY:
     case SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER:
-      return TlsFailure::kWrongKey;
+      return wire::TlsFailure::kWrongKey;
     case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC:
       // A server without the key that acts as if it had it. A client's key is known to be right by
       // then: somebody repeats or changes its bytes.
-      return is_server || established_ ? TlsFailure::kBroken : TlsFailure::kWrongKey;
+      return is_server || established_ ? wire::TlsFailure::kBroken : wire::TlsFailure::kWrongKey;
     case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
     case SSL_R_NO_SHARED_CIPHER:
-      return is_asked_ ? TlsFailure::kUnknownRun : TlsFailure::kNoKey;
+      return is_asked_ ? wire::TlsFailure::kUnknownRun : wire::TlsFailure::kNoKey;
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return TlsFailure::kUnknownRun;
+      return wire::TlsFailure::kUnknownRun;
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
-      return TlsFailure::kNoKey;
+      return wire::TlsFailure::kNoKey;
     default:
-      return TlsFailure::kBroken;
+      return wire::TlsFailure::kBroken;
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::tls

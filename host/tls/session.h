@@ -8,11 +8,11 @@
 
 #include "host/wire/tls_session.h"
 
-namespace rtrain {
+namespace rtrain::tls {
 
-class OpenSslSession final : public TlsSession {
+class OpenSslSession final : public wire::TlsSession {
  public:
-  explicit OpenSslSession(const WireKey& key);
+  explicit OpenSslSession(const wire::WireKey& key);
   explicit OpenSslSession(FindKey find_key);
   // A server's end with the certificate of the context, which it keeps.
   explicit OpenSslSession(SSL_CTX& certified);
@@ -23,9 +23,9 @@ class OpenSslSession final : public TlsSession {
   void feed(std::string_view bytes) override;
   size_t read(char* to, size_t size) override;
   void write(std::string_view plain) override;
-  ByteQueue& output() override { return output_; }
+  loop::ByteQueue& output() override { return output_; }
   bool is_established() const override { return established_; }
-  TlsFailure failure() const override { return failure_; }
+  wire::TlsFailure failure() const override { return failure_; }
   const std::string& failure_text() const override { return failure_text_; }
   const std::string& identity() const override { return key_.identity; }
 
@@ -35,18 +35,18 @@ class OpenSslSession final : public TlsSession {
   explicit OpenSslSession(SSL_CTX* context);
   void advance_handshake();
   void fail();
-  TlsFailure failure_of(int reason) const;
+  wire::TlsFailure failure_of(int reason) const;
 
   SSL* ssl_;
   std::string_view input_;
-  ByteQueue output_;
-  FindKey find_key_;  // a server's
-  WireKey key_;       // without its bytes once the handshake is over
+  loop::ByteQueue output_;
+  FindKey find_key_;   // a server's
+  wire::WireKey key_;  // without its bytes once the handshake is over
   bool is_certified_ = false;
   bool is_asked_ = false;  // the client has offered a key
   bool established_ = false;
-  TlsFailure failure_ = TlsFailure::kNone;
+  wire::TlsFailure failure_ = wire::TlsFailure::kNone;
   std::string failure_text_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::tls

@@ -12,7 +12,7 @@
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/worker_death.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr std::chrono::seconds kKillNotice{5};
@@ -90,17 +90,17 @@ size_t Attempt::unwritten_bytes() const {
 
 void Attempt::on_hang(int rank, const Error& error) {
   tell_evidence(rank, "hang", error.message(), false);
-  delegate_.feed(event::Failed{rank, error, monotonic_s()});
+  delegate_.feed(decide::event::Failed{rank, error, monotonic_s()});
 }
 
-void Attempt::on_straggler(const Straggler& found) {
+void Attempt::on_straggler(const decide::Straggler& found) {
   warn(cat("rank ", found.rank, " on host ", nodes_.of(found.rank).host,
            " holds the others up: it came last to ", found.last, " of ", found.of,
            " collectives, on average ", std::llround(found.behind_s * 1000),
            " ms behind half of the ranks"));
 }
 
-NodeOrder Attempt::node_order() const {
+node::NodeOrder Attempt::node_order() const {
   return {.attempt = number_,
           .first_rank = 0,
           .num_workers = num_workers_,
@@ -129,15 +129,15 @@ void Attempt::heal(const std::vector<int>& lost) {
   }
 }
 
-void Attempt::on_spawned(int place, const SpawnedWorker& worker) {
+void Attempt::on_spawned(int place, const node::SpawnedWorker& worker) {
   const auto found = nodes_.rank_at(place);
   if (!found) return;
   const int rank = *found;
   workers_.at(static_cast<size_t>(rank)) = worker;
   roster_.add(rank, nodes_.of(rank).host, worker);
   watchdog_.set_pid(rank, worker.pid);
-  run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kSpawn)}});
-  for (const WorkerGpu& gpu : worker.gpus) {
+  run_.events.emit("phase", {{"rank", rank}, {"phase", decide::phase_name(decide::Phase::kSpawn)}});
+  for (const node::WorkerGpu& gpu : worker.gpus) {
     run_.events.record(
         "info", cat("rank ", rank, ": cuda:", gpu.number, " is ", gpu.name, " (", gpu.uuid, ")"));
   }
@@ -148,11 +148,11 @@ void Attempt::on_spawn_failed(int place, const Error& error, bool is_transient) 
   if (!rank) return;
   const NodeGroup::Member& member = nodes_.of(*rank);
   const int end = is_heal_ ? *rank + 1 : member.first_rank + member.num_workers;
-  delegate_.feed(event::SpawnFailed{error, *rank, end, is_transient});
+  delegate_.feed(decide::event::SpawnFailed{error, *rank, end, is_transient});
 }
 
 // A node may have been another attempt's.
-void Attempt::on_series(SeriesChunk chunk) {
+void Attempt::on_series(store::SeriesChunk chunk) {
   const auto rank = nodes_.rank_at(static_cast<int>(chunk.rank));
   if (!rank) return;
   chunk.attempt = number_;
@@ -160,14 +160,14 @@ void Attempt::on_series(SeriesChunk chunk) {
   context_.writer.add(std::move(chunk));
 }
 
-void Attempt::on_device_fault(const DeviceFault& seen) {
+void Attempt::on_device_fault(const node::DeviceFault& seen) {
   const auto rank = nodes_.rank_at(seen.rank);
   if (!rank) return;
-  DeviceFault fault = seen;
+  node::DeviceFault fault = seen;
   fault.rank = *rank;
   faults_.add(fault);
   warn(to_text(fault));
-  tell_evidence(fault.rank, "xid", to_text(fault), is_hardware_xid(fault.xid));
+  tell_evidence(fault.rank, "xid", to_text(fault), machine::is_hardware_xid(fault.xid));
 }
 
 void Attempt::tell_evidence(int rank, const std::string& kind, const std::string& text,
@@ -188,9 +188,9 @@ std::optional<int> Attempt::rank_on(int number) const {
   return std::nullopt;
 }
 
-std::vector<WorkerGpu> Attempt::gpus() const {
-  std::vector<WorkerGpu> out;
-  for (const SpawnedWorker& worker : workers_) {
+std::vector<node::WorkerGpu> Attempt::gpus() const {
+  std::vector<node::WorkerGpu> out;
+  for (const node::SpawnedWorker& worker : workers_) {
     out.insert(out.end(), worker.gpus.begin(), worker.gpus.end());
   }
   return out;
@@ -198,13 +198,13 @@ std::vector<WorkerGpu> Attempt::gpus() const {
 
 void Attempt::send_start(int rank) {
   fault_point("group.start");
-  WorkerContext context = context_of(rank);
+  loop::WorkerContext context = context_of(rank);
   context.is_replacement = is_heal_;
   send(rank, std::move(context));
 }
 
-WorkerContext Attempt::context_of(int rank) const {
-  WorkerContext context = run_.worker_context(number_);
+loop::WorkerContext Attempt::context_of(int rank) const {
+  loop::WorkerContext context = run_.worker_context(number_);
   const NodeGroup::Member& member = nodes_.of(rank);
   context.world_size = num_workers_;
   context.world_rank = rank;
@@ -215,9 +215,9 @@ WorkerContext Attempt::context_of(int rank) const {
   context.nonce = start_.nonce;
   context.log_bytes = run_.spec.log_bytes;
   context.collective_timeout_s = run_.spec.collectives.timeout_s;
-  const SpawnedWorker& worker = workers_.at(static_cast<size_t>(rank));
+  const node::SpawnedWorker& worker = workers_.at(static_cast<size_t>(rank));
   context.threads = worker.threads;
-  for (const WorkerGpu& gpu : worker.gpus) context.gpus.push_back(gpu.number);
+  for (const node::WorkerGpu& gpu : worker.gpus) context.gpus.push_back(gpu.number);
   context.first_index = start_.first_index;
   context.carried = start_.carried;
   context.can_grow = num_workers_ < run_.spec.max_workers;
@@ -305,8 +305,8 @@ void Attempt::close_services() {
   graceful_shutdown_.close();
 }
 
-CheckpointProgress Attempt::progress() const {
-  CheckpointProgress out;
+decide::CheckpointProgress Attempt::progress() const {
+  decide::CheckpointProgress out;
   out.complete = reports_.complete_below();
   out.behind = reports_.slowest();
   return out;
@@ -318,10 +318,10 @@ void Attempt::on_dying(int place) {
   if (!rank) return;
   const double now_s = monotonic_s();
   drain();
-  delegate_.feed(event::Dying{*rank, now_s});
+  delegate_.feed(decide::event::Dying{*rank, now_s});
 }
 
-void Attempt::tell_death(int rank, DeathEffect effect, const std::string& because) {
+void Attempt::tell_death(int rank, decide::DeathEffect effect, const std::string& because) {
   warn(death_notice({.rank = rank,
                      .pid = roster_.pid(rank),
                      .num_workers = num_workers_,
@@ -341,7 +341,7 @@ void Attempt::tell_lost(int rank) {
 
 void Attempt::ask_to_grow(const std::string& folder) { send_all(message::Grow{.folder = folder}); }
 
-void Attempt::on_output(int place, OutputStream stream, std::string_view bytes) {
+void Attempt::on_output(int place, node::OutputStream stream, std::string_view bytes) {
   const auto rank = nodes_.rank_at(place);
   if (!rank) return;
   output_.add(*rank, stream, bytes);
@@ -356,11 +356,11 @@ void Attempt::drain() {
   for (const auto& member : nodes_.members()) member.node->drain();
 }
 
-void Attempt::on_gone(int place, const WorkerEnd& end) {
+void Attempt::on_gone(int place, const node::WorkerEnd& end) {
   if (const auto rank = nodes_.rank_at(place)) end_rank(*rank, end);
 }
 
-void Attempt::end_rank(int rank, const WorkerEnd& end) {
+void Attempt::end_rank(int rank, const node::WorkerEnd& end) {
   if (roster_.is_gone(rank)) return;  // abandoned
   roster_.set_gone(rank, end);
   graceful_shutdown_.on_left(rank);
@@ -370,7 +370,7 @@ void Attempt::end_rank(int rank, const WorkerEnd& end) {
   const Error error = faults_.explain(rank, worker_death(rank, end, output_.last_words(rank)));
   const double now_s = monotonic_s();
   drain();
-  delegate_.feed(event::Gone{rank, error, now_s, end.lost.empty()});
+  delegate_.feed(decide::event::Gone{rank, error, now_s, end.lost.empty()});
 }
 
 std::string Attempt::diagnosis_folder() const {
@@ -389,4 +389,4 @@ void Attempt::save_diagnosis(const std::string& folder,
       });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -38,7 +38,7 @@
 #include "host/train/watch/profile_request.h"
 #include "host/train/watch/watchdog.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 // All attempts of a run use it; it outlives them.
 struct AttemptContext {
@@ -52,13 +52,13 @@ struct AttemptContext {
 class AttemptDelegate {
  public:
   virtual ~AttemptDelegate() = default;
-  virtual void feed(Event event) = 0;
+  virtual void feed(decide::Event event) = 0;
   // All ranks' reports of one number.
   virtual void on_reports_complete(std::vector<Report> reports) = 0;
   // The writer got text that a rank has printed.
   virtual void on_output_logged() = 0;
   // The evidence of a rank of the attempt.
-  virtual void on_evidence(Evidence evidence) = 0;
+  virtual void on_evidence(decide::Evidence evidence) = 0;
   // A train function that runs in the script's own process has not ended when it had to: whether
   // the run ends without it.
   virtual bool abandons_function() = 0;
@@ -67,7 +67,7 @@ class AttemptDelegate {
 class Attempt : public CollectiveServiceDelegate,
                 public ReportReceiverDelegate,
                 public GracefulShutdownDelegate,
-                public NodeDelegate,
+                public node::NodeDelegate,
                 public WatchdogDelegate {
  public:
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
@@ -94,7 +94,7 @@ class Attempt : public CollectiveServiceDelegate,
   void ask_to_stop(double grace_s) { graceful_shutdown_.start(grace_s); }
   bool is_asked_to_stop() const { return graceful_shutdown_.is_started(); }
   // Says at once that a rank has died, and the consequences.
-  void tell_death(int rank, DeathEffect effect, const std::string& because);
+  void tell_death(int rank, decide::DeathEffect effect, const std::string& because);
   // The other ranks are to go back to their last commit.
   void tell_lost(int rank);
   // message::Grow.
@@ -120,46 +120,46 @@ class Attempt : public CollectiveServiceDelegate,
   void diagnose(const std::string& text) {
     watchdog_.save_stacks(text, [] {});
   }
-  // The first rank on that host of the job, if it has one.
+  // The first rank on that node of the job, if it has one.
   std::optional<int> rank_on(int number) const;
   // The devices of the ranks, as far as they were started.
-  std::vector<WorkerGpu> gpus() const;
+  std::vector<node::WorkerGpu> gpus() const;
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
   // As ProfileRequest::start, of running ranks. Throws kUsage for one that is stopped, too.
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done);
 
   // How far the ranks' reports are.
-  CheckpointProgress progress() const;
+  decide::CheckpointProgress progress() const;
   // Of rank 0's train function.
   const Value& return_value() const { return return_value_; }
 
   // The receivers of a rank's messages.
-  static const Routes<message::ToController, Attempt, int> kRoutes;
+  static const loop::Routes<message::ToController, Attempt, int> kRoutes;
 
  private:
   // A node names a rank by its place (NodeGroup::rank_at).
-  void on_spawned(int place, const SpawnedWorker& worker) override;
+  void on_spawned(int place, const node::SpawnedWorker& worker) override;
   void on_spawn_failed(int place, const Error& error, bool is_transient) override;
   void on_frame(int place, std::string frame) override;
-  void on_output(int place, OutputStream stream, std::string_view bytes) override;
+  void on_output(int place, node::OutputStream stream, std::string_view bytes) override;
   void on_dying(int place) override;
-  void on_gone(int place, const WorkerEnd& end) override;
-  void on_series(SeriesChunk chunk) override;
-  void on_device_fault(const DeviceFault& fault) override;
+  void on_gone(int place, const node::WorkerEnd& end) override;
+  void on_series(store::SeriesChunk chunk) override;
+  void on_device_fault(const node::DeviceFault& fault) override;
 
   void warn(const std::string& text) override { run_.events.notice("warning", text); }
   void on_report(Report report) override;
   void on_reports_complete(std::vector<Report> reports) override;
   size_t unwritten_bytes() const override;
   uint64_t copied_bytes() const override { return nodes_.copied_bytes(); }
-  void on_stop_complete() override { delegate_.feed(event::StopComplete{number_}); }
-  void on_grace_passed() override { delegate_.feed(event::GracePassed{number_}); }
+  void on_stop_complete() override { delegate_.feed(decide::event::StopComplete{number_}); }
+  void on_grace_passed() override { delegate_.feed(decide::event::GracePassed{number_}); }
   std::string diagnosis_folder() const override;
   void save_diagnosis(const std::string& folder,
                       std::vector<std::pair<std::string, std::string>> files) override;
   void on_hang(int rank, const Error& error) override;
-  void on_straggler(const Straggler& found) override;
-  RankFacts facts(int rank) const override { return node(rank).facts(nodes_.place(rank)); }
+  void on_straggler(const decide::Straggler& found) override;
+  decide::RankFacts facts(int rank) const override { return node(rank).facts(nodes_.place(rank)); }
 
   void answer(std::vector<KeyValueStore::Answer> answers);
   void on_hello(int rank, const message::Hello& hello);
@@ -169,7 +169,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_logged(int rank, const message::Logged& logged);
   void on_loop_progress(int rank, const message::LoopProgress& progress);
   void on_damaged(const message::Damaged& damaged);
-  void on_host_ready(int rank, int64_t step);
+  void on_node_ready(int rank, int64_t step);
   void on_unwound(int rank, const message::Unwound& unwound);
   void on_sync(int rank, message::Sync sync);
   void on_ask_script(int rank, message::AskScript ask);
@@ -179,14 +179,14 @@ class Attempt : public CollectiveServiceDelegate,
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
           RunRecord::AttemptStart start, NodeGroup nodes);
   void close_services();
-  WorkerContext context_of(int rank) const;
+  loop::WorkerContext context_of(int rank) const;
   void take_over(int rank, const Attempt& before, int old_rank);
-  void end_rank(int rank, const WorkerEnd& end);
+  void end_rank(int rank, const node::WorkerEnd& end);
   Error explain(int rank, const Error& error) const;
   void tell_evidence(int rank, const std::string& kind, const std::string& text,
                      bool is_conclusive);
-  NodeOrder node_order() const;
-  Node& node(int rank) const { return *nodes_.of(rank).node; }
+  node::NodeOrder node_order() const;
+  node::Node& node(int rank) const { return *nodes_.of(rank).node; }
   void send_frame(int rank, std::string_view frame) { node(rank).send(nodes_.place(rank), frame); }
   void drain();
   void name_survivors();
@@ -208,16 +208,16 @@ class Attempt : public CollectiveServiceDelegate,
   GracefulShutdown graceful_shutdown_;
   WorkerRoster roster_;
   WorkerOutput output_;
-  std::vector<SpawnedWorker> workers_;  // by rank
+  std::vector<node::SpawnedWorker> workers_;  // by rank
   bool is_heal_ = false;
   // Of train.elastic.
-  CommitAgreement commits_;
+  decide::CommitAgreement commits_;
   bool has_lost_ = false;
   DeviceFaults faults_;
-  Timer kill_notice_;
+  loop::Timer kill_notice_;
   Value return_value_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();  // the script may answer late
   NodeGroup nodes_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

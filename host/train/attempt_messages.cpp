@@ -8,84 +8,87 @@
 #include "host/loop/build_id.h"
 #include "host/train/attempt.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
-const Routes<message::ToController, Attempt, int> Attempt::kRoutes{
-    on<message::Hello>([](Attempt& a, int rank, const auto& m) { a.on_hello(rank, m); }),
-    on<message::Phase>([](Attempt& a, int rank, const auto& m) { a.on_phase(rank, m); }),
-    on<message::Gpus>(
+const loop::Routes<message::ToController, Attempt, int> Attempt::kRoutes{
+    loop::on<message::Hello>([](Attempt& a, int rank, const auto& m) { a.on_hello(rank, m); }),
+    loop::on<message::Phase>([](Attempt& a, int rank, const auto& m) { a.on_phase(rank, m); }),
+    loop::on<message::Gpus>(
         [](Attempt& a, int rank, const auto& m) { a.roster_.set_gpus(rank, m.gpus); }),
-    on<message::Signal>(
+    loop::on<message::Signal>(
         [](Attempt& a, int, const auto& m) { a.context_.signals.on_forwarded(m.number); }),
-    on<Report>([](Attempt& a, int rank, auto m) {
+    loop::on<Report>([](Attempt& a, int rank, auto m) {
       a.reports_.on_report(rank, std::move(m));
       a.context_.checkpoints.progressed();
     }),
-    on<message::Files>(
+    loop::on<message::Files>(
         [](Attempt& a, int rank, auto m) { a.reports_.on_files(rank, std::move(m)); }),
-    on<message::Uploaded>([](Attempt& a, int rank, auto m) {
+    loop::on<message::Uploaded>([](Attempt& a, int rank, auto m) {
       a.reports_.on_uploaded(rank, std::move(m));
       a.context_.checkpoints.progressed();
     }),
-    on<message::Series>([](Attempt& a, int rank, auto m) { a.on_series(rank, std::move(m)); }),
-    on<message::SeriesDropped>(
+    loop::on<message::Series>(
+        [](Attempt& a, int rank, auto m) { a.on_series(rank, std::move(m)); }),
+    loop::on<message::SeriesDropped>(
         [](Attempt& a, int rank, const auto& m) { a.on_series_dropped(rank, m); }),
-    on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
-    on<message::LoopProgress>(
+    loop::on<message::Logged>([](Attempt& a, int rank, const auto& m) { a.on_logged(rank, m); }),
+    loop::on<message::LoopProgress>(
         [](Attempt& a, int rank, const auto& m) { a.on_loop_progress(rank, m); }),
-    on<message::Annotation>(
+    loop::on<message::Annotation>(
         [](Attempt& a, int rank, auto m) { a.extras_.add(a.number_, rank, std::move(m)); }),
-    on<message::Media>(
+    loop::on<message::Media>(
         [](Attempt& a, int rank, auto m) { a.extras_.add(a.number_, rank, std::move(m)); }),
-    on<message::NotFinite>(
+    loop::on<message::NotFinite>(
         [](Attempt& a, int rank, auto m) { a.not_finite_.add(rank, std::move(m)); }),
-    on<message::Health>([](Attempt& a, int rank, const auto& m) {
+    loop::on<message::Health>([](Attempt& a, int rank, const auto& m) {
       a.tell_evidence(rank, "script", m.text, m.is_conclusive);
     }),
-    on<message::Checkpoints>(
+    loop::on<message::Checkpoints>(
         [](Attempt& a, int rank, const auto& m) { a.context_.checkpoints.ask(rank, m); }),
-    on<message::Damaged>([](Attempt& a, int, const auto& m) { a.on_damaged(m); }),
-    on<message::Sync>([](Attempt& a, int rank, auto m) { a.on_sync(rank, std::move(m)); }),
-    on<message::AskScript>(
+    loop::on<message::Damaged>([](Attempt& a, int, const auto& m) { a.on_damaged(m); }),
+    loop::on<message::Sync>([](Attempt& a, int rank, auto m) { a.on_sync(rank, std::move(m)); }),
+    loop::on<message::AskScript>(
         [](Attempt& a, int rank, auto m) { a.on_ask_script(rank, std::move(m)); }),
-    on<message::StoreSet>(
+    loop::on<message::StoreSet>(
         [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
-    on<message::StoreGet>(
+    loop::on<message::StoreGet>(
         [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
-    on<message::StoreWait>(
+    loop::on<message::StoreWait>(
         [](Attempt& a, int rank, auto m) { a.answer(a.store_.call(rank, std::move(m))); }),
-    on<message::StoreAdd>(
+    loop::on<message::StoreAdd>(
         [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
-    on<message::StoreCheck>(
+    loop::on<message::StoreCheck>(
         [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
-    on<message::StoreDelete>(
+    loop::on<message::StoreDelete>(
         [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
-    on<message::StoreNumKeys>(
+    loop::on<message::StoreNumKeys>(
         [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
-    on<message::StoreCompareSet>(
+    loop::on<message::StoreCompareSet>(
         [](Attempt& a, int rank, const auto& m) { a.answer(a.store_.call(rank, m)); }),
-    on<message::Cancel>([](Attempt& a, int rank, const auto& m) { a.store_.cancel(rank, m.id); }),
-    on<message::Stack>(
+    loop::on<message::Cancel>(
+        [](Attempt& a, int rank, const auto& m) { a.store_.cancel(rank, m.id); }),
+    loop::on<message::Stack>(
         [](Attempt& a, int rank, auto m) { a.watchdog_.on_stack(rank, std::move(m)); }),
-    on<message::Profile>(
+    loop::on<message::Profile>(
         [](Attempt& a, int rank, const auto& m) { a.profiles_.on_answer(rank, m); }),
-    on<message::StopCalls>(
+    loop::on<message::StopCalls>(
         [](Attempt& a, int rank, const auto& m) { a.graceful_shutdown_.on_calls(rank, m); }),
-    on<message::StopSeen>([](Attempt& a, int, const auto& m) {
+    loop::on<message::StopSeen>([](Attempt& a, int, const auto& m) {
       a.graceful_shutdown_.on_seen(m);
-      a.delegate_.feed(event::StopSeen{});
+      a.delegate_.feed(decide::event::StopSeen{});
     }),
-    on<message::StartIngest>([](Attempt& a, int rank, const auto& m) {
+    loop::on<message::StartIngest>([](Attempt& a, int rank, const auto& m) {
       a.send(rank, message::Reply{.id = m.id, .value = a.context_.resources.start_ingest(m)});
     }),
-    on<message::Healable>([](Attempt& a, int rank, const auto& m) {
-      a.delegate_.feed(event::Healable{rank, m.is && a.can_replace(), m.fixed});
+    loop::on<message::Healable>([](Attempt& a, int rank, const auto& m) {
+      a.delegate_.feed(decide::event::Healable{rank, m.is && a.can_replace(), m.fixed});
     }),
-    on<message::HostReady>(
-        [](Attempt& a, int rank, const auto& m) { a.on_host_ready(rank, m.step); }),
-    on<message::Unwound>([](Attempt& a, int rank, const auto& m) { a.on_unwound(rank, m); }),
-    on<message::Returned>([](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
-    on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
+    loop::on<message::NodeReady>(
+        [](Attempt& a, int rank, const auto& m) { a.on_node_ready(rank, m.step); }),
+    loop::on<message::Unwound>([](Attempt& a, int rank, const auto& m) { a.on_unwound(rank, m); }),
+    loop::on<message::Returned>(
+        [](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
+    loop::on<message::Failed>([](Attempt& a, int rank, const auto& m) { a.on_failed(rank, m); }),
 };
 
 void Attempt::on_frame(int place, std::string frame) {
@@ -101,45 +104,45 @@ void Attempt::answer(std::vector<KeyValueStore::Answer> answers) {
 }
 
 void Attempt::on_hello(int rank, const message::Hello& hello) {
-  if (hello.version != kProtocolVersion || hello.build_id != build_id()) {
+  if (hello.version != loop::kProtocolVersion || hello.build_id != loop::build_id()) {
     throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
   }
   const auto pid = static_cast<int>(hello.pid);
   if (run_.spec.join) roster_.set_pid(rank, pid);
-  run_.events.emit("phase", {{"rank", rank}, {"phase", phase_name(Phase::kHello)}});
+  run_.events.emit("phase", {{"rank", rank}, {"phase", decide::phase_name(decide::Phase::kHello)}});
   node(rank).set_attached(nodes_.place(rank), pid);
-  delegate_.feed(event::PhaseReached{rank, Phase::kHello});
+  delegate_.feed(decide::event::PhaseReached{rank, decide::Phase::kHello});
 }
 
 // All nodes hear the messages of one: all ranks that are left come to that step. Once a rank is
 // lost there is no further one.
-void Attempt::on_host_ready(int rank, int64_t step) {
+void Attempt::on_node_ready(int rank, int64_t step) {
   const auto& members = nodes_.members();
-  const auto all = commits_.on_host_ready(nodes_.of(rank).node_rank, step, members.size());
+  const auto all = commits_.on_node_ready(nodes_.of(rank).node_rank, step, members.size());
   if (!all || has_lost_) return;
   for (const auto& member : members) member.node->set_others_ready(static_cast<uint64_t>(*all));
 }
 
 void Attempt::on_unwound(int rank, const message::Unwound& unwound) {
-  delegate_.feed(event::Unwound{rank,
-                                {.step = unwound.step,
-                                 .index = unwound.index,
-                                 .error = unwound.error,
-                                 .time_s = unwound.time_s + node(rank).clock_offset_s()}});
+  delegate_.feed(decide::event::Unwound{rank,
+                                        {.step = unwound.step,
+                                         .index = unwound.index,
+                                         .error = unwound.error,
+                                         .time_s = unwound.time_s + node(rank).clock_offset_s()}});
 }
 
 void Attempt::on_phase(int rank, const message::Phase& reached) {
-  const auto phase = phase_from_name(reached.name);
+  const auto phase = decide::phase_from_name(reached.name);
   if (!phase) throw Error(Code::kArgument, cat("unknown phase '", reached.name, "'"));
   run_.events.emit("phase", {{"rank", rank}, {"phase", reached.name}});
   // A local worker shows nothing, and could not be ended.
-  if (*phase == Phase::kRunning && !run_.spec.is_local) watchdog_.set_started(rank);
-  delegate_.feed(event::PhaseReached{rank, *phase});
+  if (*phase == decide::Phase::kRunning && !run_.spec.is_local) watchdog_.set_started(rank);
+  delegate_.feed(decide::event::PhaseReached{rank, *phase});
 }
 
 void Attempt::on_series(int rank, message::Series series) {
-  check_key(series);
-  context_.writer.add(SeriesChunk{std::move(series), number_, rank});
+  store::check_key(series);
+  context_.writer.add(store::SeriesChunk{std::move(series), number_, rank});
 }
 
 void Attempt::on_series_dropped(int rank, const message::SeriesDropped& dropped) {
@@ -199,7 +202,7 @@ void Attempt::on_returned(int rank, message::Returned returned) {
   graceful_shutdown_.on_left(rank);
   if (rank == 0) return_value_ = std::move(returned.value);
   watchdog_.set_returned(rank);
-  delegate_.feed(event::Returned{rank});
+  delegate_.feed(decide::event::Returned{rank});
   context_.checkpoints.progressed();
 }
 
@@ -210,18 +213,18 @@ void Attempt::on_failed(int rank, const message::Failed& failed) {
   graceful_shutdown_.on_left(rank);
   output_.add(rank, error);
   const auto fail = [this, rank, error, at_s = failed.time_s + node(rank).clock_offset_s()] {
-    delegate_.feed(event::Failed{rank, explain(rank, error), at_s});
+    delegate_.feed(decide::event::Failed{rank, explain(rank, error), at_s});
   };
   if (!failed.stays) return fail();
   watchdog_.save_stacks(error.message(), fail);
 }
 
 Error Attempt::explain(int rank, const Error& error) const {
-  std::vector<PlacedFacts> ranks;
+  std::vector<decide::PlacedFacts> ranks;
   for (int each = 0; each < num_workers_; ++each) {
     ranks.push_back({nodes_.of(each).host, watchdog_.facts(each)});
   }
-  return faults_.explain(rank, with_absent_ranks(rank, error, ranks));
+  return faults_.explain(rank, decide::with_absent_ranks(rank, error, ranks));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -12,7 +12,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/leases/runtime_folder.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr std::string_view kSuffix = ".sock";
@@ -38,7 +38,7 @@ void remove_stale(const std::string& folder) {
 
 class ControlServer::Peer {
  public:
-  Peer(Loop& loop, int fd, Channel::OnMessage on_message)
+  Peer(loop::Loop& loop, int fd, loop::Channel::OnMessage on_message)
       : channel_(loop, fd, std::move(on_message), [this](const std::string&) { closed_ = true; }) {}
 
   bool is_closed() const { return closed_; }
@@ -52,14 +52,14 @@ class ControlServer::Peer {
 
  private:
   bool closed_ = false;
-  Channel channel_;
+  loop::Channel channel_;
 };
 
-ControlServer::ControlServer(Loop& loop, const std::string& run_id, Handler handler)
+ControlServer::ControlServer(loop::Loop& loop, const std::string& run_id, Handler handler)
     : loop_(loop), handler_(std::move(handler)) {
-  remove_stale(runtime_folder());
-  listener_ = std::make_unique<RuntimeListener>(loop, control_socket_name(run_id), SOCK_STREAM,
-                                                [this](int fd) { on_connection(fd); });
+  remove_stale(machine::runtime_folder());
+  listener_ = std::make_unique<loop::RuntimeListener>(
+      loop, control_socket_name(run_id), SOCK_STREAM, [this](int fd) { on_connection(fd); });
 }
 
 void ControlServer::on_connection(int fd) {
@@ -101,7 +101,7 @@ std::string control_socket_name(const std::string& run_id) {
 }
 
 int connect_control_socket(const std::string& name) {
-  return connect_runtime_socket(name, SOCK_STREAM);
+  return machine::connect_runtime_socket(name, SOCK_STREAM);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -18,7 +18,7 @@
 #include "host/loop/channel/channel.h"
 #include "host/loop/runtime_listener.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class ControlServer {
  public:
@@ -33,7 +33,7 @@ class ControlServer {
 
   // Replaces a socket left by a dead controller of this run, and removes those of other dead
   // controllers. Throws kEnvironment.
-  ControlServer(Loop& loop, const std::string& run_id, Handler handler);
+  ControlServer(loop::Loop& loop, const std::string& run_id, Handler handler);
 
  private:
   class Peer;
@@ -42,10 +42,10 @@ class ControlServer {
   void remove_closed();
   void on_request(const std::shared_ptr<Peer>& peer, Value request);
 
-  Loop& loop_;
+  loop::Loop& loop_;
   Handler handler_;
   std::vector<std::shared_ptr<Peer>> peers_;
-  std::unique_ptr<RuntimeListener> listener_;
+  std::unique_ptr<loop::RuntimeListener> listener_;
 };
 
 // The file name of a run's socket in the runtime folder.
@@ -55,4 +55,4 @@ std::string control_socket_name(const std::string& run_id);
 // there.
 int connect_control_socket(const std::string& name);
 
-}  // namespace rtrain
+}  // namespace rtrain::train

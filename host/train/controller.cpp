@@ -8,17 +8,17 @@
 #include "host/base/text/text.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-// From when a host is taken for gone until that is known here.
+// From when a node is taken for gone until that is known here.
 constexpr double kLossMarginS = 5;
 constexpr size_t kMaxUnwrittenOutput = size_t{8} << 20;
 
 // States that `rtrain ls` shows while they last; the others end within moments, in a row's last
 // status.
-bool is_recorded(RunState state) {
-  return state != RunState::kShuttingDown && state < RunState::kErrored;
+bool is_recorded(decide::RunState state) {
+  return state != decide::RunState::kShuttingDown && state < decide::RunState::kErrored;
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ Controller::Controller(const ControllerContext& context)
            .run_path = context.record.run_path(),
            .files = make_files()},
       machine_(scaling_policy(context.spec),
-               FailurePolicy(context.spec.failure_limits(), static_cast<uint64_t>(now_ms()),
-                             FailureCounts::from_value(context.record.failures())),
+               decide::FailurePolicy(context.spec.failure_limits(), static_cast<uint64_t>(now_ms()),
+                                     decide::FailureCounts::from_value(context.record.failures())),
                context.spec.start_timeout_s, heal_limits()),
       resources_(make_resources()),
       health_(run_, resources_, *this),
@@ -46,16 +46,16 @@ Controller::Controller(const ControllerContext& context)
       commits_(io_, writer_, events_, *this),
       checkpoints_(run_, *this),
       deadline_(context.loop, [this] { on_deadline(); }),
-      verdict_(context.loop, [this] { feed(event::VerdictDue{machine_.attempt}); }),
+      verdict_(context.loop, [this] { feed(decide::event::VerdictDue{machine_.attempt}); }),
       resize_(context.loop, [this] { look_for_room(); }),
-      retry_(context.loop, [this] { feed(event::RetryDue{machine_.attempt}); }),
+      retry_(context.loop, [this] { feed(decide::event::RetryDue{machine_.attempt}); }),
       signals_(context.loop, *this) {}
 
 // In local mode the workers are there already.
-NodeFiles Controller::make_files() {
-  NodeFiles out{.functions_fd = context_.functions_fd,
-                .engine_fd = context_.engine_fd,
-                .zygote = context_.zygote};
+node::NodeFiles Controller::make_files() {
+  node::NodeFiles out{.functions_fd = context_.functions_fd,
+                      .engine_fd = context_.engine_fd,
+                      .zygote = context_.zygote};
   if (context_.spec.is_local) {
     out.endpoints = &endpoints_.emplace(context_.loop, events_, context_.spec);
   }
@@ -63,8 +63,9 @@ NodeFiles Controller::make_files() {
 }
 
 std::unique_ptr<Resources> Controller::make_resources() {
-  if (context_.nodes != nullptr && context_.spec.uses_hosts()) {
-    auto gpus = context_.spec.gpus_per_worker > 0 ? own_gpus() : std::vector<WorkerGpu>();
+  if (context_.nodes != nullptr && context_.spec.uses_nodes()) {
+    auto gpus =
+        context_.spec.gpus_per_worker > 0 ? node::own_gpus() : std::vector<node::WorkerGpu>();
     return std::make_unique<JobNodes>(*context_.nodes, run_, std::move(gpus), *this);
   }
   return std::make_unique<ResourceBroker>(context_.spec, context_.loop, context_.io, run_.files,
@@ -91,7 +92,7 @@ void Controller::on_commit_ended(int64_t index, const CheckpointInfo* checkpoint
   if (checkpoint != nullptr) checkpoints_.committed(*checkpoint);
   checkpoints_.progressed();
   if (checkpoint == nullptr) return;
-  feed(event::CheckpointCommitted{machine_.attempt});
+  feed(decide::event::CheckpointCommitted{machine_.attempt});
   attempt_->on_committed(index);
 }
 
@@ -120,9 +121,9 @@ bool Controller::abandons_function() {
 }
 
 // A rank cannot ask for a checkpoint that is on its way to the disk.
-CheckpointProgress Controller::progress() const {
+decide::CheckpointProgress Controller::progress() const {
   if (!attempt_) return {};
-  CheckpointProgress out = attempt_->progress();
+  decide::CheckpointProgress out = attempt_->progress();
   if (const auto first = commits_.first_under_way()) out.complete = std::min(out.complete, *first);
   return out;
 }
@@ -135,9 +136,9 @@ void Controller::take_warnings() {
   });
 }
 
-HealLimits Controller::heal_limits() const {
+decide::HealLimits Controller::heal_limits() const {
   const RunSpec& spec = context_.spec;
-  const bool has_hosts = context_.nodes != nullptr && spec.uses_hosts();
+  const bool has_hosts = context_.nodes != nullptr && spec.uses_nodes();
   return {.max_heals = spec.failure_config.max_heals,
           .unwind_timeout_s = spec.timeout_s,
           .loss_timeout_s = has_hosts ? spec.failure_config.node_timeout_s + kLossMarginS : 0};
@@ -148,7 +149,7 @@ void Controller::on_storage_error(const Error& error) {
   if (machine_.has_cause() && !machine_.storage_error) {
     events_.emit("notice", {{"level", "warning"}, {"text", error.message()}});
   }
-  feed(event::StorageFailed{error});
+  feed(decide::event::StorageFailed{error});
 }
 
 void Controller::start() {
@@ -159,10 +160,10 @@ void Controller::start() {
     events_.emit("notice", {{"level", "info"}, {"text", text}});
   }
   checkpoints_.begin_run();
-  events_.emit("state", {{"state", state_name(machine_.state())}});
+  events_.emit("state", {{"state", decide::state_name(machine_.state())}});
   open_commands();
   watch_runtime_folder();
-  feed(event::Started{});
+  feed(decide::event::Started{});
 }
 
 // A run continues without them.
@@ -175,7 +176,7 @@ void Controller::open_commands() {
   }
 }
 
-void Controller::on_command(Value request, OperatorLinks::Reply reply) {
+void Controller::on_command(Value request, node::OperatorLinks::Reply reply) {
   if (commands_) return commands_->answer(std::move(request), std::move(reply));
   reply(Map{{"error", error_to_value(Error(Code::kEnvironment, "the run takes no commands"))}});
 }
@@ -204,31 +205,31 @@ void Controller::watch_runtime_folder() {
   }
 }
 
-void Controller::on_first_signal(StopKind kind, int number) {
+void Controller::on_first_signal(decide::StopKind kind, int number) {
   request_stop(kind, StopSignals::name(number));
 }
 
-void Controller::request_stop(StopKind kind, const std::string& by) {
+void Controller::request_stop(decide::StopKind kind, const std::string& by) {
   if (checkpoints_.is_draining()) checkpoints_.cancel();
   const bool was_stopping = machine_.stop.has_value();
-  stop_by_ = by.empty() ? std::string(stop_name(kind)) : by;
-  feed(event::StopRequested{kind, stop_by_});
+  stop_by_ = by.empty() ? std::string(decide::stop_name(kind)) : by;
+  feed(decide::event::StopRequested{kind, stop_by_});
   const bool has_course = attempt_ && attempt_->is_asked_to_stop();
   if (machine_.stop && !was_stopping && !has_course) tell_stopping(kind, 0);
 }
 
-void Controller::stop_now(StopKind kind, const std::string& by) {
+void Controller::stop_now(decide::StopKind kind, const std::string& by) {
   if (checkpoints_.is_draining()) checkpoints_.cancel();
   if (!by.empty()) events_.record("info", cat("an end at once was requested: ", by));
-  feed(event::StopNow{kind, by});
+  feed(decide::event::StopNow{kind, by});
 }
 
 // A train function in the script's own process has no thread that could be asked.
 void Controller::show_stacks(std::function<void()> then) {
   if (context_.spec.is_local || machine_.group.ranks.empty()) return then();
-  attempt_->ask_stacks([this, then = std::move(then)](const std::vector<RankStack>& stacks) {
+  attempt_->ask_stacks([this, then = std::move(then)](const std::vector<loop::RankStack>& stacks) {
     std::string text;
-    for (const RankStack& stack : stacks) text += stack_text(stack);
+    for (const loop::RankStack& stack : stacks) text += stack_text(stack);
     events_.emit("stacks", {{"text", std::move(text)}});
     then();
   });
@@ -246,7 +247,7 @@ void Controller::hold_output() {
 }
 
 // Actions may bring about events; those wait until all actions of the step before are performed.
-void Controller::feed(Event event) {
+void Controller::feed(decide::Event event) {
   struct Feeding {
     explicit Feeding(bool& flag) : flag(flag) { flag = true; }
     ~Feeding() { flag = false; }
@@ -256,24 +257,24 @@ void Controller::feed(Event event) {
   if (feeding_) return;
   const Feeding feeding(feeding_);  // also where an action throws: the next event is handled
   while (!waiting_.empty()) {
-    const RunState before = machine_.state();
-    Step next = step(std::move(machine_), waiting_.front());
+    const decide::RunState before = machine_.state();
+    decide::Step next = decide::step(std::move(machine_), waiting_.front());
     waiting_.pop_front();
     machine_ = std::move(next.machine);
     events_.set_attempt(machine_.attempt);
     if (machine_.state() != before) tell_state();
-    for (const Action& action : next.actions) {
+    for (const decide::Action& action : next.actions) {
       std::visit([this](const auto& a) { perform(a); }, action);
     }
   }
 }
 
 void Controller::tell_state() {
-  const std::string name(state_name(machine_.state()));
-  if (machine_.state() == RunState::kRunning) running_since_s_ = monotonic_s();
+  const std::string name(decide::state_name(machine_.state()));
+  if (machine_.state() == decide::RunState::kRunning) running_since_s_ = monotonic_s();
   events_.emit("state", {{"state", name}, {"num_workers", machine_.num_workers}});
   if (!is_recorded(machine_.state())) return;
   io_.write([name](RunRecord& record) { record.set_status(name); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -30,20 +30,20 @@
 #include "host/train/stop/stop_signals.h"
 #include "host/train/watch/runtime_watch.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 // The dependencies of the controller; all of them outlive it.
 struct ControllerContext {
   const RunSpec& spec;
-  Loop& loop;
-  TaskThread& io;
+  loop::Loop& loop;
+  loop::TaskThread& io;
   RunRecord& record;  // only on the io thread
   EventQueue& events;
   ScriptCalls& calls;
   int functions_fd;
   int engine_fd;
-  Zygote* zygote;     // that workers are forked from, if any
-  NodeServer* nodes;  // the other hosts, where a launcher has allotted several; else null
+  node::Zygote* zygote;     // that workers are forked from, if any
+  node::NodeServer* nodes;  // the other nodes, where a launcher has allotted several; else null
 };
 
 class Controller : public AttemptDelegate,
@@ -64,9 +64,9 @@ class Controller : public AttemptDelegate,
   void start();
   // Asks the run to end in order, as the first Ctrl-C does; with kResize only the group. `by`: who
   // or what asks, for the user.
-  void request_stop(StopKind kind, const std::string& by = {});
+  void request_stop(decide::StopKind kind, const std::string& by = {});
   // Ends it without asking anybody, as the second does.
-  void stop_now(StopKind kind, const std::string& by = {});
+  void stop_now(decide::StopKind kind, const std::string& by = {});
   // The user's thread has caught up: ranks that were held back may continue.
   void events_taken();
   // The run is over, but not the train function, which runs in the script's process and did not end
@@ -74,83 +74,90 @@ class Controller : public AttemptDelegate,
   std::optional<int> abandoned() const { return abandoned_; }
 
  private:
-  void feed(Event event) override;
+  void feed(decide::Event event) override;
   void on_reports_complete(std::vector<Report> reports) override;
   void on_output_logged() override { hold_output(); }
   bool abandons_function() override;
   void send(int rank, message::ToWorker message) override;
   void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) override;
-  CheckpointProgress progress() const override;
+  decide::CheckpointProgress progress() const override;
   void on_storage_error(const Error& error) override;
-  void on_stop_command(const std::string& by) override { request_stop(StopKind::kOperator, by); }
-  void on_stop_now_command(const std::string& by) override { stop_now(StopKind::kOperator, by); }
+  void on_stop_command(const std::string& by) override {
+    request_stop(decide::StopKind::kOperator, by);
+  }
+  void on_stop_now_command(const std::string& by) override {
+    stop_now(decide::StopKind::kOperator, by);
+  }
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) override;
   void ask_stacks(StackRequest::Done done) override;
   void send_all(message::ToWorker message) override { attempt_->send_all(std::move(message)); }
   void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) override;
-  void on_first_signal(StopKind kind, int number) override;
-  void on_second_signal() override { stop_now(StopKind::kInterrupt); }
+  void on_first_signal(decide::StopKind kind, int number) override;
+  void on_second_signal() override { stop_now(decide::StopKind::kInterrupt); }
   void show_stacks(std::function<void()> then) override;
 
   void notice(const std::string& text) override { events_.notice("info", text); }
   void warn(const std::string& text) override { events_.notice("warning", text); }
   void add_late_reports(std::vector<Report> reports, OnAdded done) override;
-  void on_hosts_failed(const Error& error) override { feed(event::ResourcesRefused{error}); }
+  void on_nodes_failed(const Error& error) override {
+    feed(decide::event::ResourcesRefused{error});
+  }
   void on_forwarded_signal(int number) override { signals_.on_forwarded(number); }
-  void on_command(Value request, OperatorLinks::Reply reply) override;
-  void on_evidence(Evidence evidence, std::function<void()> decided) override;
-  void on_evidence(Evidence evidence) override;
-  void send_health(int /*node*/, Value /*message*/) override {}  // there is no other host
+  void on_command(Value request, node::OperatorLinks::Reply reply) override;
+  void on_evidence(decide::Evidence evidence, std::function<void()> decided) override;
+  void on_evidence(decide::Evidence evidence) override;
+  void send_health(int /*node*/, Value /*message*/) override {}  // there is no other node
   void diagnose(const std::string& text) override;
   std::optional<int> rank_on(int node) const override;
   void check_own_host();
 
-  NodeFiles make_files();
+  node::NodeFiles make_files();
   std::unique_ptr<Resources> make_resources();
-  HealLimits heal_limits() const;
+  decide::HealLimits heal_limits() const;
   void on_written();
   void tell_state();
-  void perform(const action::RequestResources& a);
-  void perform(const action::BeginAttempt& a);
-  void perform(const action::SpawnGroup& a);
-  void perform(const action::SendStart& a) { attempt_->send_start(a.rank); }
-  void perform(const action::SetDeadline& a);
-  void perform(const action::ClearDeadline&) { deadline_.stop(); }
+  void perform(const decide::action::RequestResources& a);
+  void perform(const decide::action::BeginAttempt& a);
+  void perform(const decide::action::SpawnGroup& a);
+  void perform(const decide::action::SendStart& a) { attempt_->send_start(a.rank); }
+  void perform(const decide::action::SetDeadline& a);
+  void perform(const decide::action::ClearDeadline&) { deadline_.stop(); }
   void on_deadline();
-  void perform(const action::SetVerdictTimer& a);
-  void perform(const action::SetResizeTimer& a);
-  void perform(const action::AskToStop& a);
-  void perform(const action::TellResize& a);
-  void perform(const action::TellDeath& a);
-  void perform(const action::TellLeftOut& a);
-  void perform(const action::Unwind& a) { attempt_->tell_lost(a.rank); }
-  void perform(const action::AskToGrow& a);
-  void perform(const action::DropCarried&);
-  void perform(const action::KillRank& a) { attempt_->kill(a.rank); }
-  void perform(const action::EndHealed& a);
-  void perform(const action::HealGroup& a);
-  void perform(const action::LookAgain& a);
-  void perform(const action::TellHealed& a);
-  void perform(const action::SendExit& a);
-  void perform(const action::KillGroup& a);
-  void perform(const action::EndAttempt& a);
-  void perform(const action::TellFailure& a);
-  void perform(const action::SetRetryTimer& a);
-  void perform(const action::EndRun& a);
-  void perform(const action::Finish& a);
+  void perform(const decide::action::SetVerdictTimer& a);
+  void perform(const decide::action::SetResizeTimer& a);
+  void perform(const decide::action::AskToStop& a);
+  void perform(const decide::action::TellResize& a);
+  void perform(const decide::action::TellDeath& a);
+  void perform(const decide::action::TellLeftOut& a);
+  void perform(const decide::action::Unwind& a) { attempt_->tell_lost(a.rank); }
+  void perform(const decide::action::AskToGrow& a);
+  void perform(const decide::action::DropCarried&);
+  void perform(const decide::action::KillRank& a) { attempt_->kill(a.rank); }
+  void perform(const decide::action::EndHealed& a);
+  void perform(const decide::action::HealGroup& a);
+  void perform(const decide::action::LookAgain& a);
+  void perform(const decide::action::TellHealed& a);
+  void perform(const decide::action::SendExit& a);
+  void perform(const decide::action::KillGroup& a);
+  void perform(const decide::action::EndAttempt& a);
+  void perform(const decide::action::TellFailure& a);
+  void perform(const decide::action::SetRetryTimer& a);
+  void perform(const decide::action::EndRun& a);
+  void perform(const decide::action::Finish& a);
 
-  void begin_attempt(const action::BeginAttempt& a);
+  void begin_attempt(const decide::action::BeginAttempt& a);
   void begun_attempt(RunRecord::AttemptStart start, bool is_heal);
-  void end_run(const action::EndRun& a);
+  void end_run(const decide::action::EndRun& a);
   AttemptContext attempt_context();
-  Map finished(const action::Finish& a, const std::optional<CheckpointManager::Ranked>& ranked);
+  Map finished(const decide::action::Finish& a,
+               const std::optional<CheckpointManager::Ranked>& ranked);
   void tell_end(const Map& finished);
   void look_for_room();
   void hold_output();
   void open_commands();
   void watch_runtime_folder();
   void take_warnings();
-  void tell_stopping(StopKind kind, double grace_s);
+  void tell_stopping(decide::StopKind kind, double grace_s);
   Value return_value() const { return attempt_ ? attempt_->return_value() : Value(); }
 
   ControllerContext context_;
@@ -158,12 +165,12 @@ class Controller : public AttemptDelegate,
   RunEvents events_;
   std::optional<ScriptEndpoints> endpoints_;  // in local mode
   RunContext run_;
-  Machine machine_;
-  std::deque<Event> waiting_;
+  decide::Machine machine_;
+  std::deque<decide::Event> waiting_;
   bool feeding_ = false;
   std::unique_ptr<Resources> resources_;
   HealthControl health_;
-  std::unique_ptr<NodeJudge> own_health_;  // of a run on this host alone
+  std::unique_ptr<NodeJudge> own_health_;  // of a run on this node alone
   RecordWriter writer_;
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;
@@ -172,12 +179,12 @@ class Controller : public AttemptDelegate,
   std::optional<double> lost_since_s_;     // ranks of a group that is being healed
   std::optional<int> abandoned_;
 
-  action::SetDeadline deadline_of_{};
+  decide::action::SetDeadline deadline_of_{};
   double deadline_due_s_ = 0;
-  Timer deadline_;
-  Timer verdict_;
-  Timer resize_;
-  Timer retry_;
+  loop::Timer deadline_;
+  loop::Timer verdict_;
+  loop::Timer resize_;
+  loop::Timer retry_;
   StopSignals signals_;
   std::unique_ptr<OperatorCommands> commands_;
   std::unique_ptr<RuntimeWatch> runtime_watch_;
@@ -186,4 +193,4 @@ class Controller : public AttemptDelegate,
   std::unique_ptr<Attempt> attempt_;  // the last one that was; uses all of the above
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

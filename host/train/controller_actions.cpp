@@ -10,7 +10,7 @@
 #include "host/store/files/file.h"
 #include "host/train/controller.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // Who presses Ctrl-C waits for it.
@@ -24,14 +24,14 @@ List values(const std::vector<CheckpointInfo>& checkpoints) {
 
 }  // namespace
 
-void Controller::perform(const action::RequestResources&) {
-  resources_->request([this](int workers) { feed(event::ResourcesGranted{workers}); });
+void Controller::perform(const decide::action::RequestResources&) {
+  resources_->request([this](int workers) { feed(decide::event::ResourcesGranted{workers}); });
 }
 
-void Controller::perform(const action::BeginAttempt& a) { begin_attempt(a); }
+void Controller::perform(const decide::action::BeginAttempt& a) { begin_attempt(a); }
 
 // Once more for each checkpoint that has to be fetched first.
-void Controller::begin_attempt(const action::BeginAttempt& a) {
+void Controller::begin_attempt(const decide::action::BeginAttempt& a) {
   io_.call(
       [a, can_fetch = context_.spec.can_fetch](RunRecord& record) {
         if (a.first_index) return record.begin_healed(a.attempt, a.num_workers, *a.first_index);
@@ -45,7 +45,7 @@ void Controller::begin_attempt(const action::BeginAttempt& a) {
         }
         if (start && a.carries) start->carried = carried_;
         if (start) begun_attempt(std::move(*start), a.first_index.has_value());
-        feed(event::AttemptBegun{});
+        feed(decide::event::AttemptBegun{});
       });
 }
 
@@ -66,7 +66,7 @@ AttemptContext Controller::attempt_context() {
           .signals = signals_};
 }
 
-void Controller::perform(const action::SpawnGroup& a) {
+void Controller::perform(const decide::action::SpawnGroup& a) {
   checkpoints_.begin_attempt();
   attempt_ = std::make_unique<Attempt>(attempt_context(), *this, a.attempt, a.num_workers, start_);
   running_since_s_.reset();
@@ -76,20 +76,20 @@ void Controller::perform(const action::SpawnGroup& a) {
   check_own_host();
 }
 
-// While the workers start. In a job the hosts were checked before.
+// While the workers start. In a job the nodes were checked before.
 void Controller::check_own_host() {
-  const bool is_job = context_.nodes != nullptr && context_.spec.uses_hosts();
+  const bool is_job = context_.nodes != nullptr && context_.spec.uses_nodes();
   if (is_job || own_health_ || !context_.spec.health_config.preflight) return;
   own_health_ = std::make_unique<NodeJudge>(run_, attempt_->gpus(), 0, *this);
-  own_health_->add(0, hostname(), "");
+  own_health_->add(0, machine::hostname(), "");
   own_health_->check([] {});
 }
 
-void Controller::on_evidence(Evidence evidence, std::function<void()> decided) {
+void Controller::on_evidence(decide::Evidence evidence, std::function<void()> decided) {
   health_.add(std::move(evidence), std::move(decided));
 }
 
-void Controller::on_evidence(Evidence evidence) {
+void Controller::on_evidence(decide::Evidence evidence) {
   on_evidence(std::move(evidence), [] {});
 }
 
@@ -102,7 +102,7 @@ std::optional<int> Controller::rank_on(int node) const {
   return attempt_->rank_on(node);
 }
 
-void Controller::perform(const action::SetDeadline& a) {
+void Controller::perform(const decide::action::SetDeadline& a) {
   deadline_of_ = a;
   deadline_due_s_ = monotonic_s() + a.seconds;
   deadline_.start(to_ms(a.seconds));
@@ -110,37 +110,41 @@ void Controller::perform(const action::SetDeadline& a) {
 
 void Controller::on_deadline() {
   if (stood_still(deadline_due_s_, monotonic_s())) return perform(deadline_of_);
-  feed(event::DeadlinePassed{machine_.attempt});
+  feed(decide::event::DeadlinePassed{machine_.attempt});
 }
 
-void Controller::perform(const action::SetVerdictTimer& a) { verdict_.start(to_ms(a.seconds)); }
-void Controller::perform(const action::SetResizeTimer& a) { resize_.start(to_ms(a.seconds)); }
+void Controller::perform(const decide::action::SetVerdictTimer& a) {
+  verdict_.start(to_ms(a.seconds));
+}
+void Controller::perform(const decide::action::SetResizeTimer& a) {
+  resize_.start(to_ms(a.seconds));
+}
 
 void Controller::look_for_room() {
   resources_->look([this, attempt = machine_.attempt](int capacity) {
-    feed(event::ResourcesSeen{attempt, capacity});
+    feed(decide::event::ResourcesSeen{attempt, capacity});
   });
 }
 
-void Controller::perform(const action::TellResize& a) {
+void Controller::perform(const decide::action::TellResize& a) {
   events_.notice(
       "info",
       cat("the group goes on with ", a.to, a.to == 1 ? " worker" : " workers", " instead of ",
           a.from, a.at_commit ? " after its next commit" : " after its next checkpoint"));
 }
 
-void Controller::perform(const action::AskToGrow& a) {
+void Controller::perform(const decide::action::AskToGrow& a) {
   carried_ = cat(run_.run_path, "/elastic-", machine_.attempt);
   attempt_->ask_to_grow(a.is ? carried_ : "");
 }
 
-void Controller::perform(const action::DropCarried&) {
-  io_.write([folder = std::exchange(carried_, "")](RunRecord&) { remove_tree(folder); });
+void Controller::perform(const decide::action::DropCarried&) {
+  io_.write([folder = std::exchange(carried_, "")](RunRecord&) { store::remove_tree(folder); });
 }
 
 // The failure is reported in an event before this: the user's callbacks see it before the next
 // attempt.
-void Controller::perform(const action::SetRetryTimer& a) {
+void Controller::perform(const decide::action::SetRetryTimer& a) {
   const auto delay = to_ms(a.seconds);
   if (!context_.spec.has_callbacks) return retry_.start(delay);
   const ScriptQuestion question{
@@ -152,30 +156,31 @@ void Controller::perform(const action::SetRetryTimer& a) {
                      });
 }
 
-void Controller::perform(const action::AskToStop& a) {
-  const double most = a.kind == StopKind::kInterrupt
+void Controller::perform(const decide::action::AskToStop& a) {
+  const double most = a.kind == decide::StopKind::kInterrupt
                           ? kInterruptGraceS
                           : context_.spec.failure_config.preemption_grace_s;
   const double grace_s = std::min(most, context_.spec.failure_config.preemption_grace_s);
   // A group that only grows may take as long as its next checkpoint does.
   const bool has_end =
-      a.kind != StopKind::kResize || machine_.stop->resize_to < machine_.num_workers;
+      a.kind != decide::StopKind::kResize || machine_.stop->resize_to < machine_.num_workers;
   tell_stopping(a.kind, has_end ? grace_s : 0);
   attempt_->ask_to_stop(grace_s);
 }
 
-void Controller::tell_stopping(StopKind kind, double grace_s) {
-  events_.emit("stopping", {{"kind", stop_name(kind)}, {"by", stop_by_}, {"grace_s", grace_s}});
+void Controller::tell_stopping(decide::StopKind kind, double grace_s) {
+  events_.emit("stopping",
+               {{"kind", decide::stop_name(kind)}, {"by", stop_by_}, {"grace_s", grace_s}});
   events_.record("info", cat("a stop was requested: ", stop_by_));
 }
 
-void Controller::perform(const action::SendExit&) { attempt_->send_all(message::Exit{}); }
+void Controller::perform(const decide::action::SendExit&) { attempt_->send_all(message::Exit{}); }
 
-void Controller::perform(const action::KillGroup&) {
+void Controller::perform(const decide::action::KillGroup&) {
   if (attempt_) attempt_->kill();
 }
 
-void Controller::perform(const action::EndAttempt& a) {
+void Controller::perform(const decide::action::EndAttempt& a) {
   verdict_.stop();
   resize_.stop();
   if (attempt_ && attempt_->number() == machine_.attempt) {
@@ -184,49 +189,51 @@ void Controller::perform(const action::EndAttempt& a) {
   }
   writer_.flush();
   const double ran_s = running_since_s_ ? monotonic_s() - *running_since_s_ : 0;
-  std::optional<GroupError> error = a.error;
-  if (a.status == RunState::kAborted && machine_.stop->kind == StopKind::kTerminate) {
+  std::optional<decide::GroupError> error = a.error;
+  if (a.status == decide::RunState::kAborted &&
+      machine_.stop->kind == decide::StopKind::kTerminate) {
     error->cause = Error(error->cause.code(), cat(error->cause.message(), ": ", stop_by_));
   }
   // Behind the reports and commits that are on their way there: those count before the failure
   // does.
   io_.call(
-      [number = machine_.attempt, status = std::string(state_name(a.status)),
-       error = to_value(error)](RunRecord& record) {
+      [number = machine_.attempt, status = std::string(decide::state_name(a.status)),
+       error = decide::to_value(error)](RunRecord& record) {
         record.end_attempt(number, status, error);
         return true;
       },
       [this, ran_s](std::optional<bool>, const std::optional<Error>& error) {
         if (error) on_storage_error(*error);
-        feed(event::AttemptEnded{commits_.has_new_checkpoint(), ran_s});
+        feed(decide::event::AttemptEnded{commits_.has_new_checkpoint(), ran_s});
       });
 }
 
-void Controller::perform(const action::TellDeath& a) {
-  if (a.effect != DeathEffect::kEnds && !lost_since_s_) lost_since_s_ = monotonic_s();
+void Controller::perform(const decide::action::TellDeath& a) {
+  if (a.effect != decide::DeathEffect::kEnds && !lost_since_s_) lost_since_s_ = monotonic_s();
   attempt_->tell_death(a.rank, a.effect, a.because);
 }
 
-void Controller::perform(const action::TellLeftOut& a) {
+void Controller::perform(const decide::action::TellLeftOut& a) {
   events_.notice("warning", cat("rank ", a.rank, " cannot be replaced: ", a.error.message(),
                                 ": the others go on without it"));
 }
 
-void Controller::perform(const action::EndHealed& a) {
+void Controller::perform(const decide::action::EndHealed& a) {
   attempt_->close_healed(a.next_index);
   writer_.flush();
   io_.call(
-      [number = machine_.attempt, error = to_value(std::optional(a.error))](RunRecord& record) {
+      [number = machine_.attempt,
+       error = decide::to_value(std::optional(a.error))](RunRecord& record) {
         record.end_attempt(number, "HEALED", error);
         return true;
       },
       [this](std::optional<bool>, const std::optional<Error>& error) {
         if (error) on_storage_error(*error);
-        feed(event::AttemptEnded{commits_.has_new_checkpoint()});
+        feed(decide::event::AttemptEnded{commits_.has_new_checkpoint()});
       });
 }
 
-void Controller::perform(const action::HealGroup& a) {
+void Controller::perform(const decide::action::HealGroup& a) {
   checkpoints_.begin_attempt();
   const int before = attempt_->num_workers();
   auto next =
@@ -239,11 +246,11 @@ void Controller::perform(const action::HealGroup& a) {
   attempt_->heal(a.lost);
 }
 
-void Controller::perform(const action::LookAgain&) {
-  context_.loop.post([this, attempt = machine_.attempt] { feed(event::HealDue{attempt}); });
+void Controller::perform(const decide::action::LookAgain&) {
+  context_.loop.post([this, attempt = machine_.attempt] { feed(decide::event::HealDue{attempt}); });
 }
 
-void Controller::perform(const action::TellHealed&) {
+void Controller::perform(const decide::action::TellHealed&) {
   const double seconds = monotonic_s() - std::exchange(lost_since_s_, std::nullopt).value_or(0);
   events_.notice("info", cat("all ranks go on from their last commit, ",
                              std::llround(seconds * 1000), " ms after the loss"));
@@ -252,12 +259,12 @@ void Controller::perform(const action::TellHealed&) {
   });
 }
 
-void Controller::perform(const action::TellFailure& a) {
+void Controller::perform(const decide::action::TellFailure& a) {
   io_.write([counts = machine_.policy.counts().to_value()](RunRecord& record) {
     record.set_failures(counts);
   });
   events_.emit("attempt_failed",
-               {{"error", to_value(std::optional(a.error))},
+               {{"error", decide::to_value(std::optional(a.error))},
                 {"will_retry", a.decision.retry},
                 {"delay_s", a.decision.delay_s},
                 {"reason", a.decision.reason},
@@ -265,19 +272,19 @@ void Controller::perform(const action::TellFailure& a) {
 }
 
 // Validations continue after the training, but not after a run that was stopped.
-void Controller::perform(const action::EndRun& a) {
+void Controller::perform(const decide::action::EndRun& a) {
   resources_->cancel();
-  if (a.status == RunState::kFinished || a.status == RunState::kErrored) {
+  if (a.status == decide::RunState::kFinished || a.status == decide::RunState::kErrored) {
     return checkpoints_.drain([this, a] { end_run(a); });
   }
   checkpoints_.cancel();
   end_run(a);
 }
 
-void Controller::end_run(const action::EndRun& a) {
+void Controller::end_run(const decide::action::EndRun& a) {
   writer_.flush();
   io_.call(
-      [status = std::string(state_name(a.status)), error = to_value(a.error),
+      [status = std::string(decide::state_name(a.status)), error = decide::to_value(a.error),
        value = return_value()](RunRecord& record) {
         record.end_run(status, error, value);
         return true;
@@ -285,11 +292,11 @@ void Controller::end_run(const action::EndRun& a) {
       [this](std::optional<bool>, const std::optional<Error>& error) {
         if (error) on_storage_error(*error);
         if (!machine_.storage_error) resources_->end_run();
-        feed(event::RunEnded{});
+        feed(decide::event::RunEnded{});
       });
 }
 
-void Controller::perform(const action::Finish& a) {
+void Controller::perform(const decide::action::Finish& a) {
   io_.call([](RunRecord& record) { return record.checkpoints().ranked(); },
            [this, a](const std::optional<CheckpointManager::Ranked>& ranked, const auto&) {
              Map fields = finished(a, ranked);
@@ -308,17 +315,22 @@ void Controller::tell_end(const Map& finished) {
   resources_->tell_end(ended);
 }
 
-Map Controller::finished(const action::Finish& a,
+Map Controller::finished(const decide::action::Finish& a,
                          const std::optional<CheckpointManager::Ranked>& ranked) {
-  Map fields{{"status", state_name(a.status)}, {"run_id", context_.record.run_id()},
-             {"name", context_.spec.name},     {"path", context_.record.run_path()},
-             {"metrics", commits_.metrics()},  {"reports", commits_.num_reports()},
-             {"error", to_value(a.error)},     {"return_value", return_value()},
-             {"attempts", machine_.attempt},   {"waited_s", resources_->waited_s()}};
+  Map fields{{"status", decide::state_name(a.status)},
+             {"run_id", context_.record.run_id()},
+             {"name", context_.spec.name},
+             {"path", context_.record.run_path()},
+             {"metrics", commits_.metrics()},
+             {"reports", commits_.num_reports()},
+             {"error", decide::to_value(a.error)},
+             {"return_value", return_value()},
+             {"attempts", machine_.attempt},
+             {"waited_s", resources_->waited_s()}};
   if (!ranked) return fields;
   fields.set("best_checkpoints", values(ranked->best));
   if (ranked->latest) fields.set("checkpoint", ranked->latest->to_value());
   return fields;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

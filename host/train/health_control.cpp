@@ -6,9 +6,9 @@
 #include "host/base/text/text.h"
 #include "host/train/record/run_record.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
-void HealthControl::add(Evidence evidence, Decided decided) {
+void HealthControl::add(decide::Evidence evidence, Decided decided) {
   const std::string key = cat(evidence.node, " ", evidence.kind, " ", evidence.text);
   if (!known_.insert(key).second) return decided();
   run_.events.record(evidence.is_conclusive ? "warning" : "info",
@@ -18,39 +18,40 @@ void HealthControl::add(Evidence evidence, Decided decided) {
   decided();
 }
 
-void HealthControl::ask(const Evidence& evidence, const Decided& decided) {
+void HealthControl::ask(const decide::Evidence& evidence, const Decided& decided) {
   const ScriptQuestion question{"health", evidence.to_value(), to_ms(run_.spec.callback_timeout_s),
                                 "RTRAIN_CALLBACK_TIMEOUT_S"};
   run_.calls.ask(
       run_.loop, question, [this, evidence, decided](const auto& value, const auto& error) {
-        HealthAction action = evidence.default_action();
+        decide::HealthAction action = evidence.default_action();
         if (error) {
           run_.events.notice("warning", cat("health_config.evaluators: ", error->message(),
-                                            ": the default holds, ", action_name(action)));
+                                            ": the default holds, ", decide::action_name(action)));
         } else {
-          action = action_from_name(value->string_or("")).value_or(action);
+          action = decide::action_from_name(value->string_or("")).value_or(action);
         }
         act(evidence, action);
         decided();
       });
 }
 
-void HealthControl::act(const Evidence& evidence, HealthAction action) {
+void HealthControl::act(const decide::Evidence& evidence, decide::HealthAction action) {
   const std::string text = cat("host ", evidence.host, ": ", evidence.text);
   switch (action) {
-    case HealthAction::kNoop:
+    case decide::HealthAction::kNoop:
       return;
-    case HealthAction::kDiagnose:
+    case decide::HealthAction::kDiagnose:
       return delegate_.diagnose(text);
-    case HealthAction::kReattempt:
+    case decide::HealthAction::kReattempt:
       run_.events.notice("warning", cat("health: ", text, ": the attempt begins again"));
-      return end_attempt(evidence, Error(Code::kWorkerLost, text), FailureKind::kController);
-    case HealthAction::kEvict:
+      return end_attempt(evidence, Error(Code::kWorkerLost, text),
+                         decide::FailureKind::kController);
+    case decide::HealthAction::kEvict:
       return evict(evidence);
   }
 }
 
-void HealthControl::evict(const Evidence& evidence) {
+void HealthControl::evict(const decide::Evidence& evidence) {
   const std::string text = cat("host ", evidence.host, ": ", evidence.text);
   const std::string problem = resources_->evict(evidence.node, evidence.text);
   if (!problem.empty()) {
@@ -66,13 +67,15 @@ void HealthControl::evict(const Evidence& evidence) {
   run_.io.write([evidence](RunRecord& record) {
     record.set_evicted(evidence.node, evidence.host, cat(evidence.kind, ": ", evidence.text));
   });
-  end_attempt(evidence, Error(Code::kWorkerLost, cat("evicted: ", text)), FailureKind::kPreemption);
+  end_attempt(evidence, Error(Code::kWorkerLost, cat("evicted: ", text)),
+              decide::FailureKind::kPreemption);
 }
 
-void HealthControl::end_attempt(const Evidence& evidence, const Error& error, FailureKind kind) {
+void HealthControl::end_attempt(const decide::Evidence& evidence, const Error& error,
+                                decide::FailureKind kind) {
   if (const auto rank = delegate_.rank_on(evidence.node)) {
-    delegate_.feed(event::NodeUnhealthy{*rank, error, kind});
+    delegate_.feed(decide::event::NodeUnhealthy{*rank, error, kind});
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

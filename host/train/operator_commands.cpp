@@ -9,7 +9,7 @@
 #include "host/train/watch/diag_folder.h"
 #include "host/train/watch/stack_answer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // Who asks, for users: "`rtrain stop` (pid 7)".
@@ -21,20 +21,20 @@ std::string asker(const message::StopRun& asked) {
 
 }  // namespace
 
-const Routes<message::Command, OperatorCommands, const ControlServer::Reply&>
+const loop::Routes<message::Command, OperatorCommands, const ControlServer::Reply&>
     OperatorCommands::kRoutes{
-        on<message::StopRun>([](OperatorCommands& c, const auto& reply, const auto& asked) {
+        loop::on<message::StopRun>([](OperatorCommands& c, const auto& reply, const auto& asked) {
           reply(to_value(c.stop(asked)));
         }),
-        on<message::ShowStacks>([](OperatorCommands& c, const auto& reply, const auto& asked) {
-          c.show_stacks(asked, reply);
-        }),
-        on<message::RecordProfiles>([](OperatorCommands& c, const auto& reply, const auto& asked) {
-          c.record_profiles(asked, reply);
-        }),
+        loop::on<message::ShowStacks>([](OperatorCommands& c, const auto& reply,
+                                         const auto& asked) { c.show_stacks(asked, reply); }),
+        loop::on<message::RecordProfiles>(
+            [](OperatorCommands& c, const auto& reply, const auto& asked) {
+              c.record_profiles(asked, reply);
+            }),
     };
 
-OperatorCommands::OperatorCommands(const RunContext& run, const Machine& machine,
+OperatorCommands::OperatorCommands(const RunContext& run, const decide::Machine& machine,
                                    OperatorCommandsDelegate& delegate)
     : run_(run), machine_(machine), delegate_(delegate), server_(run.loop, run.run_id, handler()) {}
 
@@ -50,14 +50,14 @@ void OperatorCommands::answer(Value request, std::function<void(const Value& rep
 
 // The ranks to profile, among those that run the train function. Throws kUsage for any other rank.
 std::vector<int> OperatorCommands::profiled_ranks(std::optional<int64_t> asked) const {
-  const std::vector<RankState>& ranks = machine_.group.ranks;
+  const std::vector<decide::RankState>& ranks = machine_.group.ranks;
   if (ranks.empty()) throw Error(Code::kUsage, "the run has no worker at the moment");
   check_asked_rank(asked, ranks.size());
   std::vector<int> out;
   for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
     if (asked && rank != *asked) continue;
-    const RankState& state = ranks[static_cast<size_t>(rank)];
-    if (state.phase != Phase::kRunning || state.returned || state.gone) {
+    const decide::RankState& state = ranks[static_cast<size_t>(rank)];
+    if (state.phase != decide::Phase::kRunning || state.returned || state.gone) {
       throw Error(Code::kUsage, cat("rank ", rank, " does not run its train function: it ",
                                     state.gone       ? "has gone"
                                     : state.returned ? "has returned"
@@ -107,9 +107,9 @@ void OperatorCommands::show_stacks(const message::ShowStacks& asked,
                 "the train function runs in the script's own process "
                 "(num_workers = 0): there are no workers to ask");
   }
-  const auto answer = [&machine = machine_, reply](std::vector<RankStack> ranks) {
+  const auto answer = [&machine = machine_, reply](std::vector<loop::RankStack> ranks) {
     reply(to_value(message::Stacks{.attempt = machine.attempt,
-                                   .state = std::string(state_name(machine.state())),
+                                   .state = std::string(decide::state_name(machine.state())),
                                    .ranks = std::move(ranks)}));
   };
   if (machine_.group.ranks.empty()) return answer({});
@@ -119,4 +119,4 @@ void OperatorCommands::show_stacks(const message::ShowStacks& asked,
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -16,7 +16,7 @@
 #include "host/train/watch/profile_request.h"
 #include "host/train/watch/stack_request.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class OperatorCommandsDelegate {
  public:
@@ -32,14 +32,15 @@ class OperatorCommandsDelegate {
 class OperatorCommands {
  public:
   // Throws kEnvironment where no command could reach the run.
-  OperatorCommands(const RunContext& run, const Machine& machine,
+  OperatorCommands(const RunContext& run, const decide::Machine& machine,
                    OperatorCommandsDelegate& delegate);
 
-  // One that has not come through this host's socket.
+  // One that has not come through this node's socket.
   void answer(Value request, std::function<void(const Value& reply)> send);
 
   // Who receives which command.
-  static const Routes<message::Command, OperatorCommands, const ControlServer::Reply&> kRoutes;
+  static const loop::Routes<message::Command, OperatorCommands, const ControlServer::Reply&>
+      kRoutes;
 
  private:
   ControlServer::Handler handler();
@@ -49,9 +50,9 @@ class OperatorCommands {
   void show_stacks(const message::ShowStacks& asked, const ControlServer::Reply& reply);
 
   const RunContext& run_;
-  const Machine& machine_;
+  const decide::Machine& machine_;
   OperatorCommandsDelegate& delegate_;
   ControlServer server_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

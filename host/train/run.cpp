@@ -22,26 +22,25 @@
 #include "host/train/controller.h"
 #include "host/train/resources/run_gpus.h"
 
-namespace rtrain {
-
+namespace rtrain::train {
 namespace {
 
 // CUDA does not work after a fork.
 bool can_fork_workers(const RunSpec& spec) {
-  return spec.uses_torch && !spec.is_local && spec.gpus_per_worker == 0 && wants_zygote() &&
-         !has_cuda_driver();
+  return spec.uses_torch && !spec.is_local && spec.gpus_per_worker == 0 && node::wants_zygote() &&
+         !machine::has_cuda_driver();
 }
 
 }  // namespace
 
 struct Run::Parts {
   explicit Parts(RunSpec given) : spec(std::move(given)), io("rtrain-io") {
-    const bool has_hosts = node_server() != nullptr && spec.uses_hosts();
+    const bool has_hosts = node::node_server() != nullptr && spec.uses_nodes();
     if (const auto error = has_hosts ? impossible_worker_env(spec) : impossible_request(spec))
       throw *error;
-    if (has_hosts) spec.port = node_server()->port();
+    if (has_hosts) spec.port = node::node_server()->port();
     // The zygote loads LibTorch while the run is being opened.
-    if (can_fork_workers(spec)) zygote.emplace(loop, spec.worker_env, engine_fd());
+    if (can_fork_workers(spec)) zygote.emplace(loop, spec.worker_env, lua::engine_fd());
     std::promise<std::unique_ptr<RunRecord>> made;
     io.post([&] {
       try {
@@ -63,19 +62,19 @@ struct Run::Parts {
   }
 
   RunSpec spec;
-  Loop loop;
+  loop::Loop loop;
   EventQueue events{{.keeps_reports = spec.wants_reports, .on_caught_up = [this] { caught_up(); }}};
   ScriptCalls calls{events};  // after the loop, which has its timers
-  std::optional<Zygote> zygote;
+  std::optional<node::Zygote> zygote;
   int functions_fd = -1;
   std::unique_ptr<RunRecord> record;
   Controller* controller = nullptr;  // while it exists; only used on the control thread
-  TaskThread io;                     // last: its tasks use the others
+  loop::TaskThread io;               // last: its tasks use the others
 };
 
 Run::Run(RunSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   parts_->spec.functions.clear();
-  outlive_readers();
+  machine::outlive_readers();
 }
 
 Run::Parts& Run::parts() const {
@@ -104,7 +103,7 @@ void Run::answer_error(int64_t id, const Error& error) {
   if (parts_) parts_->calls.answer_error(id, error);
 }
 
-void Run::request_stop(StopKind kind, const std::string& by) {
+void Run::request_stop(decide::StopKind kind, const std::string& by) {
   Parts& p = parts();
   p.loop.post([&p, kind, by] {
     if (p.controller != nullptr) p.controller->request_stop(kind, by);
@@ -130,7 +129,7 @@ void Run::close() {
   if (!parts_) return;
   parts_->calls.close();
   parts_->loop.post([parts = parts_.get()] {
-    if (parts->controller != nullptr) parts->controller->stop_now(StopKind::kInterrupt);
+    if (parts->controller != nullptr) parts->controller->stop_now(decide::StopKind::kInterrupt);
   });
   if (control_.joinable()) control_.join();
   parts_.reset();
@@ -151,7 +150,7 @@ void Run::end_process(int code) {
     closed.set_value();
   });
   closed.get_future().wait();
-  if (node_server() != nullptr) node_server()->leave(code);
+  if (node::node_server() != nullptr) node::node_server()->leave(code);
   // The reader of stderr may have stopped reading.
   pollfd writable{STDERR_FILENO, POLLOUT, 0};
   if (poll(&writable, 1, 1000) == 1 && write(STDERR_FILENO, text.data(), text.size()) < 0) {
@@ -171,9 +170,9 @@ void Run::supervise() {
                            .events = parts.events,
                            .calls = parts.calls,
                            .functions_fd = parts.functions_fd,
-                           .engine_fd = engine_fd(),
+                           .engine_fd = lua::engine_fd(),
                            .zygote = parts.zygote ? &*parts.zygote : nullptr,
-                           .nodes = node_server()});
+                           .nodes = node::node_server()});
     parts.controller = &controller;
     controller.start();
     parts.loop.run();
@@ -194,4 +193,4 @@ void Run::supervise() {
   if (abandoned) end_process(*abandoned);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

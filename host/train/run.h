@@ -10,7 +10,7 @@
 #include "host/decide/stop_agreement.h"
 #include "host/train/run/run_spec.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class Run {
  public:
@@ -31,7 +31,7 @@ class Run {
   void answer(int64_t id, Value value);
   void answer_error(int64_t id, const Error& error);
   // Requests a graceful shutdown. `by`: who asks, for users.
-  void request_stop(StopKind kind, const std::string& by = {});
+  void request_stop(decide::StopKind kind, const std::string& by = {});
   // Writes a line to the run's record, also before the run begins and after it has ended.
   void add_event(int64_t attempt, std::string level, std::string text);
   void close();
@@ -46,4 +46,4 @@ class Run {
   std::thread control_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

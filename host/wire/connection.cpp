@@ -13,7 +13,7 @@
 #include "host/base/text/text.h"
 #include "host/wire/wire_frame.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 // Behind that many, the loop's other work comes before the rest.
@@ -27,7 +27,8 @@ std::string reason_of(int error) {
 
 }  // namespace
 
-Connection::Connection(Loop& loop, Fd socket, const WireKey& key, ConnectionDelegate& delegate)
+Connection::Connection(loop::Loop& loop, Fd socket, const WireKey& key,
+                       ConnectionDelegate& delegate)
     : delegate_(&delegate),
       near_(SocketAddress::near(socket.get())),
       far_(SocketAddress::far(socket.get())),
@@ -37,7 +38,7 @@ Connection::Connection(Loop& loop, Fd socket, const WireKey& key, ConnectionDele
   start();
 }
 
-Connection::Connection(Loop& loop, Fd socket, TlsSession::FindKey find_key,
+Connection::Connection(loop::Loop& loop, Fd socket, TlsSession::FindKey find_key,
                        ConnectionDelegate& delegate)
     : delegate_(&delegate),
       near_(SocketAddress::near(socket.get())),
@@ -61,7 +62,7 @@ void Connection::write(std::string_view frames) {
 }
 
 void Connection::flush() {
-  ByteQueue& output = tls_->output();
+  loop::ByteQueue& output = tls_->output();
   while (state_ != State::kClosed && !output.empty()) {
     const std::string_view bytes = output.bytes();
     const ssize_t n = ::send(poll_.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -82,8 +83,8 @@ bool Connection::is_writable() const {
 }
 
 void Connection::release_buffers() {
-  if (tls_->output().empty()) tls_->output() = ByteQueue();
-  if (frames_.pending() == 0) frames_ = FrameReader(kMaxWireFrameBytes);
+  if (tls_->output().empty()) tls_->output() = loop::ByteQueue();
+  if (frames_.pending() == 0) frames_ = loop::FrameReader(kMaxWireFrameBytes);
 }
 
 void Connection::close() {
@@ -181,4 +182,4 @@ void Connection::end(ConnectionEnd end) {
   delegate_->on_closed(end);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

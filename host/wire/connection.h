@@ -14,7 +14,7 @@
 #include "host/wire/socket_address.h"
 #include "host/wire/tls_session.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 // Why a connection ended.
 struct ConnectionEnd {
@@ -44,9 +44,10 @@ class ConnectionDelegate {
 class Connection {
  public:
   // The client's side of a connected socket.
-  Connection(Loop& loop, Fd socket, const WireKey& key, ConnectionDelegate& delegate);
+  Connection(loop::Loop& loop, Fd socket, const WireKey& key, ConnectionDelegate& delegate);
   // The server's side.
-  Connection(Loop& loop, Fd socket, TlsSession::FindKey find_key, ConnectionDelegate& delegate);
+  Connection(loop::Loop& loop, Fd socket, TlsSession::FindKey find_key,
+             ConnectionDelegate& delegate);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -92,12 +93,12 @@ class Connection {
   ConnectionDelegate* delegate_;
   SocketAddress near_;
   SocketAddress far_;
-  Poll poll_;
+  loop::Poll poll_;
   std::unique_ptr<TlsSession> tls_;
-  FrameReader frames_;
+  loop::FrameReader frames_;
   State state_ = State::kOpen;
   bool is_stuck_ = false;  // on_writable() is due
   double heard_at_s_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

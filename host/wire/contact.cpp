@@ -16,7 +16,7 @@
 #include "host/base/text/hex.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,7 +32,7 @@ struct Content {
   std::string host;
   std::string nonce;
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("hosts", &Content::hosts),   required("port", &Content::port),
       required("secret", &Content::secret), required("start", &Content::start),
       required("host", &Content::host),     required("nonce", &Content::nonce)};
@@ -111,4 +111,4 @@ std::optional<ContactFile> ContactFile::read(const std::string& path) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

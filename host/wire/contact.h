@@ -7,7 +7,7 @@
 
 #include "host/wire/secret.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 struct WireContact {
   std::vector<std::string> hosts;  // names or addresses, tried in this order
@@ -34,4 +34,4 @@ struct ContactFile {
   static std::optional<ContactFile> read(const std::string& path);
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

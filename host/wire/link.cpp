@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 // Frames are acknowledged when that many bytes have come, or after that time.
@@ -25,7 +25,7 @@ uint64_t boot_ns() { return static_cast<uint64_t>(boot_s() * kNsPerS); }
 
 }  // namespace
 
-Link::Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate)
+Link::Link(loop::Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate)
     : loop_(loop),
       name_(std::move(name)),
       options_(options),
@@ -241,4 +241,4 @@ void Link::complete_finish() {
   done(sequence_.queue().last() + 1 - sequence_.queue().first());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

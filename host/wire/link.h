@@ -23,7 +23,7 @@
 #include "host/wire/link_sequence.h"
 #include "host/wire/wire_frame.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 struct LinkOptions {
   size_t memory_bytes = size_t{16} << 20;  // of unacknowledged frames, before is_full()
@@ -65,7 +65,7 @@ class LinkDelegate {
 class Link : private ConnectionDelegate {
  public:
   // `name`: what both sides call it; the client chooses it and a server finds its link by it.
-  Link(Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate);
+  Link(loop::Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate);
   ~Link() override;
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -132,7 +132,7 @@ class Link : private ConnectionDelegate {
   void disconnect(const std::string& reason);
   void complete_finish();
 
-  Loop& loop_;
+  loop::Loop& loop_;
   std::string name_;
   LinkOptions options_;
   LinkDelegate& delegate_;
@@ -153,10 +153,10 @@ class Link : private ConnectionDelegate {
   double begun_at_s_;  // boot_s()
   double beat_due_s_ = 0;
 
-  TurnEnd turn_end_;
-  Timer ack_timer_;
-  Timer beat_timer_;
-  std::optional<Timer> finish_timer_;
+  loop::TurnEnd turn_end_;
+  loop::Timer ack_timer_;
+  loop::Timer beat_timer_;
+  std::optional<loop::Timer> finish_timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -6,7 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 [[noreturn]] void bad_frame(const std::string& what) { throw Error(Code::kArgument, what); }
@@ -79,4 +79,4 @@ void LinkSequence::on_finish(uint64_t last) const {
   if (last != received_) bad_frame(cat("an end behind frame ", last, ", not ", received_));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

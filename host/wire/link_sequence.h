@@ -15,7 +15,7 @@
 #include "host/wire/send_queue.h"
 #include "host/wire/wire_frame.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 class LinkSequence {
  public:
@@ -59,4 +59,4 @@ class LinkSequence {
   Begun next_;  // of the connection that accept() was for
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -10,7 +10,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr int kLastPort = 65535;
@@ -47,4 +47,4 @@ Fd listen_at(SocketAddress address, int more_ports) {
                   std::string_view(std::strerror(reason))));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

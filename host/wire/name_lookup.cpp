@@ -6,11 +6,11 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 struct NameLookup::Request {
   uv_getaddrinfo_t uv{};
-  Loop* loop;
+  loop::Loop* loop;
   int port;
   OnDone done;                    // empty once no caller waits for it
   std::shared_ptr<Request> self;  // while libuv has it
@@ -32,7 +32,7 @@ struct NameLookup::Request {
   }
 };
 
-NameLookup::NameLookup(Loop& loop, const std::string& host, int port, OnDone done)
+NameLookup::NameLookup(loop::Loop& loop, const std::string& host, int port, OnDone done)
     : request_(new Request{.loop = &loop, .port = port, .done = std::move(done), .self = {}}) {
   request_->uv.data = request_.get();
   addrinfo hints{};
@@ -52,4 +52,4 @@ NameLookup::~NameLookup() {
   if (request_->self) uv_cancel(reinterpret_cast<uv_req_t*>(&request_->uv));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -10,7 +10,7 @@
 #include "host/loop/loop.h"
 #include "host/wire/socket_address.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 class NameLookup {
  public:
@@ -19,7 +19,7 @@ class NameLookup {
       std::function<void(std::vector<SocketAddress> addresses, const std::string& error)>;
 
   // `done` is called once, later; not after the object is gone.
-  NameLookup(Loop& loop, const std::string& host, int port, OnDone done);
+  NameLookup(loop::Loop& loop, const std::string& host, int port, OnDone done);
   ~NameLookup();
   NameLookup(const NameLookup&) = delete;
   NameLookup& operator=(const NameLookup&) = delete;
@@ -29,4 +29,4 @@ class NameLookup {
   std::shared_ptr<Request> request_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -12,7 +12,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr int kNonceDigits = 16;
@@ -56,8 +56,8 @@ Rendezvous::~Rendezvous() {
 
 void Rendezvous::publish(const WireContact& contact) {
   nonce_ = random_hex(kNonceDigits);
-  ContactFile{.contact = contact, .start = start_, .host = hostname(), .nonce = nonce_}.write(
-      path_);
+  ContactFile{.contact = contact, .start = start_, .host = machine::hostname(), .nonce = nonce_}
+      .write(path_);
 }
 
 std::optional<WireContact> Rendezvous::find(std::string& why) const {
@@ -69,10 +69,10 @@ std::optional<WireContact> Rendezvous::find(std::string& why) const {
   const std::string what = file ? cat("is of another start of the job ('", file->start,
                                       "' on host ", file->host, ", not '", start_, "')")
                                 : "is not there";
-  why = cat("on host ", hostname(), " the file ", path_, " ", what,
+  why = cat("on host ", machine::hostname(), " the file ", path_, " ", what,
             ": node 0 writes it there; set RTRAIN_RENDEZVOUS to a path that all nodes share, or "
             "RTRAIN_SECRET_FILE");
   return std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -8,7 +8,7 @@
 
 #include "host/wire/contact.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 class Rendezvous {
  public:
@@ -38,4 +38,4 @@ class Rendezvous {
   std::string nonce_;  // of what this process has published
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -7,7 +7,7 @@
 #include "host/base/text/text.h"
 #include "host/wire/tls_session.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr size_t kKeyBytes = 32;
@@ -47,4 +47,4 @@ WireKey Secret::derive(const WireIdentity& identity) const {
   return {name, tls_api().hkdf_sha256(is_given() ? bytes_ : none, "rtrain wire", name, kKeyBytes)};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -11,7 +11,7 @@
 
 #include "host/wire/wire_key.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 // The content of an identity: the run and the role of a peer.
 struct WireIdentity {
@@ -49,4 +49,4 @@ class Secret {
   std::string bytes_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -12,7 +12,7 @@
 #include "host/base/files/fd.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr const char* kSecret = "RTRAIN_SECRET";
@@ -81,4 +81,4 @@ std::optional<Secret> take_secret_from_environment() {
   return std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

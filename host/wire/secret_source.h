@@ -7,7 +7,7 @@
 
 #include "host/wire/secret.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 // The secret that RTRAIN_SECRET holds, or the file that RTRAIN_SECRET_FILE names; nothing without
 // both. Both variables leave the environment, and the secret this process's own copy of it, so that
@@ -19,4 +19,4 @@ std::optional<Secret> take_secret_from_environment();
 // The secret in that file, without the end of its last line. Throws as above.
 Secret read_secret(const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

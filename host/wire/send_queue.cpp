@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/wire/wire_frame.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr int kStreamDigits = 16;
@@ -57,4 +57,4 @@ void SendQueue::update_full() {
   if (is_full() != was_full) on_change_();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::wire {
 
 class SendQueue {
  public:
@@ -59,4 +59,4 @@ class SendQueue {
   std::string full_reason_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -9,7 +9,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr uint32_t kLoopbackNetwork = 127;  // 127.0.0.0/8
@@ -92,4 +92,4 @@ std::string SocketAddress::text() const {
   return family() == AF_INET6 ? cat("[", host(), "]:", port()) : cat(host(), ":", port());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::wire {
 
 class SocketAddress {
  public:
@@ -37,4 +37,4 @@ class SocketAddress {
   socklen_t size_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

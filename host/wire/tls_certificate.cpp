@@ -2,7 +2,7 @@
 
 #include "host/wire/tls_library.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 std::unique_ptr<TlsCertificate> TlsCertificate::parse(const std::string& certificates,
                                                       const std::string& key) {
@@ -11,4 +11,4 @@ std::unique_ptr<TlsCertificate> TlsCertificate::parse(const std::string& certifi
   return std::unique_ptr<TlsCertificate>(parse(certificates, key));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

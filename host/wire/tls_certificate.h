@@ -8,7 +8,7 @@
 
 #include "host/wire/tls_session.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 class TlsCertificate {
  public:
@@ -25,4 +25,4 @@ class TlsCertificate {
   virtual std::unique_ptr<TlsSession> session() const = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

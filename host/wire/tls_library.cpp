@@ -7,12 +7,12 @@ extern const unsigned char rtrain_tls_image_begin[];
 extern const unsigned char rtrain_tls_image_end[];
 }
 
-namespace rtrain {
+namespace rtrain::wire {
 
 void* tls_symbol(const char* name) {
-  static EmbeddedLibrary library(
+  static lua::EmbeddedLibrary library(
       {"rtrain-tls", rtrain_tls_image_begin, rtrain_tls_image_end, "RTRAIN_TLS_MODULE"});
   return library.load(name);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -2,7 +2,7 @@
 
 #include "host/wire/tls_library.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 const TlsApi& tls_api() {
   static const TlsApi* const api =
@@ -16,4 +16,4 @@ std::unique_ptr<TlsSession> TlsSession::server(FindKey find_key) {
   return tls_api().server(std::move(find_key));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -17,7 +17,7 @@
 #include "host/loop/channel/byte_queue.h"
 #include "host/wire/wire_key.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 // Why a handshake failed.
 enum class TlsFailure {
@@ -47,7 +47,7 @@ class TlsSession {
   // Encrypts. REQUIRES: is_established().
   virtual void write(std::string_view plain) = 0;
   // What is to be sent to the peer, also after a failure: the alert that says why.
-  virtual ByteQueue& output() = 0;
+  virtual loop::ByteQueue& output() = 0;
 
   virtual bool is_established() const = 0;
   virtual TlsFailure failure() const = 0;
@@ -70,4 +70,4 @@ struct TlsApi {
 // RTRAIN_TLS_MODULE=path loads it from a file, for debugging. Any thread.
 const TlsApi& tls_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -24,7 +24,7 @@
 #include "host/wire/socket_address.h"
 #include "host/wire/tls_session.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 // Of one direction, until the reader takes some.
@@ -32,6 +32,8 @@ constexpr size_t kMostWaiting = size_t{1} << 20;
 constexpr size_t kPartBytes = size_t{128} << 10;
 // A stranger at the port is sent away after that.
 constexpr double kHandshakeS = 3;
+// The pause before the next attempt to accept a connection after one has failed.
+constexpr double kNoDescriptorS = 0.1;
 // Of a host that does not answer.
 constexpr int kSilenceS = 20;
 // What has been received is given to the near end for that long when the far one is gone.
@@ -106,7 +108,12 @@ class Carrier {
   bool meet_client() {
     while (wait_for(socket_.get(), POLLIN, end_s_)) {
       far_ = Fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-      if (!far_.is_open()) continue;
+      if (!far_.is_open()) {
+        // Without a free descriptor the connection stays in the queue, and the port readable.
+        wait({}, std::min(end_s_, monotonic_s() + kNoDescriptorS));
+        if (is_woken_) return false;
+        continue;
+      }
       prepare(far_.get());
       tls_ = TlsSession::server([this](std::string_view identity) {
         return identity == key_.identity ? std::optional<WireKey>(key_) : std::nullopt;
@@ -210,7 +217,7 @@ class Carrier {
 
   // To the far side.
   void send() {
-    ByteQueue& output = tls_->output();
+    loop::ByteQueue& output = tls_->output();
     while (!is_far_closed_ && !output.empty()) {
       const std::string_view bytes = output.bytes();
       const ssize_t n = ::send(far_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -230,7 +237,7 @@ class Carrier {
   Fd far_;
   std::unique_ptr<TlsSession> tls_;
   std::vector<char> part_ = std::vector<char>(kPartBytes);
-  ByteQueue received_;  // decrypted, for the near end
+  loop::ByteQueue received_;  // decrypted, for the near end
   bool is_far_closed_ = false;
   bool is_local_closed_ = false;
   bool is_woken_ = false;
@@ -291,4 +298,4 @@ std::unique_ptr<TlsTunnel> TlsTunnel::connect(const std::string& address, int po
       new TlsTunnel(std::move(socket), false, std::move(key), timeout));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -14,7 +14,7 @@
 #include "host/base/files/fd.h"
 #include "host/wire/wire_key.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 class TlsTunnel {
  public:
@@ -45,4 +45,4 @@ class TlsTunnel {
   std::thread thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

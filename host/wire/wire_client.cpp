@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 // Whether trying the same again could end otherwise, and what is said.
@@ -38,7 +38,7 @@ std::pair<std::string, bool> failure_of(const ConnectionEnd& end) {
 
 }  // namespace
 
-WireClient::WireClient(Loop& loop, WireClientOptions options, LinkDelegate& delegate)
+WireClient::WireClient(loop::Loop& loop, WireClientOptions options, LinkDelegate& delegate)
     : loop_(loop),
       options_(std::move(options)),
       deadline_s_(boot_s() + std::chrono::duration<double>(options_.timeout).count()),
@@ -245,4 +245,4 @@ std::string WireClient::what_failed() const {
              join(texts, "; "), num_more > 0 ? cat("; and ", num_more, " more") : "");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -20,7 +20,7 @@
 #include "host/wire/link.h"
 #include "host/wire/name_lookup.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 struct WireClientOptions {
   // Asked before each round of attempts. Nothing: not known yet; `why` is for the message when the
@@ -46,7 +46,7 @@ class WireClient : private ConnectionDelegate {
  public:
   // Begins at once. A failure is LinkDelegate::on_end: refused by the server, or unreachable with
   // what was tried last. What cannot change, such as another secret, ends it before its time.
-  WireClient(Loop& loop, WireClientOptions options, LinkDelegate& delegate);
+  WireClient(loop::Loop& loop, WireClientOptions options, LinkDelegate& delegate);
   ~WireClient() override;
   WireClient(const WireClient&) = delete;
   WireClient& operator=(const WireClient&) = delete;
@@ -85,7 +85,7 @@ class WireClient : private ConnectionDelegate {
   void on_writable() override {}
   void on_closed(const ConnectionEnd& end) override;
 
-  Loop& loop_;
+  loop::Loop& loop_;
   WireClientOptions options_;
   double deadline_s_;  // boot_s()
   std::chrono::milliseconds backoff_;
@@ -100,13 +100,13 @@ class WireClient : private ConnectionDelegate {
   std::vector<Failure> failures_;        // of this round
   std::vector<Failure> last_round_;      // those of the round before
   std::optional<NameLookup> lookup_;
-  std::optional<Poll> connecting_;
+  std::optional<loop::Poll> connecting_;
   std::unique_ptr<Connection> connection_;  // before its welcome
 
   Link link_;
-  Timer attempt_timer_;
-  Timer step_timer_;
-  Timer round_timer_;
+  loop::Timer attempt_timer_;
+  loop::Timer step_timer_;
+  loop::Timer round_timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -4,7 +4,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr std::string_view kTypes = "hwrdaspqfg";
@@ -19,7 +19,7 @@ void check_position(const LinkPosition& position) {
 }  // namespace
 
 void WireFrame::add_to(std::string& out) const {
-  add_frame_length(out, kWireHeaderBytes + payload.size());
+  loop::add_frame_length(out, kWireHeaderBytes + payload.size());
   out.push_back(static_cast<char>(type));
   for (size_t i = 0; i < sizeof(number); ++i) out.push_back(static_cast<char>(number >> (8 * i)));
   out.append(payload);
@@ -64,4 +64,4 @@ LinkWelcome LinkWelcome::decode(std::string_view bytes) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -14,12 +14,12 @@
 #include "host/base/codec/record.h"
 #include "host/loop/channel/frame.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 inline constexpr int64_t kWireVersion = 1;
 
 // A message of a channel fits, with what says where it belongs.
-inline constexpr size_t kMaxPayloadBytes = kMaxFrameBytes + (size_t{64} << 10);
+inline constexpr size_t kMaxPayloadBytes = loop::kMaxFrameBytes + (size_t{64} << 10);
 inline constexpr size_t kWireHeaderBytes = 9;  // type and number
 inline constexpr size_t kMaxWireFrameBytes = kWireHeaderBytes + kMaxPayloadBytes;
 inline constexpr size_t kWireOverheadBytes = 4 + kWireHeaderBytes;  // with its length
@@ -56,7 +56,7 @@ struct LinkPosition {
   int64_t dropped = 0;      // all up to that one are not sent any more
 
   bool operator==(const LinkPosition&) const = default;
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("stream", &LinkPosition::stream), required("first", &LinkPosition::first),
       required("peer_stream", &LinkPosition::peer_stream),
       required("received", &LinkPosition::received), optional("dropped", &LinkPosition::dropped)};
@@ -70,7 +70,7 @@ struct LinkHello {
   std::string about;  // the application's own greeting
   LinkPosition position;
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("version", &LinkHello::version), required("build", &LinkHello::build),
       required("link", &LinkHello::link), required("about", &LinkHello::about),
       required("position", &LinkHello::position)};
@@ -84,11 +84,11 @@ struct LinkHello {
 struct LinkWelcome {
   LinkPosition position;
 
-  static constexpr Fields kFields{required("position", &LinkWelcome::position)};
+  static constexpr RecordFields kFields{required("position", &LinkWelcome::position)};
 
   std::string encode() const;
   // Throws Error(kArgument).
   static LinkWelcome decode(std::string_view bytes);
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::wire {
 
 inline void wipe(std::string& bytes) { ::explicit_bzero(bytes.data(), bytes.size()); }
 
@@ -27,4 +27,4 @@ struct WireKey {
   ~WireKey() { wipe(bytes); }
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

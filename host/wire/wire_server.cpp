@@ -11,7 +11,7 @@
 #include "host/base/text/text.h"
 #include "host/wire/listener.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr int kAcceptsARound = 64;
@@ -118,7 +118,7 @@ class WireServer::Candidate : public ConnectionDelegate {
   double deadline_s_;
 };
 
-WireServer::WireServer(Loop& loop, WireServerOptions options, WireServerDelegate& delegate)
+WireServer::WireServer(loop::Loop& loop, WireServerOptions options, WireServerDelegate& delegate)
     : loop_(loop),
       options_(std::move(options)),
       delegate_(delegate),
@@ -233,4 +233,4 @@ void WireServer::sweep() {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

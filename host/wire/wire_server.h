@@ -20,7 +20,7 @@
 #include "host/wire/link.h"
 #include "host/wire/secret.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 
 struct WireServerOptions {
   std::string address = "127.0.0.1";  // numeric; "0.0.0.0" and "::" are all of this host's
@@ -63,7 +63,7 @@ class WireServer {
  public:
   // Listens from here on. Throws Error(kConfig) for an address that is not numeric, and for one
   // beyond loopback without a secret; Error(kEnvironment) when no port can be had.
-  WireServer(Loop& loop, WireServerOptions options, WireServerDelegate& delegate);
+  WireServer(loop::Loop& loop, WireServerOptions options, WireServerDelegate& delegate);
   ~WireServer();
   WireServer(const WireServer&) = delete;
   WireServer& operator=(const WireServer&) = delete;
@@ -86,15 +86,15 @@ class WireServer {
   void name_refusal(const std::string& host, Refused kind, const std::string& text);
   void sweep();
 
-  Loop& loop_;
+  loop::Loop& loop_;
   WireServerOptions options_;
   WireServerDelegate& delegate_;
   SocketAddress address_;
   std::list<std::unique_ptr<Candidate>> candidates_;  // the oldest first
   std::set<std::pair<std::string, Refused>> named_;   // refusals of each host
-  std::optional<Poll> listener_;
-  TurnEnd turn_end_;
-  Timer sweep_timer_;
+  std::optional<loop::Poll> listener_;
+  loop::TurnEnd turn_end_;
+  loop::Timer sweep_timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -6,7 +6,7 @@
 #include "host/worker/report/controller_lost.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 // The controller answers before; this is for the case that it cannot.
@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kGrace{30};
 }  // namespace
 
 List CheckpointClient::reported(bool validated, std::optional<double> timeout_s) {
-  const WorkerContext& context = worker_.context();
+  const loop::WorkerContext& context = worker_.context();
   const int64_t reports = context.first_index + worker_.reporter().num_reports();
   const std::pair question(reports, validated);
   repeat_ = question == question_ ? repeat_ + 1 : 0;
@@ -50,4 +50,4 @@ void CheckpointClient::on_part(const message::Part& part) {
   parts_[part.id] += part.bytes;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

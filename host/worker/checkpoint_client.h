@@ -14,7 +14,7 @@
 #include "host/base/value.h"
 #include "host/loop/messages/to_worker.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class WorkerProcess;
 
@@ -41,4 +41,4 @@ class CheckpointClient {
   std::map<int64_t, std::string> parts_;  // encoded, of answers that are under way, by call
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

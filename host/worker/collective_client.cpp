@@ -7,7 +7,7 @@
 #include "host/worker/report/controller_lost.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 // The controller answers before; this is for the case that it cannot.
@@ -22,7 +22,7 @@ std::string CollectiveClient::synchronize(const std::string& collective, const s
                                      " bytes when serialized, the limit is ", kMaxBroadcastBytes,
                                      ": use torch.distributed.broadcast for tensors, or a file"));
   }
-  const WorkerContext& context = worker_.context();
+  const loop::WorkerContext& context = worker_.context();
   const std::chrono::duration<double> timeout(context.collective_timeout_s);
   const int64_t id = worker_.request(message::Sync{.sequence = ++sequence_,
                                                    .world_size = context.world_size,
@@ -40,4 +40,4 @@ std::string CollectiveClient::synchronize(const std::string& collective, const s
   return answer->as_string();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

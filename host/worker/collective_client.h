@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class WorkerProcess;
 
@@ -31,4 +31,4 @@ class CollectiveClient {
   int64_t sequence_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -10,10 +10,10 @@
 #include "host/lua/libraries/engine_loader.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 std::string CommitClient::refusal() const {
-  const WorkerContext& context = worker_.context();
+  const loop::WorkerContext& context = worker_.context();
   if (worker_.is_local()) {
     if (context.world_size == 1) return "the train function runs in the script's own process";
     return "the launcher has started each rank, and starts none again; with one process of it on "
@@ -27,8 +27,8 @@ bool CommitClient::ends_with_rank() const { return worker_.is_local(); }
 
 bool CommitClient::has_devices() const { return !worker_.context().gpus.empty(); }
 
-CommitBoard& CommitClient::board() {
-  if (!board_) board_.emplace(CommitBoard::Inherited{kCommitsFd});
+pages::CommitBoard& CommitClient::board() {
+  if (!board_) board_.emplace(pages::CommitBoard::Inherited{loop::kCommitsFd});
   return *board_;
 }
 
@@ -47,7 +47,7 @@ void CommitClient::enter(uint64_t step) {
 
 void CommitClient::prepare(uint64_t step, std::string_view small) {
   fault_point("elastic.prepare");
-  board().write(place(), CommitBoard::Part::kPrepared, step, small);
+  board().write(place(), pages::CommitBoard::Part::kPrepared, step, small);
   board().set_ready(place(), step);
   const std::chrono::duration<double> timeout(worker_.context().timeout_s);
   const auto deadline =
@@ -57,21 +57,21 @@ void CommitClient::prepare(uint64_t step, std::string_view small) {
     board().wait(step, deadline);
   } else {
     // Of several that see it each may be the last.
-    if (board().is_host_ready(step)) {
-      worker_.tell(message::HostReady{.step = static_cast<int64_t>(step)});
+    if (board().is_node_ready(step)) {
+      worker_.tell(message::NodeReady{.step = static_cast<int64_t>(step)});
     }
-    board().wait(step, deadline, CommitBoard::Scope::kAllHosts);
+    board().wait(step, deadline, pages::CommitBoard::Scope::kAllHosts);
   }
   prepared_ = step;
 }
 
 void CommitClient::commit(uint64_t step, std::string_view small) {
   fault_point("elastic.commit");
-  board().write(place(), CommitBoard::Part::kCommitted, step, small);
+  board().write(place(), pages::CommitBoard::Part::kCommitted, step, small);
   committed_ = step;
 }
 
-std::optional<std::string> CommitClient::read(CommitBoard::Part part, uint64_t step) {
+std::optional<std::string> CommitClient::read(pages::CommitBoard::Part part, uint64_t step) {
   return board().read(place(), part, step);
 }
 
@@ -81,7 +81,7 @@ void CommitClient::set_healable(bool is, std::string_view fixed) {
 
 void CommitClient::leave() {
   board().set_absent(place(), true);
-  cut_groups();
+  lua::cut_groups();
 }
 
 void CommitClient::go_back(uint64_t step, int64_t index, const Error& error) {
@@ -92,4 +92,4 @@ void CommitClient::go_back(uint64_t step, int64_t index, const Error& error) {
                           .time_s = monotonic_s()});
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -13,7 +13,7 @@
 
 #include "host/pages/commit_board.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class WorkerProcess;
 
@@ -37,7 +37,7 @@ class CommitClient {
   void commit(uint64_t step, std::string_view small);
   // What this rank has kept at that step, or the process before it in its place; nothing without
   // it.
-  std::optional<std::string> read(CommitBoard::Part part, uint64_t step);
+  std::optional<std::string> read(pages::CommitBoard::Part part, uint64_t step);
 
   // All ranks have come to a step that this one has not committed: it can only continue to that.
   bool is_between() const { return prepared_ > committed_; }
@@ -53,14 +53,14 @@ class CommitClient {
   void go_back(uint64_t step, int64_t index, const Error& error);
 
  private:
-  CommitBoard& board();
+  pages::CommitBoard& board();
   int place() const;
   bool is_alone() const;
 
   WorkerProcess& worker_;
-  std::optional<CommitBoard> board_;
+  std::optional<pages::CommitBoard> board_;
   uint64_t prepared_ = 0;
   uint64_t committed_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

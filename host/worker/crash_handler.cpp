@@ -13,7 +13,7 @@
 #include "host/machine/processes/full_stack.h"
 #include "host/worker/profile/native_stack.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -35,10 +35,11 @@ std::atomic<bool> crashed{false};
 void on_fatal(int number, siginfo_t* info, void*) {
   leave_unwinder();
   if (!crashed.exchange(true)) {
-    Crash& crash = shown->page().crash;
+    pages::Crash& crash = shown->page().crash;
     crash.address = number == SIGABRT ? 0 : reinterpret_cast<uint64_t>(info->si_addr);
     if (syscall(SYS_gettid) != getpid()) prctl(PR_GET_NAME, crash.thread.bytes);
-    if (number == SIGSEGV && is_at_stack_end(info->si_addr)) crash.reason.set(kFullStack);
+    if (number == SIGSEGV && machine::is_at_stack_end(info->si_addr))
+      crash.reason.set(machine::kFullStack);
     crash.num_native = native_frames(crash.native, kHandlerFrames);
     std::atomic_thread_fence(std::memory_order_release);
     crash.signal = number;
@@ -49,7 +50,7 @@ void on_fatal(int number, siginfo_t* info, void*) {
 }
 
 void on_terminate() {
-  Crash& crash = shown->page().crash;
+  pages::Crash& crash = shown->page().crash;
   try {
     if (std::current_exception() != nullptr) throw;
     crash.reason.set("std::terminate was called");
@@ -67,7 +68,7 @@ void install_crash_handler(Progress& progress) {
   shown = &progress;
   std::set_terminate(&on_terminate);
   if (kSanitized) return;
-  note_stack_end();
+  machine::note_stack_end();
   static std::array<char, kStackBytes> memory;
   stack_t stack{};
   stack.ss_sp = memory.data();
@@ -86,4 +87,4 @@ void install_crash_handler(Progress& progress) {
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -7,9 +7,9 @@
 
 #include "host/worker/progress.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // For the process's main thread, once. The object must live as long as the process.
 void install_crash_handler(Progress& progress);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -6,7 +6,7 @@
 #include "host/worker/report/controller_lost.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::seconds kComeTime{10};
@@ -15,11 +15,11 @@ constexpr std::chrono::seconds kAnswerTime{30};
 }  // namespace
 
 std::unique_ptr<FarIngest> FarIngest::start(WorkerProcess& worker, int number, int threads) {
-  const WorkerContext& context = worker.context();
+  const loop::WorkerContext& context = worker.context();
   if (context.address.empty()) return nullptr;
-  const Secret secret = Secret::generate();
+  const wire::Secret secret = wire::Secret::generate();
   auto out = std::make_unique<FarIngest>();
-  out->tunnel_ = TlsTunnel::listen(
+  out->tunnel_ = wire::TlsTunnel::listen(
       context.address, secret.derive({.role = "ingest", .run_id = context.run_id}), kComeTime);
   const int64_t id = worker.request(message::StartIngest{.rank = context.world_rank,
                                                          .number = number,
@@ -35,4 +35,4 @@ std::unique_ptr<FarIngest> FarIngest::start(WorkerProcess& worker, int number, i
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

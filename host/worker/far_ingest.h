@@ -8,7 +8,7 @@
 
 #include "host/wire/tls_tunnel.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class WorkerProcess;
 
@@ -26,8 +26,8 @@ class FarIngest {
   void end() { tunnel_.reset(); }
 
  private:
-  std::unique_ptr<TlsTunnel> tunnel_;
+  std::unique_ptr<wire::TlsTunnel> tunnel_;
   std::string host_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class Growth {
  public:
@@ -27,4 +27,4 @@ class Growth {
   std::string folder_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -13,7 +13,7 @@
 #include "host/machine/leases/job_end.h"
 #include "host/machine/leases/runtime_socket.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kRetry{50};
@@ -44,21 +44,22 @@ JoinClient::JoinClient(JoinPlace place) : place_(std::move(place)) {}
 
 JoinClient::~JoinClient() { disconnect(); }
 
-const Routes<message::ToJoined, JoinClient::Next> JoinClient::kRoutes{
-    on<message::Endpoint>([](Next&, const auto&) {}),
-    on<message::Refused>([](Next&, const auto& refused) { throw Error(refused.error); }),
-    on<message::Ended>([](Next& next, message::Ended ended) { next.ended = std::move(ended); }),
-    on<message::JobOver>([](Next& next, const auto& over) { next.exit_code = over.code; }),
+const loop::Routes<message::ToJoined, JoinClient::Next> JoinClient::kRoutes{
+    loop::on<message::Endpoint>([](Next&, const auto&) {}),
+    loop::on<message::Refused>([](Next&, const auto& refused) { throw Error(refused.error); }),
+    loop::on<message::Ended>(
+        [](Next& next, message::Ended ended) { next.ended = std::move(ended); }),
+    loop::on<message::JobOver>([](Next& next, const auto& over) { next.exit_code = over.code; }),
 };
 
 // Until there was an answer, a connection that ends is one to the end of its fit() before.
 JoinClient::Next JoinClient::next() {
   const auto deadline = std::chrono::steady_clock::now() + to_ms(place_.timeout_s);
-  DescriptorMessage message;
+  loop::DescriptorMessage message;
   while (!connect() || !wait(message)) {
     disconnect();
     if (is_known_) throw gone(place_);
-    if (const auto code = find_job_end(place_.socket)) return {.exit_code = code};
+    if (const auto code = machine::find_job_end(place_.socket)) return {.exit_code = code};
     if (std::chrono::steady_clock::now() > deadline) throw not_there(place_);
     std::this_thread::sleep_for(kRetry);
   }
@@ -71,22 +72,22 @@ JoinClient::Next JoinClient::next() {
 
 bool JoinClient::connect() {
   if (fd_ >= 0) return true;
-  fd_ = is_known_ ? -1 : connect_runtime_socket(place_.socket, SOCK_SEQPACKET);
+  fd_ = is_known_ ? -1 : machine::connect_runtime_socket(place_.socket, SOCK_SEQPACKET);
   if (fd_ < 0) return false;
-  return send_descriptor_message(fd_, to_value(message::Join{.rank = place_.rank,
-                                                             .local_rank = place_.local_rank,
-                                                             .fit = place_.fit,
-                                                             .build_id = build_id(),
-                                                             .pid = getpid()}));
+  return loop::send_descriptor_message(fd_, to_value(message::Join{.rank = place_.rank,
+                                                                   .local_rank = place_.local_rank,
+                                                                   .fit = place_.fit,
+                                                                   .build_id = loop::build_id(),
+                                                                   .pid = getpid()}));
 }
 
 // As long as the other process lives: only it knows when the next attempt begins.
-bool JoinClient::wait(DescriptorMessage& out) const {
-  return wait_for_descriptor_message(fd_, out);
+bool JoinClient::wait(loop::DescriptorMessage& out) const {
+  return loop::wait_for_descriptor_message(fd_, out);
 }
 
 void JoinClient::disconnect() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -14,7 +14,7 @@
 #include "host/loop/messages/join.h"
 #include "host/loop/messages/routes.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 struct JoinPlace {
   static constexpr std::string_view kClass = "JoinPlace";
@@ -25,12 +25,12 @@ struct JoinPlace {
   int64_t fit = 1;         // the script's first fit(), second, …
   double timeout_s = 0;
 
-  static constexpr Fields kFields{required("socket", &JoinPlace::socket),
-                                  required("rank", &JoinPlace::rank),
-                                  required("local_rank", &JoinPlace::local_rank),
-                                  required("is_remote", &JoinPlace::is_remote),
-                                  required("fit", &JoinPlace::fit),
-                                  required("timeout_s", &JoinPlace::timeout_s)};
+  static constexpr RecordFields kFields{required("socket", &JoinPlace::socket),
+                                        required("rank", &JoinPlace::rank),
+                                        required("local_rank", &JoinPlace::local_rank),
+                                        required("is_remote", &JoinPlace::is_remote),
+                                        required("fit", &JoinPlace::fit),
+                                        required("timeout_s", &JoinPlace::timeout_s)};
 };
 
 class JoinClient {
@@ -51,11 +51,11 @@ class JoinClient {
   Next next();
 
   // The receivers of that process's messages.
-  static const Routes<message::ToJoined, Next> kRoutes;
+  static const loop::Routes<message::ToJoined, Next> kRoutes;
 
  private:
   bool connect();
-  bool wait(DescriptorMessage& out) const;
+  bool wait(loop::DescriptorMessage& out) const;
   void disconnect();
 
   JoinPlace place_;
@@ -63,4 +63,4 @@ class JoinClient {
   bool is_known_ = false;  // it has answered
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -12,7 +12,7 @@
 #include "host/lua/main_state.h"
 #include "host/machine/network.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 int raise_interrupted(lua_State*) {
@@ -22,7 +22,7 @@ int raise_interrupted(lua_State*) {
 // Once: what the user's code does with the error is its own business.
 void interrupt_hook(lua_State* L, lua_Debug*) {
   lua_sethook(L, nullptr, 0, 0);
-  push_function<&raise_interrupted>(L);
+  lua::push_function<&raise_interrupted>(L);
   lua_call(L, 0, 0);
 }
 
@@ -34,7 +34,7 @@ void set_interrupt_hook(lua_State* L) {
 // As for a worker that an agent starts. The CUDA library may have been loaded before it was known
 // that there are other hosts: "lo" is its choice then.
 void use_interface(const std::string& address) {
-  for (const auto& [name, interface] : interface_settings(address)) {
+  for (const auto& [name, interface] : machine::interface_settings(address)) {
     const char* before = std::getenv(name.c_str());
     if (before == nullptr || before == std::string_view("lo")) {
       setenv(name.c_str(), interface.c_str(), 1);
@@ -50,9 +50,9 @@ void warn_about_log(const std::string& reason) {
 }  // namespace
 
 LocalWorker::LocalWorker(lua_State* L, int channel_fd, bool is_joined)
-    : main_(main_state(L)), pump_(L) {
+    : main_(lua::main_state(L)), pump_(L) {
   pump_state_ = lua_newthread(L);
-  pump_thread_ = Ref(L);
+  pump_thread_ = lua::Ref(L);
   worker_ = std::make_unique<WorkerProcess>(
       LocalEndpoint{channel_fd, is_joined, [this] { pump(); }, [this] { interrupt(); }});
   worker_->wait_for_start();
@@ -68,7 +68,7 @@ void LocalWorker::interrupt() {
   interrupted_ = true;
   if (!armed_) return;
   set_interrupt_hook(main_);
-  std::thread(&abort_device_groups).detach();
+  std::thread(&lua::abort_device_groups).detach();
 }
 
 void LocalWorker::arm() {
@@ -91,7 +91,7 @@ void LocalWorker::leave() {
 
 // Training continues without a log, which the user sees on the screen.
 void LocalWorker::keep_output() {
-  const WorkerContext& context = worker_->context();
+  const loop::WorkerContext& context = worker_->context();
   try {
     output_.emplace("/proc/self/exe",
                     cat(context.run_path, "/logs/attempt-", context.attempt, "/rank-",
@@ -131,7 +131,7 @@ void LocalWorker::end_output() {
 
 void LocalWorker::pump() {
   pump_.push(pump_state_);
-  protected_call(pump_state_, 0, 0);
+  lua::protected_call(pump_state_, 0, 0);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -15,7 +15,7 @@
 #include "host/lua/ref.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class LocalWorker {
  public:
@@ -52,10 +52,10 @@ class LocalWorker {
   // Lua is called while the train function's own coroutine is inside a C function: on a stack
   // apart.
   lua_State* pump_state_;
-  Ref pump_thread_;
-  Ref pump_;
+  lua::Ref pump_thread_;
+  lua::Ref pump_;
   std::unique_ptr<WorkerProcess> worker_;
-  std::optional<OutputTee> output_;
+  std::optional<loop::OutputTee> output_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -18,7 +18,7 @@
 #include "host/store/files/file.h"
 #include "host/worker/profile/stack_sampler.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 // How exactly the end of the last step is found.
@@ -32,7 +32,7 @@ constexpr size_t kMostMemoryLines = 100;
 class Unfinished {
  public:
   explicit Unfinished(const std::string& path) : target_(path), path_(path + ".partial") {
-    make_folders(std::filesystem::path(path).parent_path());
+    store::make_folders(std::filesystem::path(path).parent_path());
   }
   ~Unfinished() { std::remove(path_.c_str()); }
   Unfinished(const Unfinished&) = delete;
@@ -68,7 +68,7 @@ class End {
     return static_cast<int64_t>(page_.reports.load(std::memory_order_relaxed));
   }
 
-  const ProgressPage& page_;
+  const pages::ProgressPage& page_;
   int64_t steps_;
   double end_s_;
   int64_t before_;
@@ -81,16 +81,17 @@ std::string too_few_reports(const message::AskProfile& asked, int64_t reports) {
 }
 
 // As PyTorch's traces say it: tools that lay the traces of several ranks together look for it.
-std::string distributed_info(const WorkerContext& context) {
+std::string distributed_info(const loop::WorkerContext& context) {
   return to_json(Value(Map{{"backend", context.backend},
                            {"rank", context.world_rank},
                            {"world_size", context.world_size}}));
 }
 
-message::Profile record_trace(const ProfilerApi& profiler, Progress& progress,
-                              const message::AskProfile& asked, const WorkerContext& context) {
+message::Profile record_trace(const api::ProfilerApi& profiler, Progress& progress,
+                              const message::AskProfile& asked,
+                              const loop::WorkerContext& context) {
   Unfinished file(asked.path);
-  ProfileOptions options;
+  api::ProfileOptions options;
   options.cuda = options.with_stack = options.all_threads = true;
   options.record_shapes = asked.record_shapes;
   profiler.start(options);
@@ -146,7 +147,7 @@ class SamplePace {
 };
 
 message::Profile record_stacks(Progress& progress, const message::AskProfile& asked,
-                               const WorkerContext& context) {
+                               const loop::WorkerContext& context) {
   Unfinished file(asked.path);
   message::Profile out{.path = asked.path};
   const double begin_s = monotonic_s();
@@ -161,10 +162,10 @@ message::Profile record_stacks(Progress& progress, const message::AskProfile& as
   out.reports = end.num_reports();
   out.seconds = monotonic_s() - begin_s;
   out.events = sampler.num_samples();
-  SampledStacks stacks = sampler.finish();
+  profile::SampledStacks stacks = sampler.finish();
   stacks.name = cat("rank ", context.world_rank);
-  const std::string text = to_json(to_speedscope(stacks));
-  OpenFile(file.path(), O_WRONLY | O_CREAT | O_TRUNC).write(text);
+  const std::string text = to_json(profile::to_speedscope(stacks));
+  store::OpenFile(file.path(), O_WRONLY | O_CREAT | O_TRUNC).write(text);
   file.keep();
   const SamplingCost cost = sampler.cost();
   out.cost_s = cost.own_s;
@@ -176,7 +177,7 @@ message::Profile record_stacks(Progress& progress, const message::AskProfile& as
 // Ends a recording that is given up.
 class MemoryRecording {
  public:
-  explicit MemoryRecording(const ProfilerApi& profiler) : profiler_(profiler) {
+  explicit MemoryRecording(const api::ProfilerApi& profiler) : profiler_(profiler) {
     profiler_.start_memory();
   }
   ~MemoryRecording() {
@@ -185,18 +186,19 @@ class MemoryRecording {
   MemoryRecording(const MemoryRecording&) = delete;
   MemoryRecording& operator=(const MemoryRecording&) = delete;
 
-  MemoryReport stop() {
+  profile::MemoryReport stop() {
     is_running_ = false;
     return profiler_.stop_memory();
   }
 
  private:
-  const ProfilerApi& profiler_;
+  const api::ProfilerApi& profiler_;
   bool is_running_ = true;
 };
 
-message::Profile record_memory(const ProfilerApi& profiler, Progress& progress,
-                               const message::AskProfile& asked, const WorkerContext& context) {
+message::Profile record_memory(const api::ProfilerApi& profiler, Progress& progress,
+                               const message::AskProfile& asked,
+                               const loop::WorkerContext& context) {
   Unfinished file(asked.path);
   message::Profile out{.path = asked.path};
   const double begin_s = monotonic_s();
@@ -215,16 +217,17 @@ message::Profile record_memory(const ProfilerApi& profiler, Progress& progress,
   while (!profiler.is_memory_closed() && passed_s() < names_until_s) {
     std::this_thread::sleep_for(kLook);
   }
-  const MemoryReport report = recording.stop();
+  const profile::MemoryReport report = recording.stop();
   out.seconds = passed_s();
-  for (const DeviceReport& device : report.devices) out.events += device.num_taken;
+  for (const profile::DeviceReport& device : report.devices) out.events += device.num_taken;
   Map document{{"rank", context.world_rank},
                {"time_ms", now_ms()},
                {"seconds", out.seconds},
                {"reports", out.reports}};
-  const Value fields = to_value(report, kMostMemoryLines);
+  const Value fields = profile::to_value(report, kMostMemoryLines);
   for (const auto& [key, value] : fields.as_map()) document.set(key, value);
-  OpenFile(file.path(), O_WRONLY | O_CREAT | O_TRUNC).write(to_json(Value(std::move(document))));
+  store::OpenFile(file.path(), O_WRONLY | O_CREAT | O_TRUNC)
+      .write(to_json(Value(std::move(document))));
   file.keep();
   out.note = too_few_reports(asked, out.reports);
   if (!report.has_names) {
@@ -237,8 +240,8 @@ message::Profile record_memory(const ProfilerApi& profiler, Progress& progress,
 }  // namespace
 
 message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
-                                const WorkerContext& context) {
-  const ProfilerApi* profiler = engine_profiler();
+                                const loop::WorkerContext& context) {
+  const api::ProfilerApi* profiler = lua::engine_profiler();
   if (profiler == nullptr && asked.rate == 0) {
     return {.error = "it has not made a tensor yet: LibTorch, which records, is not loaded"};
   }
@@ -253,4 +256,4 @@ message::Profile record_profile(Progress& progress, const message::AskProfile& a
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

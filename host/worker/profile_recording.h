@@ -11,11 +11,11 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/worker/progress.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // Records as the request asks; the answer is without the request's id. Takes as long as the request
 // says; for a thread of its own.
 message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
-                                const WorkerContext& context);
+                                const loop::WorkerContext& context);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -13,7 +13,7 @@
 #include "host/worker/profile/device_trace.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 // How long a checkpoint that shows no bytes still counts as being on its way.
@@ -49,7 +49,7 @@ void mark_collective() {
 }
 
 uint64_t enter_collective(const char* operation, const std::string& tensors,
-                          CollectiveGroup* group) {
+                          api::CollectiveGroup* group) {
   auto* worker = WorkerProcess::current();
   return worker == nullptr ? 0 : worker->progress().enter_collective(operation, tensors, group);
 }
@@ -58,7 +58,7 @@ void set_device_wait(uint64_t number) {
   if (auto* worker = WorkerProcess::current()) worker->progress().set_device_wait(number);
 }
 
-std::optional<std::string> absent_ranks(uint64_t number, const CollectiveGroup* group) {
+std::optional<std::string> absent_ranks(uint64_t number, const api::CollectiveGroup* group) {
   auto* worker = WorkerProcess::current();
   return worker == nullptr ? std::nullopt : worker->progress().absent_ranks(number, group);
 }
@@ -67,14 +67,14 @@ void end_worker(const Error& error) {
   if (auto* worker = WorkerProcess::current()) worker->end(error);
 }
 
-std::string describe(const CollectiveCall& call, int rank) {
+std::string describe(const pages::CollectiveCall& call, int rank) {
   const std::string_view line = call.line.view();
   return cat("rank ", rank, " calls ", call.operation.view(), "(", call.tensors.view(), ")",
              line.empty() ? "" : " at ", line);
 }
 
 // At every wait and collective: no formatting by the C library.
-void write_frame(const lua_Debug& info, PageFrame& out) {
+void write_frame(const lua_Debug& info, pages::PageFrame& out) {
   constexpr size_t kLineDigits = 12;
   const std::string_view source = info.short_src;
   const size_t size = std::min(source.size(), sizeof(out.bytes) - kLineDigits);
@@ -84,29 +84,29 @@ void write_frame(const lua_Debug& info, PageFrame& out) {
   *end = '\0';
 }
 
-bool is_member(int rank, const CollectiveGroup* group) {
+bool is_member(int rank, const api::CollectiveGroup* group) {
   return group == nullptr || std::ranges::find(group->ranks, rank) != group->ranks.end();
 }
 
 // How many of its collectives a rank has called, as far as its page still shows it.
-uint64_t count_of(const ProgressPage& page, const CollectiveGroup* group) {
+uint64_t count_of(const pages::ProgressPage& page, const api::CollectiveGroup* group) {
   return group == nullptr ? page.collectives.load(std::memory_order_acquire)
                           : page.group_count(group->id);
 }
 
-std::optional<CollectiveCall> call_of(const ProgressPage& page, uint64_t sequence,
-                                      const CollectiveGroup* group) {
+std::optional<pages::CollectiveCall> call_of(const pages::ProgressPage& page, uint64_t sequence,
+                                             const api::CollectiveGroup* group) {
   return group == nullptr ? page.call(sequence) : page.group_call(group->id, sequence);
 }
 
-std::string of_group(const CollectiveGroup* group) {
+std::string of_group(const api::CollectiveGroup* group) {
   return group == nullptr ? "" : " of " + group->text();
 }
 
 }  // namespace
 
 Progress::Progress(int fd, int rank)
-    : board_(ProgressBoard::Inherited{fd}), rank_(rank), page_(board_.page(rank)) {
+    : board_(pages::ProgressBoard::Inherited{fd}), rank_(rank), page_(board_.page(rank)) {
   attach();
 }
 
@@ -131,11 +131,12 @@ void Progress::attach() {
   page_.attached.store(1, std::memory_order_release);
 }
 
-int Progress::frames(std::array<PageFrame, kPageFrames>& out) const {
+int Progress::frames(std::array<pages::PageFrame, pages::kPageFrames>& out) const {
   if (state_ == nullptr || !is_main_thread) return 0;
   int count = 0;
   lua_Debug info;
-  for (int level = 0; count < kPageFrames && lua_getstack(state_, level, &info) != 0; ++level) {
+  for (int level = 0; count < pages::kPageFrames && lua_getstack(state_, level, &info) != 0;
+       ++level) {
     if (lua_getinfo(state_, "Sl", &info) == 0 || info.currentline < 0) continue;
     write_frame(info, out[static_cast<size_t>(count++)]);
   }
@@ -144,8 +145,8 @@ int Progress::frames(std::array<PageFrame, kPageFrames>& out) const {
 
 void Progress::enter(WaitKind kind, const char* operation) {
   if (!is_main_thread || depth_++ > 0) return;
-  if (const ProfilerApi* profiler = engine_profiler()) profiler->enter_range(operation);
-  page_.blocked.update([&](BlockedCall& call) {
+  if (const api::ProfilerApi* profiler = lua::engine_profiler()) profiler->enter_range(operation);
+  page_.blocked.update([&](pages::BlockedCall& call) {
     call.depth = 1;
     call.kind = kind;
     call.since_s = monotonic_s();
@@ -156,19 +157,19 @@ void Progress::enter(WaitKind kind, const char* operation) {
 
 void Progress::leave() {
   if (!is_main_thread || --depth_ > 0) return;
-  if (const ProfilerApi* profiler = engine_profiler()) profiler->leave_range();
-  page_.blocked.update([](BlockedCall& call) { call.depth = 0; });
+  if (const api::ProfilerApi* profiler = lua::engine_profiler()) profiler->leave_range();
+  page_.blocked.update([](pages::BlockedCall& call) { call.depth = 0; });
 }
 
 PhaseClock* Progress::phases() { return is_main_thread ? &phases_ : nullptr; }
 
 // The innermost line of the user's own code.
-PageFrame Progress::line() const {
-  PageFrame out;
+pages::PageFrame Progress::line() const {
+  pages::PageFrame out;
   if (state_ == nullptr || !is_main_thread) return out;
   lua_Debug info;
-  for (int level = 0, count = 0; count < kPageFrames && lua_getstack(state_, level, &info) != 0;
-       ++level) {
+  for (int level = 0, count = 0;
+       count < pages::kPageFrames && lua_getstack(state_, level, &info) != 0; ++level) {
     if (lua_getinfo(state_, "Sl", &info) == 0 || info.currentline < 0) continue;
     const bool is_users = is_users_line(info.short_src);
     if (count++ == 0 || is_users) write_frame(info, out);
@@ -180,8 +181,8 @@ PageFrame Progress::line() const {
 // Each rank publishes its call before it looks at its neighbours': of two that differ the later
 // one sees it, before any data move. In a ring every difference lies between two neighbours.
 uint64_t Progress::enter_collective(std::string_view operation, const std::string& tensors,
-                                    CollectiveGroup* group) {
-  const CollectiveCall mine = publish(operation, tensors, group);
+                                    api::CollectiveGroup* group) {
+  const pages::CollectiveCall mine = publish(operation, tensors, group);
   const std::vector<int>* const some = group == nullptr ? nullptr : &group->ranks;
   const auto size = some == nullptr ? static_cast<size_t>(board_.size()) : some->size();
   if (size >= 2) {
@@ -205,12 +206,12 @@ void Progress::set_device_wait(uint64_t number) {
 }
 
 std::optional<std::string> Progress::absent_ranks(uint64_t number,
-                                                  const CollectiveGroup* group) const {
+                                                  const api::CollectiveGroup* group) const {
   if (board_.size() < 2) return std::nullopt;
   if (number == 0) number = count_of(page_, group);
   std::string out;
   for (int rank = 0; rank < board_.size(); ++rank) {
-    const ProgressPage& page = board_.page(rank);
+    const pages::ProgressPage& page = board_.page(rank);
     const uint64_t count = count_of(page, group);
     const bool is_elsewhere = page.attached.load(std::memory_order_acquire) == 0;
     if (rank == rank_ || is_elsewhere || count >= number || !is_member(rank, group)) continue;
@@ -226,10 +227,10 @@ std::optional<std::string> Progress::absent_ranks(uint64_t number,
   return out;
 }
 
-CollectiveCall Progress::publish(std::string_view operation, const std::string& tensors,
-                                 CollectiveGroup* group) {
+pages::CollectiveCall Progress::publish(std::string_view operation, const std::string& tensors,
+                                        api::CollectiveGroup* group) {
   const std::lock_guard lock(collectives_);
-  CollectiveCall mine;
+  pages::CollectiveCall mine;
   mine.time_s = monotonic_s();
   mine.operation.set(operation);
   mine.tensors.set(tensors);
@@ -237,12 +238,12 @@ CollectiveCall Progress::publish(std::string_view operation, const std::string& 
   last_group_ = group == nullptr ? std::nullopt : std::optional(*group);
   if (group == nullptr) {
     mine.sequence = page_.collectives.load(std::memory_order_relaxed) + 1;
-    page_.calls[mine.sequence % ProgressPage::kCollectives].write(mine);
+    page_.calls[mine.sequence % pages::ProgressPage::kCollectives].write(mine);
     add(page_.collectives, 1);
   } else {
     mine.sequence = ++group->count;
     const uint64_t number = page_.group_collectives.load(std::memory_order_relaxed);
-    page_.group_calls[number % ProgressPage::kGroupCalls].write({group->id, mine});
+    page_.group_calls[number % pages::ProgressPage::kGroupCalls].write({group->id, mine});
     add(page_.group_collectives, 1);
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -251,9 +252,9 @@ CollectiveCall Progress::publish(std::string_view operation, const std::string& 
 
 // Gloo's deadline cannot be moved once it runs. A rank whose checkpoint stands still is waited for
 // no longer than that: what keeps it has a deadline of its own.
-void Progress::wait_for_saving(uint64_t sequence, const CollectiveGroup* group) const {
+void Progress::wait_for_saving(uint64_t sequence, const api::CollectiveGroup* group) const {
   for (int rank = 0; rank < board_.size(); ++rank) {
-    const ProgressPage& page = board_.page(rank);
+    const pages::ProgressPage& page = board_.page(rank);
     if (!page.saving.is_set() || !is_member(rank, group)) continue;
     uint64_t moved = copied_bytes();
     double moved_s = monotonic_s();
@@ -268,7 +269,8 @@ void Progress::wait_for_saving(uint64_t sequence, const CollectiveGroup* group) 
   }
 }
 
-void Progress::compare(const CollectiveCall& mine, int other, const CollectiveGroup* group) const {
+void Progress::compare(const pages::CollectiveCall& mine, int other,
+                       const api::CollectiveGroup* group) const {
   const auto theirs = call_of(board_.page(other), mine.sequence, group);
   if (!theirs || theirs->agrees_with(mine)) return;
   throw Error(Code::kUser,
@@ -278,9 +280,10 @@ void Progress::compare(const CollectiveCall& mine, int other, const CollectiveGr
                   "the same shape and dtype"));
 }
 
-void Progress::check_returned(const CollectiveCall& mine, const CollectiveGroup* group) const {
+void Progress::check_returned(const pages::CollectiveCall& mine,
+                              const api::CollectiveGroup* group) const {
   for (int rank = 0; rank < board_.size(); ++rank) {
-    const ProgressPage& page = board_.page(rank);
+    const pages::ProgressPage& page = board_.page(rank);
     if (page.returned.load(std::memory_order_acquire) == 0 || !is_member(rank, group)) continue;
     const uint64_t count = count_of(page, group);
     if (count >= mine.sequence) continue;
@@ -294,9 +297,9 @@ void Progress::check_returned(const CollectiveCall& mine, const CollectiveGroup*
 Error Progress::explain(const Error& error) const {
   if (error.code() != Code::kPeerLost) return error;
   const std::lock_guard lock(collectives_);
-  const CollectiveGroup* group = last_group_ ? &*last_group_ : nullptr;
+  const api::CollectiveGroup* group = last_group_ ? &*last_group_ : nullptr;
   for (int rank = 0; rank < board_.size(); ++rank) {
-    const ProgressPage& page = board_.page(rank);
+    const pages::ProgressPage& page = board_.page(rank);
     if (rank == rank_ || page.returned.load(std::memory_order_acquire) == 0) continue;
     if (!is_member(rank, group) || count_of(page, group) >= count_of(page_, group)) continue;
     return Error(Code::kUser,
@@ -313,7 +316,7 @@ Error Progress::explain(const Error& error) const {
 }
 
 void Progress::set_busy(std::string_view reason, double seconds) {
-  BusyCall call;
+  pages::BusyCall call;
   call.until_s = monotonic_s() + seconds;
   call.reason.set(reason);
   page_.busy.write(call);
@@ -336,16 +339,16 @@ void Progress::renew() {
 
 void Progress::beat() { page_.beat_s.store(monotonic_s(), std::memory_order_relaxed); }
 
-void Progress::add_functions(HostApi& api) {
-  api.enter_blocking = &rtrain::enter_blocking;
-  api.leave_blocking = &rtrain::leave_blocking;
-  api.enter_phase = &rtrain::enter_phase;
-  api.leave_phase = &rtrain::leave_phase;
-  api.mark_collective = &rtrain::mark_collective;
-  api.enter_collective = &rtrain::enter_collective;
-  api.set_device_wait = &rtrain::set_device_wait;
-  api.absent_ranks = &rtrain::absent_ranks;
-  api.end_worker = &rtrain::end_worker;
+void Progress::add_functions(api::HostApi& api) {
+  api.enter_blocking = &worker::enter_blocking;
+  api.leave_blocking = &worker::leave_blocking;
+  api.enter_phase = &worker::enter_phase;
+  api.leave_phase = &worker::leave_phase;
+  api.mark_collective = &worker::mark_collective;
+  api.enter_collective = &worker::enter_collective;
+  api.set_device_wait = &worker::set_device_wait;
+  api.absent_ranks = &worker::absent_ranks;
+  api.end_worker = &worker::end_worker;
   api.set_device_trace = &set_device_trace;
   auto* worker = WorkerProcess::current();
   if (worker == nullptr || worker->is_local()) return;
@@ -353,4 +356,4 @@ void Progress::add_functions(HostApi& api) {
   api.batches = &worker->progress().page().batches;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -20,7 +20,7 @@
 #include "host/lua/thread_state.h"
 #include "host/pages/progress_board.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class Progress {
  public:
@@ -36,7 +36,7 @@ class Progress {
   // The state whose lines are shown; main thread. Null once it is closed.
   void set_state(lua_State* L) {
     state_ = L;
-    set_thread_state(L);
+    lua::set_thread_state(L);
   }
   lua_State* state() const { return state_; }
 
@@ -51,13 +51,13 @@ class Progress {
   // are still saving a checkpoint: the collective's own deadline begins behind that.
   // Gives the collective's number; 0 for one of a group of some ranks.
   uint64_t enter_collective(std::string_view operation, const std::string& tensors,
-                            CollectiveGroup* group = nullptr);
+                            api::CollectiveGroup* group = nullptr);
   // The device waits in the collective of that number, 0 for none; one thread.
   void set_device_wait(uint64_t number);
   // Which ranks have not come to the collective of that number, 0 for this rank's latest, and where
   // they are. Empty: all have; nothing: their pages are not on this board.
   std::optional<std::string> absent_ranks(uint64_t number,
-                                          const CollectiveGroup* group = nullptr) const;
+                                          const api::CollectiveGroup* group = nullptr) const;
   // Nothing of this rank counts as a hang for so long.
   void set_busy(std::string_view reason, double seconds);
 
@@ -86,34 +86,36 @@ class Progress {
   void begin_saving() { page_.saving.set(); }
   void end_saving() { page_.saving.clear(); }
   // Of the main thread's Lua stack; main thread.
-  int frames(std::array<PageFrame, kPageFrames>& out) const;
+  int frames(std::array<pages::PageFrame, pages::kPageFrames>& out) const;
 
-  ProgressPage& page() { return page_; }
+  pages::ProgressPage& page() { return page_; }
 
   // Fills in the functions that show what the engine does; they do nothing outside of a worker. The
   // counters only in a worker process: they have to outlive the engine.
-  static void add_functions(HostApi& api);
+  static void add_functions(api::HostApi& api);
 
  private:
   static void add(std::atomic<uint64_t>& counter, uint64_t count) {
     counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
   }
   void attach();
-  CollectiveCall publish(std::string_view operation, const std::string& tensors,
-                         CollectiveGroup* group);
-  void compare(const CollectiveCall& mine, int other, const CollectiveGroup* group) const;
-  void check_returned(const CollectiveCall& mine, const CollectiveGroup* group) const;
-  void wait_for_saving(uint64_t sequence, const CollectiveGroup* group) const;
-  PageFrame line() const;
+  pages::CollectiveCall publish(std::string_view operation, const std::string& tensors,
+                                api::CollectiveGroup* group);
+  void compare(const pages::CollectiveCall& mine, int other,
+               const api::CollectiveGroup* group) const;
+  void check_returned(const pages::CollectiveCall& mine, const api::CollectiveGroup* group) const;
+  void wait_for_saving(uint64_t sequence, const api::CollectiveGroup* group) const;
+  pages::PageFrame line() const;
 
-  ProgressBoard board_;
+  pages::ProgressBoard board_;
   int rank_;
-  ProgressPage& page_;
+  pages::ProgressPage& page_;
   lua_State* state_ = nullptr;
   int depth_ = 0;  // main thread only
   PhaseClock phases_;
   mutable std::mutex collectives_;
-  std::optional<CollectiveGroup> last_group_;  // of this rank's last collective; nothing: of all
+  std::optional<api::CollectiveGroup>
+      last_group_;  // of this rank's last collective; nothing: of all
 };
 
 // Shows for its lifetime that this worker waits in `operation`.
@@ -149,4 +151,4 @@ class SavingScope {
   Progress& progress_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/worker/report/controller_lost.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr size_t kMaxBytesAhead = size_t{8} << 20;
@@ -72,4 +72,4 @@ void ReportBacklog::close() {
   changed_.notify_all();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -14,7 +14,7 @@
 #include "host/worker/progress.h"
 #include "host/worker/report/idle.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class ReportBacklog {
  public:
@@ -50,4 +50,4 @@ class ReportBacklog {
   int64_t taken_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

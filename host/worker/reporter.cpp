@@ -15,7 +15,7 @@
 #include "host/worker/report/controller_lost.h"
 #include "host/worker/report/worker_patience.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr size_t kFilesAMessage = 2000;
@@ -25,9 +25,9 @@ constexpr std::chrono::milliseconds kGrace{30000};
 
 size_t checked_size(const Value& metrics) {
   const size_t size = encode(metrics).size();
-  if (size <= kMaxMetricsBytes) return size;
+  if (size <= store::kMaxMetricsBytes) return size;
   throw Error(Code::kArgument, cat("report(): the metrics have ", size, " bytes, the limit is ",
-                                   kMaxMetricsBytes, ": put large data into a checkpoint"));
+                                   store::kMaxMetricsBytes, ": put large data into a checkpoint"));
 }
 
 // A metric without a name could not be asked for again.
@@ -49,14 +49,14 @@ void check_names(const Value& metrics, std::string_view path) {
 // A folder that the user has written where it is to be registered has its name already.
 std::string own_name(const std::string& folder) {
   const std::string name = folder.substr(folder.rfind('/') + 1);
-  CheckpointFiles::check_name(name);
+  store::CheckpointFiles::check_name(name);
   return name;
 }
 
 Error peer_lost() { return Error(Code::kPeerLost, "report(): another rank is lost"); }
 
 void remove_source(const std::string& folder) {
-  if (folder.empty() || remove_tree(folder)) return;
+  if (folder.empty() || store::remove_tree(folder)) return;
   std::fprintf(stderr, "rtrain: cannot delete the checkpoint's folder %s after its upload\n",
                folder.c_str());
 }
@@ -121,7 +121,7 @@ std::string Reporter::begin_upload(Value metrics, const ReportOptions& options) 
   const int64_t index = send_report(
       options, {.metrics = std::move(metrics), .upload = Upload::kRunning, .asks_name = asks});
   const std::string name = asks ? wait_for_name(index) : options.directory_name;
-  return name.empty() ? CheckpointFiles::default_name(index) : name;
+  return name.empty() ? store::CheckpointFiles::default_name(index) : name;
 }
 
 std::optional<std::string> Reporter::end_upload(const std::string& folder, bool temporary) {
@@ -162,7 +162,7 @@ void Reporter::fail_upload(const Error& error) {
 }
 
 void Reporter::check_options(const ReportOptions& options) const {
-  if (!options.directory_name.empty()) CheckpointFiles::check_name(options.directory_name);
+  if (!options.directory_name.empty()) store::CheckpointFiles::check_name(options.directory_name);
   if (options.delete_source && options.mode != UploadMode::kNoUpload) {
     check_deletable(*options.checkpoint, context_.run_path);
   }
@@ -184,7 +184,7 @@ int64_t Reporter::send_report(const ReportOptions& options, Report report) {
   if (options.checkpoint) attach(index, options);
   const std::string message = encode(to_value(std::move(report)));
   spool(index, message);
-  if (!channel_.FrameChannel::send(message)) throw controller_lost();
+  if (!channel_.loop::FrameChannel::send(message)) throw controller_lost();
   ++made_;
   progress_.count_report();
   flush(index);
@@ -197,8 +197,8 @@ void Reporter::spool(int64_t index, std::string_view report) {
   if (context_.address.empty()) return;
   try {
     if (!spool_) {
-      auto spool = std::make_unique<ReportSpool>(spool_folder(context_.run_id), context_.attempt,
-                                                 context_.world_rank);
+      auto spool = std::make_unique<store::ReportSpool>(store::spool_folder(context_.run_id),
+                                                        context_.attempt, context_.world_rank);
       const std::lock_guard lock(mutex_);
       spool_ = std::move(spool);
     }
@@ -213,11 +213,11 @@ void Reporter::spool(int64_t index, std::string_view report) {
 
 // In the kernel's hands before report() returns: a returned report outlives this process.
 void Reporter::flush(int64_t index) {
-  if (channel_.flush(std::chrono::milliseconds(0)) == Channel::Flushed::kAll) return;
+  if (channel_.flush(std::chrono::milliseconds(0)) == loop::Channel::Flushed::kAll) return;
   const WaitScope waits(progress_, WaitKind::kReport, "report()");
-  const Channel::Flushed flushed = channel_.flush(user_timeout());
-  if (flushed == Channel::Flushed::kClosed) throw controller_lost();
-  if (flushed == Channel::Flushed::kLate) {
+  const loop::Channel::Flushed flushed = channel_.flush(user_timeout());
+  if (flushed == loop::Channel::Flushed::kClosed) throw controller_lost();
+  if (flushed == loop::Channel::Flushed::kLate) {
     throw controller_silent(cat("report() number ", index), context_.timeout_s);
   }
 }
@@ -347,8 +347,8 @@ void Reporter::wait_for_writes(const std::string& folder) {
 
 void Reporter::send_staged(int64_t index, const std::string& folder, bool moves) {
   wait_for_writes(folder);
-  const CheckpointFiles files(context_.run_path, worker_patience());
-  const StageKey key{context_.attempt, context_.nonce, index};
+  const store::CheckpointFiles files(context_.run_path, worker_patience());
+  const store::StageKey key{context_.attempt, context_.nonce, index};
   const auto count = [this](uint64_t bytes) { progress_.add_bytes(bytes); };
   Map staged = files.stage(key, context_.world_rank, folder, moves, count).to_value().as_map();
   const List list = staged["files"].as_list();
@@ -457,4 +457,4 @@ void Reporter::send(message::ToController message) {
 
 std::chrono::milliseconds Reporter::user_timeout() const { return to_ms(context_.timeout_s); }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -32,7 +32,7 @@
 #include "host/worker/report/uploader.h"
 #include "host/worker/report_backlog.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 enum class UploadMode {
   kSync,      // copied; report() returns when the checkpoint is committed
@@ -40,8 +40,13 @@ enum class UploadMode {
   kNoUpload,  // it lies inside the run's folder and is taken from there; else as kSync
 };
 
+}  // namespace rtrain::worker
+
 template <>
-inline constexpr std::array<std::string_view, 3> kNamesOf<UploadMode>{"SYNC", "ASYNC", "NO_UPLOAD"};
+inline constexpr std::array<std::string_view, 3> rtrain::kNamesOf<rtrain::worker::UploadMode>{
+    "SYNC", "ASYNC", "NO_UPLOAD"};
+
+namespace rtrain::worker {
 
 struct ReportOptions {
   static constexpr std::string_view kClass = "ReportOptions";
@@ -54,7 +59,7 @@ struct ReportOptions {
   bool is_for_all = false;  // every rank has made it with this one; without a checkpoint
   std::string call_site;    // "train.lua:12"; not of the table of Lua
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       optional("checkpoint", &ReportOptions::checkpoint),
       required("temporary", &ReportOptions::temporary),
       required("checkpoint_upload_mode", &ReportOptions::mode),
@@ -68,8 +73,8 @@ class Reporter {
  public:
   // `writes`: what threads of this worker may still be writing into a folder that is reported.
   // `commits`: of train.elastic.
-  Reporter(Channel& channel, const WorkerContext& context, PendingWrites& writes, const Idle& idle,
-           Progress& progress, const CommitClient& commits)
+  Reporter(loop::Channel& channel, const loop::WorkerContext& context, PendingWrites& writes,
+           const Idle& idle, Progress& progress, const CommitClient& commits)
       : channel_(channel),
         context_(context),
         writes_(writes),
@@ -150,8 +155,8 @@ class Reporter {
   void send(message::ToController message);
   std::chrono::milliseconds user_timeout() const;
 
-  Channel& channel_;
-  const WorkerContext& context_;
+  loop::Channel& channel_;
+  const loop::WorkerContext& context_;
   PendingWrites& writes_;
   const Idle& idle_;
   Progress& progress_;
@@ -168,8 +173,8 @@ class Reporter {
   std::map<int64_t, Attached> attached_;
   std::optional<Error> failure_;  // of an asynchronous upload
   std::optional<std::string> last_checkpoint_;
-  std::unique_ptr<ReportSpool> spool_;  // in a run on several hosts, from the first report
-  Uploader uploader_;                   // last: its tasks use the others
+  std::unique_ptr<store::ReportSpool> spool_;  // in a run on several hosts, from the first report
+  Uploader uploader_;                          // last: its tasks use the others
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -13,12 +13,12 @@
 #include "host/worker/profile/lua_stack.h"
 #include "host/worker/profile/program_stack.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kHookWait{400};
 // Half of the size of a message: names and Lua lines take no more than the rest.
-constexpr size_t kMaxFramesBytes = kMaxFrameBytes / 2;
+constexpr size_t kMaxFramesBytes = loop::kMaxFrameBytes / 2;
 
 // The data that the main thread writes and the asking thread reads once `done`.
 LuaStack sample;
@@ -44,9 +44,9 @@ std::vector<std::string> sampled_lines() {
 
 }  // namespace
 
-void fit_into_message(std::vector<ThreadStack>& stacks) {
+void fit_into_message(std::vector<loop::ThreadStack>& stacks) {
   size_t bytes = 0;
-  for (ThreadStack& stack : stacks) {
+  for (loop::ThreadStack& stack : stacks) {
     size_t kept = 0;
     for (const std::string& frame : stack.frames) {
       bytes += frame.size();
@@ -84,10 +84,10 @@ message::Stack stack_report(Progress& progress) {
   if (sample.wanted || sample.done) out.lua = sampled_lines();
   out.state = "busy";
   if (out.lua.empty()) {
-    out.state = hooks_reach_compiled_code() ? "busy in native code"
-                                            : "busy in native code or in a compiled loop";
+    out.state = lua::hooks_reach_compiled_code() ? "busy in native code"
+                                                 : "busy in native code or in a compiled loop";
   }
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -11,12 +11,12 @@
 #include "host/worker/profile/native_stack.h"
 #include "host/worker/progress.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // Leaves frames out until the stacks fit into a message: of very many threads the last have fewer.
-void fit_into_message(std::vector<ThreadStack>& stacks);
+void fit_into_message(std::vector<loop::ThreadStack>& stacks);
 
 // Without the request's id. Takes up to a second; for a thread of its own, one at a time.
 message::Stack stack_report(Progress& progress);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

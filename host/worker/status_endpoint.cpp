@@ -12,7 +12,7 @@
 #include "host/base/text/text.h"
 #include "host/http/http_response.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr int kTokenDigits = 32;
@@ -31,8 +31,8 @@ StatusEndpoint::StatusEndpoint()
   if (!waiting_fd_.is_open()) {
     throw Error(Code::kEnvironment, "cannot make a status endpoint: no descriptor is free");
   }
-  HttpPortDelegate& delegate = *this;
-  port_.emplace(loop_, HttpPortOptions{.max_connections = kMaxConnections}, delegate);
+  http::HttpPortDelegate& delegate = *this;
+  port_.emplace(loop_, http::HttpPortOptions{.max_connections = kMaxConnections}, delegate);
   address_ = port_->address().text();
   thread_ = std::thread([this] { loop_.run(); });
   pthread_setname_np(thread_.native_handle(), "rtrain-status");
@@ -52,25 +52,25 @@ std::string StatusEndpoint::token_path() const {
   return cat("/proc/", getpid(), "/fd/", token_file_.get());
 }
 
-void StatusEndpoint::on_request(HttpConnection& connection, HttpRequest request) {
+void StatusEndpoint::on_request(http::HttpConnection& connection, http::HttpRequest request) {
   if (request.path != kPath) {
     return connection.answer(
-        error_response(404, "not_found", cat("a status is posted to ", kPath)));
+        http::error_response(404, "not_found", cat("a status is posted to ", kPath)));
   }
   if (request.method != "POST") {
-    return connection.answer(error_response(405, "wrong_method", "a status is posted"));
+    return connection.answer(http::error_response(405, "wrong_method", "a status is posted"));
   }
   if (!is_same_secret(request.bearer(), token_)) {
     return connection.answer(
-        error_response(401, "no_token",
-                       "the header Authorization is Bearer, with the token that the file "
-                       "$KUBEFLOW_TRAINER_SERVER_TOKEN has"));
+        http::error_response(401, "no_token",
+                             "the header Authorization is Bearer, with the token that the file "
+                             "$KUBEFLOW_TRAINER_SERVER_TOKEN has"));
   }
   const std::lock_guard lock(mutex_);
   // Only of clients that do not wait for their answers.
   if (posted_.size() >= kMostWaiting) {
     return connection.answer(
-        error_response(503, "busy", cat(kMostWaiting, " statuses wait already")));
+        http::error_response(503, "busy", cat(kMostWaiting, " statuses wait already")));
   }
   posted_.push_back({connection.number(), std::move(request.body)});
   eventfd_write(waiting_fd_.get(), 1);
@@ -91,17 +91,17 @@ std::optional<StatusEndpoint::Posted> StatusEndpoint::take() {
   return out;
 }
 
-void StatusEndpoint::accept(int64_t connection) { answer(connection, json_response(Map{})); }
+void StatusEndpoint::accept(int64_t connection) { answer(connection, http::json_response(Map{})); }
 
 void StatusEndpoint::refuse(int64_t connection, const std::string& why) {
-  answer(connection, error_response(400, "bad_status", why));
+  answer(connection, http::error_response(400, "bad_status", why));
 }
 
-void StatusEndpoint::answer(int64_t connection, HttpResponse response) {
+void StatusEndpoint::answer(int64_t connection, http::HttpResponse response) {
   loop_.post([this, connection, response = std::move(response)] {
     auto* const open = port_ ? port_->find(connection) : nullptr;
     if (open != nullptr) open->answer(response);
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

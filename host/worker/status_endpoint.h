@@ -17,9 +17,9 @@
 #include "host/http/http_port.h"
 #include "host/loop/loop.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
-class StatusEndpoint : private HttpPortDelegate {
+class StatusEndpoint : private http::HttpPortDelegate {
  public:
   // Throws Error(kEnvironment) when no port can be had.
   StatusEndpoint();
@@ -45,19 +45,19 @@ class StatusEndpoint : private HttpPortDelegate {
   void refuse(int64_t connection, const std::string& why);
 
  private:
-  void on_request(HttpConnection& connection, HttpRequest request) override;
+  void on_request(http::HttpConnection& connection, http::HttpRequest request) override;
   void on_closed(int64_t number) override;
-  void answer(int64_t connection, HttpResponse response);
+  void answer(int64_t connection, http::HttpResponse response);
 
   std::string token_;
   Fd token_file_;
   Fd waiting_fd_;
-  Loop loop_;
-  std::optional<HttpPort> port_;  // the thread's
+  loop::Loop loop_;
+  std::optional<http::HttpPort> port_;  // the thread's
   std::string address_;
   std::mutex mutex_;
   std::deque<Posted> posted_;
   std::thread thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

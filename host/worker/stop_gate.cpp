@@ -2,7 +2,7 @@
 
 #include "host/worker/report/controller_lost.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 std::optional<bool> StopGate::call(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
@@ -46,4 +46,4 @@ void StopGate::close() {
   changed_.notify_all();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class StopGate {
  public:
@@ -37,4 +37,4 @@ class StopGate {
   std::optional<int64_t> at_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

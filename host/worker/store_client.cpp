@@ -5,7 +5,7 @@
 #include "host/base/text/text.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 using Milliseconds = std::chrono::milliseconds;
@@ -58,7 +58,7 @@ std::string compare_set(const std::string& key, const std::string& expected,
 
 }  // namespace
 
-void add_store_functions(HostApi& api) {
+void add_store_functions(api::HostApi& api) {
   api.has_store = [] { return WorkerProcess::current() != nullptr; };
   api.store_set = &set;
   api.store_get = &get;
@@ -70,4 +70,4 @@ void add_store_functions(HostApi& api) {
   api.store_compare_set = &compare_set;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

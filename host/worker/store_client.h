@@ -4,9 +4,9 @@
 
 #include "host/api/host_api.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // Fills in the Store functions. For a worker process.
-void add_store_functions(HostApi& api);
+void add_store_functions(api::HostApi& api);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

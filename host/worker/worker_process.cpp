@@ -34,7 +34,7 @@
 #include "host/worker/report/worker_patience.h"
 #include "host/worker/stack_report.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the others wait for the error
@@ -48,7 +48,7 @@ constexpr std::chrono::milliseconds kMemoryDelay{10000};
 // After that many bytes of notes it is asked whether more may come.
 constexpr size_t kAskBytes = size_t{1} << 20;
 // It travels in one message, with room for the rest of it.
-constexpr size_t kMaxReturnBytes = kMaxFrameBytes - 4096;
+constexpr size_t kMaxReturnBytes = loop::kMaxFrameBytes - 4096;
 constexpr const char* kStartKey = "start";
 constexpr const char* kExitKey = "exit";
 
@@ -73,19 +73,19 @@ void check_return_value(const Value& value) {
 }  // namespace
 
 WorkerProcess::WorkerProcess(int rank, int parent_pid) : place_(rank) {
-  die_with_parent(parent_pid);
+  loop::die_with_parent(parent_pid);
   use_processors_of(parent_pid);
   // Ours alone, and the cores that this worker holds: programs that it starts get none of them.
-  close_range(kChannelFd, ~0U, CLOSE_RANGE_CLOEXEC);
+  close_range(loop::kChannelFd, ~0U, CLOSE_RANGE_CLOEXEC);
   block_all_signals();
-  progress_ = std::make_unique<Progress>(kProgressFd, rank);
+  progress_ = std::make_unique<Progress>(loop::kProgressFd, rank);
   install_crash_handler(*progress_);
   install_stack_signal();
   setvbuf(stdout, nullptr, _IOLBF,
           0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal
   // Whatever the train function is doing: without a controller no process will ever take its
   // results. The processes that it has started are in this one's group.
-  begin(kChannelFd, [](const std::string&) { kill(0, SIGKILL); });
+  begin(loop::kChannelFd, [](const std::string&) { kill(0, SIGKILL); });
 }
 
 WorkerProcess::WorkerProcess(LocalEndpoint endpoint)
@@ -99,12 +99,12 @@ WorkerProcess::WorkerProcess(LocalEndpoint endpoint)
   });
 }
 
-void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
+void WorkerProcess::begin(int fd, loop::Channel::OnClose on_close) {
   RT_CHECK(current_worker == nullptr);
   current_worker = this;
   replies_.expect_lasting(kStartKey);
   replies_.expect_lasting(kExitKey);
-  channel_ = std::make_unique<Channel>(
+  channel_ = std::make_unique<loop::Channel>(
       loop_, fd, [this](Value message) { kRoutes.deliver(*this, std::move(message)); },
       std::move(on_close));
   attempt_ = std::make_unique<OfAttempt>(*this);
@@ -114,11 +114,12 @@ void WorkerProcess::begin(int fd, Channel::OnClose on_close) {
     if (passes_signals_) return take_signals();
     loop_.run();
   });
-  memory_pressure_.emplace(&MemoryPressure::open_triggers, kMemoryDelay,
-                           [] { give_back_cached_memory(); });
+  memory_pressure_.emplace(&machine::MemoryPressure::open_triggers, kMemoryDelay,
+                           [] { machine::give_back_cached_memory(); });
   fault_point("worker.hello");
   // Where the attempt has been ended already, wait_for_start() says so.
-  tell(message::Hello{.version = kProtocolVersion, .build_id = build_id(), .pid = getpid()});
+  tell(message::Hello{
+      .version = loop::kProtocolVersion, .build_id = loop::build_id(), .pid = getpid()});
 }
 
 WorkerProcess::OfAttempt::OfAttempt(WorkerProcess& worker)
@@ -149,16 +150,16 @@ WorkerProcess* WorkerProcess::current() { return current_worker; }
 // Signals meant for the job (Ctrl-C to a process group, scancel) reach the workers too, and often
 // before the controller, which alone decides what they mean.
 void WorkerProcess::take_signals() {
-  std::vector<std::unique_ptr<Signal>> signals;
+  std::vector<std::unique_ptr<loop::Signal>> signals;
   sigset_t taken;
   sigemptyset(&taken);
-  for (const int number : kStopSignals) {
+  for (const int number : loop::kStopSignals) {
     sigaddset(&taken, number);
-    signals.push_back(std::make_unique<Signal>(
+    signals.push_back(std::make_unique<loop::Signal>(
         loop_, number, [this, number] { tell(message::Signal{.number = number}); }));
   }
   pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
-  Timer heart(loop_, [this, &heart] {
+  loop::Timer heart(loop_, [this, &heart] {
     fault_point("worker.beat");
     progress_->beat();
     if (progress_->lease_has_ended()) kill(0, SIGKILL);
@@ -168,33 +169,37 @@ void WorkerProcess::take_signals() {
   loop_.run();
 }
 
-const Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
-    on<WorkerContext>([](WorkerProcess& w, WorkerContext m) { w.on_start(std::move(m)); }),
-    on<message::Reply>([](WorkerProcess& w, message::Reply m) {
+const loop::Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
+    loop::on<loop::WorkerContext>(
+        [](WorkerProcess& w, loop::WorkerContext m) { w.on_start(std::move(m)); }),
+    loop::on<message::Reply>([](WorkerProcess& w, message::Reply m) {
       w.replies_.set(call_key(m.id), std::move(m.value), std::move(m.error));
     }),
-    on<message::Part>([](WorkerProcess& w, const auto& m) { w.attempt_->checkpoints.on_part(m); }),
-    on<message::AskStack>([](WorkerProcess& w, const auto& m) { w.send_stacks(m); }),
-    on<message::AskProfile>([](WorkerProcess& w, const auto& m) { w.send_profile(m); }),
-    on<message::Acknowledged>(
+    loop::on<message::Part>(
+        [](WorkerProcess& w, const auto& m) { w.attempt_->checkpoints.on_part(m); }),
+    loop::on<message::AskStack>([](WorkerProcess& w, const auto& m) { w.send_stacks(m); }),
+    loop::on<message::AskProfile>([](WorkerProcess& w, const auto& m) { w.send_profile(m); }),
+    loop::on<message::Acknowledged>(
         [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_acknowledged(m); }),
-    on<message::Named>([](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_named(m); }),
-    on<message::Seal>([](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_seal(m); }),
-    on<message::Reported>(
+    loop::on<message::Named>(
+        [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_named(m); }),
+    loop::on<message::Seal>(
+        [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_seal(m); }),
+    loop::on<message::Reported>(
         [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_reported(m); }),
-    on<message::StopPrepare>([](WorkerProcess& w, const auto& m) { w.on_stop_prepare(m); }),
-    on<message::StopRelease>(
+    loop::on<message::StopPrepare>([](WorkerProcess& w, const auto& m) { w.on_stop_prepare(m); }),
+    loop::on<message::StopRelease>(
         [](WorkerProcess& w, const auto& m) { w.attempt_->stop_gate.release(m.at); }),
-    on<message::Grow>([](WorkerProcess& w, message::Grow m) {
+    loop::on<message::Grow>([](WorkerProcess& w, message::Grow m) {
       w.attempt_->growth.set_folder(std::move(m.folder));
     }),
-    on<message::PeerLost>([](WorkerProcess& w, const auto& m) { w.on_peer_lost(m); }),
-    on<message::Exit>([](WorkerProcess& w, const auto&) { w.replies_.set(kExitKey, {}); }),
+    loop::on<message::PeerLost>([](WorkerProcess& w, const auto& m) { w.on_peer_lost(m); }),
+    loop::on<message::Exit>([](WorkerProcess& w, const auto&) { w.replies_.set(kExitKey, {}); }),
 };
 
 // The second one and later ones begin another attempt: the main thread waits for it and uses
 // nothing of the one before.
-void WorkerProcess::on_start(WorkerContext context) {
+void WorkerProcess::on_start(loop::WorkerContext context) {
   const bool is_another = !context_.run_id.empty();
   context_ = std::move(context);
   if (is_another) attempt_ = std::make_unique<OfAttempt>(*this);
@@ -204,7 +209,7 @@ void WorkerProcess::on_start(WorkerContext context) {
 
 void WorkerProcess::on_peer_lost(const message::PeerLost& lost) {
   replies_.interrupt(Error(Code::kPeerLost, lost.text));
-  cut_groups();
+  lua::cut_groups();
   attempt_->reporter.interrupt();
   attempt_->stop_gate.close();
 }
@@ -282,12 +287,13 @@ void WorkerProcess::change_attempt(message::Unwound unwound) {
 
 std::string WorkerProcess::functions() const {
   struct stat info {};
-  if (fstat(kFunctionsFd, &info) != 0) throw Error(Code::kInternal, "no train function was passed");
+  if (fstat(loop::kFunctionsFd, &info) != 0)
+    throw Error(Code::kInternal, "no train function was passed");
   std::string out(static_cast<size_t>(info.st_size), '\0');
   size_t done = 0;
   while (done < out.size()) {
     const ssize_t n =
-        pread(kFunctionsFd, out.data() + done, out.size() - done, static_cast<off_t>(done));
+        pread(loop::kFunctionsFd, out.data() + done, out.size() - done, static_cast<off_t>(done));
     if (n <= 0) throw Error(Code::kInternal, "the train function cannot be read");
     done += static_cast<size_t>(n);
   }
@@ -349,7 +355,7 @@ bool WorkerProcess::stop_requested() {
 
 std::string WorkerProcess::make_tempdir() const {
   const WaitScope waits(*progress_, WaitKind::kOwn, "train.tempdir");
-  return CheckpointFiles(context_.run_path, worker_patience())
+  return store::CheckpointFiles(context_.run_path, worker_patience())
       .make_tempdir(context_.attempt, context_.nonce);
 }
 
@@ -387,7 +393,7 @@ void WorkerProcess::send_failure(const Error& error, bool stays) {
   fault_point("worker.failed");
   series_log_->flush(kFailFlushTimeout);
   tell(message::Failed{.error = error, .time_s = monotonic_s(), .stays = stays});
-  if (channel_->flush(to_ms(context_.timeout_s)) == Channel::Flushed::kAll) return;
+  if (channel_->flush(to_ms(context_.timeout_s)) == loop::Channel::Flushed::kAll) return;
   // The controller does not read: these are for whoever looks into the log.
   std::fprintf(stderr, "rtrain: %s\n", error.message().c_str());
 }
@@ -419,4 +425,4 @@ Value WorkerProcess::wait_call(int64_t id, std::optional<std::chrono::millisecon
                                   " s for ", what, " of another rank"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

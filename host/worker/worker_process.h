@@ -33,7 +33,7 @@
 #include "host/worker/reporter.h"
 #include "host/worker/stop_gate.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // The process that called fit() as its own worker.
 struct LocalEndpoint {
@@ -58,7 +58,7 @@ class WorkerProcess {
 
   // Waits for the controller's `start`. Before anything else below.
   void wait_for_start();
-  const WorkerContext& context() const { return context_; }
+  const loop::WorkerContext& context() const { return context_; }
   // The serialized train function and its config.
   std::string functions() const;
 
@@ -149,7 +149,7 @@ class WorkerProcess {
   }
 
   // The receivers of the controller's messages.
-  static const Routes<message::ToWorker, WorkerProcess> kRoutes;
+  static const loop::Routes<message::ToWorker, WorkerProcess> kRoutes;
 
  private:
   // Made again where the rank continues in another attempt (train.elastic).
@@ -166,9 +166,9 @@ class WorkerProcess {
     void close();
   };
 
-  void begin(int fd, Channel::OnClose on_close);
+  void begin(int fd, loop::Channel::OnClose on_close);
   void take_signals();
-  void on_start(WorkerContext context);
+  void on_start(loop::WorkerContext context);
   void on_peer_lost(const message::PeerLost& lost);
   void on_stop_prepare(const message::StopPrepare& prepare);
   void send_stacks(const message::AskStack& asked);
@@ -185,17 +185,17 @@ class WorkerProcess {
 
   int place_ = 0;
   std::unique_ptr<Progress> progress_;
-  Loop loop_;
-  std::unique_ptr<Channel> channel_;
+  loop::Loop loop_;
+  std::unique_ptr<loop::Channel> channel_;
   Idle idle_;
   Replies replies_{idle_};
   PendingWrites pending_writes_;
-  WorkerContext context_;
+  loop::WorkerContext context_;
   std::unique_ptr<OfAttempt> attempt_;
   std::unique_ptr<SeriesLog> series_log_;
   std::atomic<int64_t> last_call_{0};
   std::thread control_;
-  std::optional<MemoryPressure> memory_pressure_;
+  std::optional<machine::MemoryPressure> memory_pressure_;
   CommitClient commits_{*this};
   size_t unasked_bytes_ = 0;  // of annotations and media; main thread only
   MediaLimits media_limits_;  // main thread only
@@ -205,4 +205,4 @@ class WorkerProcess {
   int held_open_ = -1;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -20,7 +20,7 @@
 #include "host/loop/processes/worker_descriptors.h"
 #include "host/machine/processes/thread_cpus.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 // The process that has asked becomes the parent when the one in between has ended.
@@ -59,7 +59,7 @@ void become_worker(message::Fork fork, std::vector<Fd> fds, int parent_pid, char
   setsid();
   place_descriptors(std::move(fds), fork.places);
   set_environment(fork.env);
-  if (!fork.cpus.empty()) bind_all_threads(fork.cpus);
+  if (!fork.cpus.empty()) machine::bind_all_threads(fork.cpus);
   // The name in `ps`, with blanks where the argument was longer.
   const size_t size = std::strlen(rank_argument);
   std::snprintf(rank_argument, size + 1, "%-*d", static_cast<int>(size), fork.rank);
@@ -83,13 +83,13 @@ bool fork_worker(volatile pid_t* pid) {
 }  // namespace
 
 int serve_forks(int parent_pid, char* rank_argument) {
-  die_with_parent(parent_pid);
+  loop::die_with_parent(parent_pid);
   void* shared =
       mmap(nullptr, sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) std::_Exit(1);
   auto* pid = static_cast<volatile pid_t*>(shared);
-  DescriptorMessage request;
-  while (wait_for_descriptor_message(kChannelFd, request)) {
+  loop::DescriptorMessage request;
+  while (loop::wait_for_descriptor_message(loop::kChannelFd, request)) {
     auto fork = from_value<message::Fork>(std::move(request.value));
     if (fork_worker(pid)) {
       const int rank = fork.rank;
@@ -97,9 +97,10 @@ int serve_forks(int parent_pid, char* rank_argument) {
       return rank;
     }
     request.fds.clear();
-    if (!send_descriptor_message(kChannelFd, to_value(message::Forked{.pid = *pid}))) break;
+    if (!loop::send_descriptor_message(loop::kChannelFd, to_value(message::Forked{.pid = *pid})))
+      break;
   }
   std::_Exit(0);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -2,7 +2,7 @@
 // workers are forked from.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // Forks for each request that comes. Returns only in a worker, with its rank: descriptors,
 // environment and processors are those that a process has that was started for it, and its parent
@@ -10,4 +10,4 @@ namespace rtrain {
 // when the socket is closed, or the parent is another one. REQUIRES: the process has one thread.
 int serve_forks(int parent_pid, char* rank_argument);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

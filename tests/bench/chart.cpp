@@ -28,37 +28,37 @@ constexpr const char* kKey = "loss";
 std::string store_of(const std::string& folder) { return folder + "/rtrain.db"; }
 
 void make(const std::string& folder, size_t points) {
-  NewRun run;
+  store::NewRun run;
   run.name = "run";
   run.storage_path = folder;
   run.num_workers = 1;
-  auto store = RunStore::open(run);
+  auto store = store::RunStore::open(run);
   std::mt19937_64 random(7);
   std::normal_distribution<double> noise;
-  SeriesPoint point{0, 1763769600000, 0};
+  store::SeriesPoint point{0, 1763769600000, 0};
   for (int64_t number = 0; points > 0; ++number) {
-    std::vector<SeriesPoint> chunk;
-    for (; chunk.size() < kMaxChunkPoints && points > 0; --points) {
+    std::vector<store::SeriesPoint> chunk;
+    for (; chunk.size() < store::kMaxChunkPoints && points > 0; --points) {
       const auto step = static_cast<double>(++point.step);
       point.time_ms += point.step % 10 == 0 ? 1 : 0;
       const double loss = (2.3 * std::exp(-1e-6 * step) + 0.1) * std::exp(0.1 * noise(random));
       point.value = static_cast<double>(static_cast<float>(loss));
       chunk.push_back(point);
     }
-    SeriesChunk sent{chunk_of(kKey, number, chunk)};
+    store::SeriesChunk sent{store::chunk_of(kKey, number, chunk)};
     sent.attempt = 1;
-    add_series(store->claim(), {&sent, 1});
+    store::add_series(store->claim(), {&sent, 1});
   }
 }
 
 // Returns queries like those of a chart's viewer: the whole series, and smaller and smaller parts.
-std::vector<ChartQuery> queries_of(Database& database, size_t count) {
-  Statement query = database.prepare("SELECT max(last_step) FROM series_chunks");
+std::vector<store::ChartQuery> queries_of(store::Database& database, size_t count) {
+  store::Statement query = database.prepare("SELECT max(last_step) FROM series_chunks");
   query.next();
   const auto points = static_cast<double>(query.integer(0));
   std::mt19937_64 random(11);
   std::uniform_real_distribution<double> uniform;
-  std::vector<ChartQuery> out{{.columns = kColumns}};
+  std::vector<store::ChartQuery> out{{.columns = kColumns}};
   while (out.size() < count) {
     const double width = points * std::pow(1e-4, uniform(random));
     const double from = (points - width) * uniform(random);
@@ -69,19 +69,19 @@ std::vector<ChartQuery> queries_of(Database& database, size_t count) {
   return out;
 }
 
-std::vector<SeriesSummary> chart(Database& database, const ChartQuery& query) {
-  Statement run = database.prepare("SELECT run_id FROM runs");
+std::vector<store::SeriesSummary> chart(store::Database& database, const store::ChartQuery& query) {
+  store::Statement run = database.prepare("SELECT run_id FROM runs");
   run.next();
-  return chart_columns(database, run.text(0), kKey, 0, query);
+  return store::chart_columns(database, run.text(0), kKey, 0, query);
 }
 
-void scan(Database& database, const ChartQuery& query,
-          const std::function<void(const SeriesPoint&)>& look) {
-  Statement chunks = database.prepare(
+void scan(store::Database& database, const store::ChartQuery& query,
+          const std::function<void(const store::SeriesPoint&)>& look) {
+  store::Statement chunks = database.prepare(
       "SELECT data FROM series_chunks WHERE last_step >= ? AND first_step <= ? ORDER BY number");
   chunks.add(query.from_step).add(query.to_step);
   while (chunks.next()) {
-    for (const SeriesPoint& point : decode_series(chunks.blob(0))) {
+    for (const store::SeriesPoint& point : store::decode_series(chunks.blob(0))) {
       if (point.step >= query.from_step && point.step <= query.to_step) look(point);
     }
   }
@@ -96,13 +96,13 @@ void print_times(std::vector<double> times) {
 }
 
 void time(const std::string& folder, size_t count, bool by_points) {
-  auto database = Database::open_read_only(store_of(folder));
+  auto database = store::Database::open_read_only(store_of(folder));
   std::vector<double> times;
-  for (const ChartQuery& query : queries_of(*database, count)) {
+  for (const store::ChartQuery& query : queries_of(*database, count)) {
     const auto begin = std::chrono::steady_clock::now();
     if (by_points) {
-      SeriesSummary all;
-      scan(*database, query, [&](const SeriesPoint& point) { all.add(point); });
+      store::SeriesSummary all;
+      scan(*database, query, [&](const store::SeriesPoint& point) { all.add(point); });
     } else {
       chart(*database, query);
     }
@@ -113,24 +113,24 @@ void time(const std::string& folder, size_t count, bool by_points) {
   print_times(std::move(times));
 }
 
-bool is_same(const SeriesSummary& a, const SeriesSummary& b) {
+bool is_same(const store::SeriesSummary& a, const store::SeriesSummary& b) {
   return a.count == b.count && a.first == b.first && a.last == b.last && a.least == b.least &&
          a.most == b.most && std::abs(a.sum - b.sum) <= 1e-9 * std::abs(b.sum);
 }
 
 void compare(const std::string& folder, size_t count) {
-  auto database = Database::open_read_only(store_of(folder));
-  for (const ChartQuery& query : queries_of(*database, count)) {
-    const std::vector<SeriesSummary> columns = chart(*database, query);
+  auto database = store::Database::open_read_only(store_of(folder));
+  for (const store::ChartQuery& query : queries_of(*database, count)) {
+    const std::vector<store::SeriesSummary> columns = chart(*database, query);
     size_t place = 0;
-    SeriesSummary here;
+    store::SeriesSummary here;
     const auto check = [&] {
       if (place >= columns.size() || !is_same(columns[place++], here)) {
         throw Error(Code::kInternal, cat("column ", place, " of ", columns.size(), " is wrong"));
       }
       here = {};
     };
-    scan(*database, query, [&](const SeriesPoint& point) {
+    scan(*database, query, [&](const store::SeriesPoint& point) {
       here.add(point);
       if (place < columns.size() && here.count == columns[place].count) check();
     });

@@ -203,8 +203,8 @@ class Agent:
         kind = message[b"type"]
         if kind == b"check_folder":
             self.send(pack({"type": "folder_seen", "path": message[b"path"], "problem": ""}))
-        if kind == b"check_host" and self.gets_workers:
-            self.send(pack({"type": "host_checked", "port": 0, "results": []}))
+        if kind == b"check_node" and self.gets_workers:
+            self.send(pack({"type": "node_checked", "port": 0, "results": []}))
         if kind == b"ask_spool":
             self.send(pack({"type": "spool_end", "problem": ""}))
         if kind == b"start_workers":

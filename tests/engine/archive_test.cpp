@@ -6,7 +6,7 @@
 #include "tests/fuzz/memory_source.h"
 #include "tests/unit/zip_bytes.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using namespace std::string_literals;
@@ -84,4 +84,4 @@ TEST(Archive, AKeyIsNoPath) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <future>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr std::chrono::milliseconds kAtOnce{0};
@@ -48,4 +48,4 @@ TEST(CaptureGate, ACaptureWaitsForASwitch) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

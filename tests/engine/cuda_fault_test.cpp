@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 TEST(CudaFault, ABrokenKernelOrDeviceEndsTheUseOfIt) {
@@ -45,4 +45,4 @@ TEST(CudaFault, ATextWithoutANameStaysWhole) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -3,7 +3,7 @@
 
 #include "host/engine/profiler/function_events.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 FunctionEvent event(const std::string& name, int64_t start, int64_t end, uint64_t thread = 1) {
@@ -107,4 +107,4 @@ TEST(FunctionEvents, AveragesAreByNameAndWhatElseIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -17,7 +17,7 @@
 #include "host/engine/distributed/gloo/gloo_connections.h"
 #include "tests/engine/ranks.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 at::Tensor filled(double value) { return at::full({3}, value); }
@@ -35,7 +35,7 @@ class GroupOver : public testing::TestWithParam<const char*> {
   }
   static void run(int world_size, const std::function<void(const std::shared_ptr<Group>&)>& body) {
     fork_ranks(world_size, [&](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-      static const HostApi api;
+      static const api::HostApi api;
       body(std::make_shared<Group>(options(rank, world_size), store, api));
     });
   }
@@ -295,7 +295,7 @@ TEST_P(GroupOver, ALostPeerIsNamedAsTheCauseAndEndsTheGroup) {
 
 TEST_P(GroupOver, ARankThatNeverComesIsATimeout) {
   fork_ranks(1, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-    const HostApi api;
+    const api::HostApi api;
     GroupOptions options = GroupOver::options(rank, 2);
     options.timeout = std::chrono::milliseconds(100);
     try {
@@ -309,7 +309,7 @@ TEST_P(GroupOver, ARankThatNeverComesIsATimeout) {
 
 TEST(GroupOverGloo, ARankThatDoesNotConnectIsWaitedForUntilTheConnectionsAreCut) {
   fork_ranks(1, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-    static const HostApi api;
+    static const api::HostApi api;
     GroupOptions options = rank_options(rank, 2);
     options.backend = "gloo";
     store->set("group/test/connected/1", "\n\n");  // rank 1 had arrived and has ended
@@ -340,7 +340,7 @@ bool is_stopped(pid_t pid) {
 // for the rest.
 void lose_a_rank_in_a_broadcast(int rank, const c10::intrusive_ptr<c10d::Store>& store,
                                 const GroupOptions& options) {
-  static const HostApi api;
+  static const api::HostApi api;
   const auto group = std::make_shared<Group>(options, store, api);
   const at::Tensor data = at::full({int64_t{1} << 26}, 1.0 - rank);
   const auto lost = [&] {
@@ -395,7 +395,7 @@ TEST(GroupOfSeveralHosts, AWaitForARankThatTakesNothingEndsWhenTheConnectionsAre
 
 TEST(GroupOverGloo, AMessageThatNobodyTakesEndsWhenTheConnectionsAreCut) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-    static const HostApi api;
+    static const api::HostApi api;
     GroupOptions options = rank_options(rank, 2);
     options.backend = "gloo";
     const auto group = std::make_shared<Group>(options, store, api);
@@ -414,7 +414,7 @@ TEST(GroupOverGloo, AMessageThatNobodyTakesEndsWhenTheConnectionsAreCut) {
 
 TEST_P(GroupOver, ARankThatStopsCallingIsATimeout) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-    const HostApi api;
+    const api::HostApi api;
     GroupOptions options = GroupOver::options(rank, 2);
     options.timeout = std::chrono::milliseconds(500);
     const auto group = std::make_shared<Group>(options, store, api);
@@ -441,13 +441,13 @@ TEST_P(GroupOver, SaysWhatCpuTensorsTravelOver) {
 }
 
 // Hosts by rank: first with consecutive ranks on each host, then not.
-class GroupOfHosts : public testing::TestWithParam<std::vector<int>> {
+class GroupOfNodes : public testing::TestWithParam<std::vector<int>> {
  protected:
   static void run(const std::function<void(const std::shared_ptr<Group>&)>& body) {
     const std::vector<int>& hosts = GetParam();
     const auto size = static_cast<int>(hosts.size());
     fork_ranks(size, [&](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-      static const HostApi api;
+      static const api::HostApi api;
       GroupOptions options = rank_options(rank, size);
       options.address = cat("127.0.0.", hosts[static_cast<size_t>(rank)]);
       const auto group = std::make_shared<Group>(options, store, api);
@@ -457,7 +457,7 @@ class GroupOfHosts : public testing::TestWithParam<std::vector<int>> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Group, GroupOfHosts,
+INSTANTIATE_TEST_SUITE_P(Group, GroupOfNodes,
                          testing::Values(std::vector{1, 1, 2, 2}, std::vector{1, 2, 1, 2},
                                          std::vector{1, 2, 2, 2, 3}));
 
@@ -466,7 +466,7 @@ constexpr int64_t kLarge = 700001;
 
 // One group per dtype, because ThreadSanitizer follows at most 64 locks of a thread and does not
 // see that Gloo, which it has not instrumented, releases its locks.
-TEST_P(GroupOfHosts, AllReduceOfEveryDtype) {
+TEST_P(GroupOfNodes, AllReduceOfEveryDtype) {
   for (const auto dtype : {c10::kFloat, c10::kDouble, c10::kHalf, c10::kBFloat16, c10::kLong}) {
     run([dtype](const std::shared_ptr<Group>& group) {
       const int size = group->world_size();
@@ -490,7 +490,7 @@ TEST_P(GroupOfHosts, AllReduceOfEveryDtype) {
   }
 }
 
-TEST_P(GroupOfHosts, AllReduceRoundsToTheSameBitsOnAllRanks) {
+TEST_P(GroupOfNodes, AllReduceRoundsToTheSameBitsOnAllRanks) {
   run([](const std::shared_ptr<Group>& group) {
     const int size = group->world_size();
     const at::Tensor values =
@@ -507,7 +507,7 @@ TEST_P(GroupOfHosts, AllReduceRoundsToTheSameBitsOnAllRanks) {
   });
 }
 
-TEST_P(GroupOfHosts, BroadcastFromEveryRankAndAllGather) {
+TEST_P(GroupOfNodes, BroadcastFromEveryRankAndAllGather) {
   run([](const std::shared_ptr<Group>& group) {
     const double mine = group->rank();
     for (int root = 0; root < group->world_size(); ++root) {
@@ -525,7 +525,7 @@ TEST_P(GroupOfHosts, BroadcastFromEveryRankAndAllGather) {
   });
 }
 
-TEST_P(GroupOfHosts, WhatNobodyWaitsForAndWhatGoesOverGlooAlone) {
+TEST_P(GroupOfNodes, WhatNobodyWaitsForAndWhatGoesOverGlooAlone) {
   run([](const std::shared_ptr<Group>& group) {
     const int size = group->world_size();
     const at::Tensor large = at::full({kLarge}, 1.0);
@@ -542,7 +542,7 @@ TEST_P(GroupOfHosts, WhatNobodyWaitsForAndWhatGoesOverGlooAlone) {
   });
 }
 
-TEST_P(GroupOfHosts, AGroupInsideAHostSharesMemoryAlone) {
+TEST_P(GroupOfNodes, AGroupInsideAHostSharesMemoryAlone) {
   run([](const std::shared_ptr<Group>& group) {
     for (const int host : {1, 2, 3}) {
       NewGroupOptions wanted{
@@ -561,7 +561,7 @@ TEST_P(GroupOfHosts, AGroupInsideAHostSharesMemoryAlone) {
   });
 }
 
-TEST_P(GroupOfHosts, ARankThatHasEndedFreesTheOthers) {
+TEST_P(GroupOfNodes, ARankThatHasEndedFreesTheOthers) {
   run([](const std::shared_ptr<Group>& group) {
     barrier(group);
     if (group->rank() == group->world_size() - 1) _exit(0);
@@ -576,7 +576,7 @@ TEST_P(GroupOfHosts, ARankThatHasEndedFreesTheOthers) {
 
 TEST(GroupOfSeveralHosts, SharesNoMemory) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-    const HostApi api;
+    const api::HostApi api;
     GroupOptions options = rank_options(rank, 2);
     options.address = rank == 0 ? "127.0.0.1" : "127.0.0.2";
     const auto group = std::make_shared<Group>(options, store, api);
@@ -597,4 +597,4 @@ TEST_P(GroupOver, UseAfterCloseIsAnError) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

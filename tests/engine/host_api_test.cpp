@@ -5,14 +5,14 @@
 #include "host/base/text/text.h"
 #include "host/lua/lua.h"
 
-extern "C" int rtrain_engine_open(lua_State* L, const rtrain::HostApi* host);
+extern "C" int rtrain_engine_open(lua_State* L, const rtrain::api::HostApi* host);
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 TEST(HostApi, TheEngineRefusesAnotherVersion) {
-  for (const uint32_t version : {HostApi::kVersion - 1, HostApi::kVersion + 1}) {
-    HostApi host;
+  for (const uint32_t version : {api::HostApi::kVersion - 1, api::HostApi::kVersion + 1}) {
+    api::HostApi host;
     host.version = version;
     try {
       rtrain_engine_open(nullptr, &host);
@@ -25,4 +25,4 @@ TEST(HostApi, TheEngineRefusesAnotherVersion) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using namespace std::chrono_literals;
@@ -141,4 +141,4 @@ TEST(JobBoard, CountsTensorsAndStrings) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

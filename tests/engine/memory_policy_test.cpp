@@ -3,7 +3,7 @@
 
 #include "host/engine/memory/policy.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
@@ -144,4 +144,4 @@ TEST(AdmissionRule, TheProcessHoldsFreedAndUntouchedMemory) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -5,7 +5,7 @@
 #include "host/engine/distributed/given_collectives.h"
 #include "host/engine/distributed/nccl_error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -99,4 +99,4 @@ TEST(NcclError, ALostPeerIsNeverTheFirstCause) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 #include "host/engine/files/pickle_writer.h"
 #include "tests/engine/ranks.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using namespace std::string_literals;
@@ -334,4 +334,4 @@ TEST(Pickle, WhatIsWrittenIsReadBack) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

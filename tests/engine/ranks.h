@@ -21,7 +21,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/distributed/group.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 inline GroupOptions rank_options(int rank, int world_size) {
   GroupOptions out;
@@ -69,9 +69,9 @@ inline void fork_ranks(
 inline void run_ranks(int world_size,
                       const std::function<void(const std::shared_ptr<Group>&)>& body) {
   fork_ranks(world_size, [&](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-    static const HostApi api;
+    static const api::HostApi api;
     body(std::make_shared<Group>(rank_options(rank, world_size), store, api));
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,7 +14,7 @@
 #include "host/engine/distributed/collectives.h"
 #include "tests/engine/ranks.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr int kBatch = 4;
@@ -205,8 +205,9 @@ std::vector<std::string>& told() {
 // (rebuilt_bucket_sizes 4239400, 29388800, 4198400 bytes): nine Linear(1024, 1024), one to 10.
 TEST(Reducer, SendsTheBucketsThatPythonSendsInItsOrder) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
-    static HostApi api;
-    api.enter_collective = [](const char* operation, const std::string& tensors, CollectiveGroup*) {
+    static api::HostApi api;
+    api.enter_collective = [](const char* operation, const std::string& tensors,
+                              api::CollectiveGroup*) {
       told().push_back(cat(operation, " ", tensors));
       return uint64_t{0};
     };
@@ -233,4 +234,4 @@ TEST(Reducer, SendsTheBucketsThatPythonSendsInItsOrder) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "tests/fuzz/memory_source.h"
 #include "tests/unit/zip_bytes.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 std::string refusal(const std::string& json, uint64_t data_size) {
@@ -158,4 +158,4 @@ TEST(SafetensorsHeader, TheTextBeginsTheDataAtAMultipleOf64) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

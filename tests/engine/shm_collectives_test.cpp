@@ -17,7 +17,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Op = c10d::ReduceOp::RedOpType;
@@ -337,4 +337,4 @@ TEST(Reduction, WhatIsNoOperationOfADtypeIsNamed) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

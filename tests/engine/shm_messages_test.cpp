@@ -11,7 +11,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr std::chrono::seconds kTimeout{30};
@@ -256,4 +256,4 @@ TEST(ShmMessages, ClosingEndsWhatIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -5,6 +5,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
+  using namespace rtrain::arrow;
   const MemoryFile file(data, size);
   return run_reader([&] {
     CsvOptions options;

@@ -5,6 +5,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
+  using namespace rtrain::http;
+  using namespace rtrain::dash;
   if (size == 0) return 0;
   // The first byte determines the length of the pieces.
   const size_t piece = 1 + data[0] * size_t{8};

@@ -9,6 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
+  using namespace rtrain::engine;
   const int file = memfd_create("idx", MFD_CLOEXEC);
   RT_CHECK(file >= 0 && write(file, data, size) == static_cast<ssize_t>(size));
   const int result =

@@ -9,17 +9,18 @@ namespace rtrain {
 
 template <class Decoder>
 int run_image_decoder(const uint8_t* data, size_t size, const Decoder& decoder) {
-  ImageOptions whole;
+  engine::ImageOptions whole;
   whole.max_pixels = 1 << 18;
   whole.keep_16_bits = true;
-  ImageOptions scaled = whole;
+  engine::ImageOptions scaled = whole;
   scaled.keep_16_bits = false;
   scaled.apply_exif_orientation = true;
   scaled.size = {5, 3};
-  for (ImageOptions options : {whole, scaled}) {
-    for (const ImageMode mode : {ImageMode::kUnchanged, ImageMode::kGray, ImageMode::kRgbAlpha}) {
+  for (engine::ImageOptions options : {whole, scaled}) {
+    for (const engine::ImageMode mode :
+         {engine::ImageMode::kUnchanged, engine::ImageMode::kGray, engine::ImageMode::kRgbAlpha}) {
       options.mode = mode;
-      run_reader([&] { touch(decoder(ImageBytes(data, size), options)); });
+      run_reader([&] { touch(decoder(engine::ImageBytes(data, size), options)); });
     }
   }
   return 0;

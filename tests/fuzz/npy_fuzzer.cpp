@@ -7,6 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
+  using namespace rtrain::engine;
   const MemorySource source(std::string(reinterpret_cast<const char*>(data), size));
   return run_reader([&] {
     if (size < 1 || data[0] != 'P') return touch(read_npy(source));

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace rtrain;
+using namespace rtrain::engine;
 
 c10::Storage any_storage(const StorageRequest& request) {
   constexpr int64_t kMaxBytes = 1 << 20;

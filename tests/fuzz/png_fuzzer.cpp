@@ -2,5 +2,5 @@
 #include "tests/fuzz/image_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  return rtrain::run_image_decoder(data, size, rtrain::decode_png);
+  return rtrain::run_image_decoder(data, size, rtrain::engine::decode_png);
 }

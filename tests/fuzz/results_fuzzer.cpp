@@ -26,6 +26,7 @@ std::string record_of(std::string_view event) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
+  using namespace rtrain::store;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   run_reader([&] { read_event_records(bytes); });
   run_reader([&] { read_event_records(record_of(bytes)); });

@@ -6,6 +6,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
+  using namespace rtrain::engine;
   const MemorySource source(std::string(reinterpret_cast<const char*>(data), size));
   return run_reader([&] {
     for (const auto& [name, tensor] : load_safetensors(source, c10::Device(c10::kCPU)).tensors) {

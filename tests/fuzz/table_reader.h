@@ -64,7 +64,7 @@ inline size_t width_of(std::string_view format) {
   }
 }
 
-inline void look(const ArrowView& view) {
+inline void look(const engine::ArrowView& view) {
   volatile int64_t sum = 0;
   for (int64_t i = 0; i < view.size(); ++i) sum = sum + (view.is_valid(i) ? 1 : 0);
   if (view.format() == "b" && view.values(0) != nullptr) {
@@ -81,13 +81,13 @@ inline void look(const ArrowView& view) {
   for (int64_t i = 0; i < view.num_children(); ++i) look(view.child(i));
 }
 
-inline void read_table(TableCursor& cursor) {
+inline void read_table(arrow::TableCursor& cursor) {
   int64_t rows = 0;
   while (rows < kMostRows) {
-    const std::shared_ptr<ArrowBatch> batch = cursor.next();
+    const std::shared_ptr<api::ArrowBatch> batch = cursor.next();
     if (batch == nullptr) return;
     for (const auto& column : batch->columns) {
-      look(ArrowView(column->schema, column->array, column->name));
+      look(engine::ArrowView(column->schema, column->array, column->name));
     }
     rows += batch->num_rows;
   }

@@ -21,19 +21,19 @@ inline void touch(const at::Tensor& tensor) {
   static_cast<void>(first[(last + 1) * static_cast<int64_t>(tensor.element_size()) - 1]);
 }
 
-inline void touch(const Tree& tree, std::unordered_set<const void*>& seen) {
+inline void touch(const engine::Tree& tree, std::unordered_set<const void*>& seen) {
   if (const auto* tensor = std::get_if<at::Tensor>(&tree)) touch(*tensor);
-  if (const auto* list = std::get_if<std::shared_ptr<TreeList>>(&tree)) {
+  if (const auto* list = std::get_if<std::shared_ptr<engine::TreeList>>(&tree)) {
     if (!seen.insert(list->get()).second) return;
-    for (const Tree& item : (*list)->items) touch(item, seen);
+    for (const engine::Tree& item : (*list)->items) touch(item, seen);
   }
-  if (const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&tree)) {
+  if (const auto* map = std::get_if<std::shared_ptr<engine::TreeMap>>(&tree)) {
     if (!seen.insert(map->get()).second) return;
     for (const auto& entry : (*map)->entries) touch(entry.second, seen);
   }
 }
 
-inline void touch(const Tree& tree) {
+inline void touch(const engine::Tree& tree) {
   std::unordered_set<const void*> seen;
   touch(tree, seen);
 }

@@ -16,14 +16,14 @@ void read_greeting(std::string_view payload) {
 
 void read_frame(const std::string& body) {
   run_reader([&] {
-    const WireFrame frame = WireFrame::parse(body);
+    const wire::WireFrame frame = wire::WireFrame::parse(body);
     std::string bytes;
     frame.add_to(bytes);
-    FrameReader again(kMaxWireFrameBytes);
+    loop::FrameReader again(wire::kMaxWireFrameBytes);
     again.add(bytes);
     if (again.next() != body) __builtin_trap();
-    if (frame.type == WireType::kHello) read_greeting<LinkHello>(frame.payload);
-    if (frame.type == WireType::kWelcome) read_greeting<LinkWelcome>(frame.payload);
+    if (frame.type == wire::WireType::kHello) read_greeting<wire::LinkHello>(frame.payload);
+    if (frame.type == wire::WireType::kWelcome) read_greeting<wire::LinkWelcome>(frame.payload);
   });
 }
 
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rtrain;
   return run_reader([&] {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-    FrameReader frames(kMaxWireFrameBytes);
+    loop::FrameReader frames(wire::kMaxWireFrameBytes);
     const size_t piece = size == 0 ? 1 : 1 + data[0];
     for (size_t at = 0; at < size; at += piece) {
       frames.add(bytes.substr(at, piece));

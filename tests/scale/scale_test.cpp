@@ -63,8 +63,8 @@ class ScaleTest : public ::testing::Test {
       run_sim_agents(job_, num_agents() / 2);
       ::_exit(0);
     }
-    set_node_server(std::make_unique<NodeServer>(job_));
-    RunSpec spec = test_spec("scale");
+    node::set_node_server(std::make_unique<node::NodeServer>(job_));
+    train::RunSpec spec = test_spec("scale");
     spec.storage_path = folder_ / "results";
     spec.min_workers = spec.max_workers = num_workers();
     spec.oversubscribe = true;
@@ -76,8 +76,8 @@ class ScaleTest : public ::testing::Test {
   }
   ~ScaleTest() override {
     run_.reset();
-    if (node_server() != nullptr) node_server()->leave(0);
-    set_node_server(nullptr);
+    if (node::node_server() != nullptr) node::node_server()->leave(0);
+    node::set_node_server(nullptr);
     ::kill(agents_, SIGKILL);
     ::waitpid(agents_, nullptr, 0);
     ::unlink(std::getenv("SIM_BOARD"));
@@ -117,8 +117,8 @@ class ScaleTest : public ::testing::Test {
     }
   }
   int64_t number(const std::string& sql) const {
-    auto reader = Database::open_read_only(folder_ / "results/rtrain.db");
-    Statement query = reader->prepare(sql);
+    auto reader = store::Database::open_read_only(folder_ / "results/rtrain.db");
+    store::Statement query = reader->prepare(sql);
     return query.next() ? query.integer(0) : -1;
   }
 
@@ -127,9 +127,9 @@ class ScaleTest : public ::testing::Test {
 
   TempFolder folder_;
   SimBoard& board_ = SimBoard::make();
-  JobSpec job_;
+  node::JobSpec job_;
   pid_t agents_ = 0;
-  std::optional<rtrain::Run> run_;  // qualified because gtest has a Run, too
+  std::optional<rtrain::train::Run> run_;  // qualified because gtest has a Run, too
   std::optional<Value> finished_;
   int num_failures_ = 0;
 };
@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
   if (argc == 4 && mode == "--worker") {
     return rtrain::run_sim_worker(std::atoi(argv[2]), std::atoi(argv[3]));
   }
-  if (argc == 4 && mode == "--guard") return rtrain::run_group_guard(argv[2], argv[3]);
+  if (argc == 4 && mode == "--guard") return rtrain::loop::run_group_guard(argv[2], argv[3]);
   testing::InitGoogleTest(&argc, argv);
   rtrain::is_full_size = argc == 2 && mode == "--full";
   return RUN_ALL_TESTS();

@@ -24,20 +24,20 @@ namespace {
 constexpr std::chrono::milliseconds kTick{2};
 constexpr double kFactsS = 1;
 
-class SimAgent : public LinkDelegate {
+class SimAgent : public wire::LinkDelegate {
  public:
-  SimAgent(Loop& loop, const JobSpec& job, int node, std::function<void()> on_left)
+  SimAgent(loop::Loop& loop, const node::JobSpec& job, int node, std::function<void()> on_left)
       : loop_(loop),
         node_(node),
         on_left_(std::move(on_left)),
-        rendezvous_(Rendezvous::path_for(job.id), job.id),
+        rendezvous_(wire::Rendezvous::path_for(job.id), job.id),
         client_(
             loop,
             {.find = [this](std::string& why) { return rendezvous_.find(why); },
              .identity = {.role = "agent", .run_id = job.id},
              .link = cat("node-", node),
              .about = encode(to_value(message::AgentInfo{.node = node, .host = cat("n", node)})),
-             .build = std::string(build_id())},
+             .build = std::string(loop::build_id())},
             *this) {}
 
   void tick() {
@@ -48,7 +48,7 @@ class SimAgent : public LinkDelegate {
     facts_due_s_ = monotonic_s() + kFactsS;
     message::NodeFacts facts{.attempt = order_.attempt};
     for (const auto& worker : workers_) {
-      facts.ranks.push_back(worker ? worker->facts() : RankFacts());
+      facts.ranks.push_back(worker ? worker->facts() : decide::RankFacts());
     }
     send(message::FromNode(std::move(facts)));
   }
@@ -73,7 +73,7 @@ class SimAgent : public LinkDelegate {
   void on_frame(std::string_view payload) override {
     Value message = decode(payload);
     const std::string type = message["type"].as_string();
-    if (type == NodeOrder::kType) start(from_value<NodeOrder>(message));
+    if (type == node::NodeOrder::kType) start(from_value<node::NodeOrder>(message));
     if (type == message::ToRank::kType) receive(from_value<message::ToRank>(std::move(message)));
     if (type == message::KillWorkers::kType) {
       for (auto& worker : workers_) end_worker(worker, SIGKILL);
@@ -82,7 +82,7 @@ class SimAgent : public LinkDelegate {
       const std::string path = message["path"].as_string();
       send(message::FromAgent(message::FolderSeen{.path = path}));
     }
-    if (type == message::CheckHost::kType) check(from_value<message::CheckHost>(message));
+    if (type == message::CheckNode::kType) check(from_value<message::CheckNode>(message));
     if (type == message::CheckLinks::kType) check(from_value<message::CheckLinks>(message));
     if (type == message::AskSpool::kType) send(message::FromAgent(message::SpoolEnd{}));
     if (type == message::Leave::kType) {
@@ -90,15 +90,15 @@ class SimAgent : public LinkDelegate {
     }
   }
   // Serves a host that checks this host's network, as node 0 does.
-  void check(const message::CheckHost& host) {
-    if (!echo_) echo_ = std::make_unique<EchoServer>(loop_, host.address, 0, host.key);
-    send(message::FromHealth(message::HostChecked{.port = echo_->port(), .results = {}}));
+  void check(const message::CheckNode& host) {
+    if (!echo_) echo_ = std::make_unique<node::EchoServer>(loop_, host.address, 0, host.key);
+    send(message::FromHealth(message::NodeChecked{.port = echo_->port(), .results = {}}));
   }
 
   // Reports that all links to other simulated hosts are good.
   void check(const message::CheckLinks& links) {
     message::LinksChecked checked;
-    for (const LinkPeer& peer : links.peers) {
+    for (const node::LinkPeer& peer : links.peers) {
       checked.results.push_back({.node = peer.node, .seconds = 0.001});
     }
     send(message::FromHealth(std::move(checked)));
@@ -108,9 +108,9 @@ class SimAgent : public LinkDelegate {
   void on_disconnected(const std::string&) override {}
   void on_peer_restarted() override {}
   void on_full(bool) override {}
-  void on_end(const LinkEnd&) override { on_left_(); }
+  void on_end(const wire::LinkEnd&) override { on_left_(); }
 
-  void start(NodeOrder order) {
+  void start(node::NodeOrder order) {
     order_ = std::move(order);
     workers_.clear();
     for (int i = 0; i < order_.num_workers; ++i) {
@@ -146,21 +146,21 @@ class SimAgent : public LinkDelegate {
     worker.reset();
   }
 
-  Loop& loop_;
+  loop::Loop& loop_;
   int node_;
   std::function<void()> on_left_;
-  Rendezvous rendezvous_;
-  NodeOrder order_;
+  wire::Rendezvous rendezvous_;
+  node::NodeOrder order_;
   std::vector<Slot> workers_;  // null: the worker is gone
   double facts_due_s_ = 0;
-  std::unique_ptr<EchoServer> echo_;
-  WireClient client_;
+  std::unique_ptr<node::EchoServer> echo_;
+  wire::WireClient client_;
 };
 
 }  // namespace
 
-void run_sim_agents(const JobSpec& job, int last_killed_node) {
-  Loop loop;
+void run_sim_agents(const node::JobSpec& job, int last_killed_node) {
+  loop::Loop loop;
   SimBoard& board = SimBoard::of_this_process();
   int num_left = 0;
   std::vector<std::unique_ptr<SimAgent>> agents;
@@ -170,7 +170,7 @@ void run_sim_agents(const JobSpec& job, int last_killed_node) {
     }));
   }
   bool has_killed = false;
-  Timer timer(loop, [&] {
+  loop::Timer timer(loop, [&] {
     if (board.kill && !std::exchange(has_killed, true)) {
       board.killed_at_ns = now_ns();
       for (int node = 1; node <= last_killed_node; ++node) {

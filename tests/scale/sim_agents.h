@@ -8,6 +8,6 @@ namespace rtrain {
 
 // Acts as all other nodes of the job until each of them was asked to leave. When SimBoard's `kill`
 // is set, the ranks on all nodes up to `last_killed_node` die.
-void run_sim_agents(const JobSpec& job, int last_killed_node);
+void run_sim_agents(const node::JobSpec& job, int last_killed_node);
 
 }  // namespace rtrain

@@ -28,12 +28,13 @@ void raise_to(std::atomic<int64_t>& value, int64_t to) {
 SimWorker::SimWorker(int rank, int pid, Send send)
     : rank_(rank), pid_(pid), send_(std::move(send)), board_(SimBoard::of_this_process()) {
   send_(message::Hello{
-      .version = kProtocolVersion, .build_id = std::string(build_id()), .pid = pid_});
+      .version = loop::kProtocolVersion, .build_id = std::string(loop::build_id()), .pid = pid_});
 }
 
 bool SimWorker::receive(Value message) {
   const std::string& type = message["type"].as_string();
-  if (type == WorkerContext::kType) begin(from_value<WorkerContext>(std::move(message)));
+  if (type == loop::WorkerContext::kType)
+    begin(from_value<loop::WorkerContext>(std::move(message)));
   if (type == message::Reply::kType && std::exchange(is_waiting_, false)) {
     raise_to(board_.last_release_ns, now_ns());
     ++board_.num_released;
@@ -41,7 +42,7 @@ bool SimWorker::receive(Value message) {
   return type == message::Exit::kType;
 }
 
-void SimWorker::begin(WorkerContext context) {
+void SimWorker::begin(loop::WorkerContext context) {
   context_ = std::move(context);
   for (const char* phase : {"engine_loaded", "group_ready", "running"}) {
     send_(message::Phase{.name = phase});
@@ -82,18 +83,18 @@ void SimWorker::report() {
   send_(std::move(report));
 }
 
-RankFacts SimWorker::facts() const {
+decide::RankFacts SimWorker::facts() const {
   return {.progress = progress_,
           .reports = static_cast<uint64_t>(num_reports_),
           .beat_s = monotonic_s()};
 }
 
 int run_sim_worker(int rank, int parent_pid) {
-  die_with_parent(parent_pid);
-  Loop loop;
+  loop::die_with_parent(parent_pid);
+  loop::Loop loop;
   SimWorker* worker = nullptr;
-  Channel channel(
-      loop, kChannelFd,
+  loop::Channel channel(
+      loop, loop::kChannelFd,
       [&](Value message) {
         if (worker->receive(std::move(message))) ::_exit(0);
       },
@@ -101,7 +102,7 @@ int run_sim_worker(int rank, int parent_pid) {
   SimWorker own(rank, ::getpid(),
                 [&](message::ToController message) { channel.send(to_value(std::move(message))); });
   worker = &own;
-  Timer timer(loop, [&] {
+  loop::Timer timer(loop, [&] {
     own.tick();
     timer.start(kTick);
   });

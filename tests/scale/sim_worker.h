@@ -23,19 +23,19 @@ class SimWorker {
   // Receives a message of the controller. Returns true if the process must end.
   bool receive(Value message);
   void tick();
-  RankFacts facts() const;
+  decide::RankFacts facts() const;
   int rank() const { return rank_; }
   int pid() const { return pid_; }
 
  private:
-  void begin(WorkerContext context);
+  void begin(loop::WorkerContext context);
   void report();
 
   int rank_;
   int pid_;
   Send send_;
   SimBoard& board_;
-  WorkerContext context_;
+  loop::WorkerContext context_;
   bool has_begun_ = false;
   bool has_returned_ = false;
   double report_due_s_ = 0;

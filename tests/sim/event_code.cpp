@@ -27,19 +27,19 @@ std::string enumerator(std::string_view name) {
 std::string code(const Error& error) {
   return cat("Error(Code::", enumerator(code_name(error.code())), ", ", code(error.message()), ')');
 }
-std::string code(Phase phase) {
+std::string code(decide::Phase phase) {
   constexpr std::array kNames = {"kSpawn", "kHello", "kEngineLoaded", "kGroupReady", "kRunning"};
   return cat("Phase::", kNames.at(static_cast<size_t>(phase)));
 }
-std::string code(StopKind kind) {
+std::string code(decide::StopKind kind) {
   constexpr std::array kNames = {"kInterrupt", "kTerminate", "kOperator", "kPredicate", "kResize"};
   return cat("StopKind::", kNames.at(static_cast<size_t>(kind)));
 }
-std::string code(FailureKind kind) {
+std::string code(decide::FailureKind kind) {
   constexpr std::array kNames = {"kWorkerGroup", "kController", "kPreemption"};
   return cat("FailureKind::", kNames.at(static_cast<size_t>(kind)));
 }
-std::string code(const Unwinding& it) {
+std::string code(const decide::Unwinding& it) {
   return cat("{", it.step, ", ", it.index, ", ", code(it.error), ", ", code(it.time_s), "}");
 }
 
@@ -53,73 +53,85 @@ std::string braced(std::string_view name, const Fields&... fields) {
 }
 
 struct ToCode {
-  std::string operator()(const event::Started&) const { return braced("Started"); }
-  std::string operator()(const event::ResourcesGranted& e) const {
+  std::string operator()(const decide::event::Started&) const { return braced("Started"); }
+  std::string operator()(const decide::event::ResourcesGranted& e) const {
     return braced("ResourcesGranted", e.num_workers);
   }
-  std::string operator()(const event::ResourcesRefused& e) const {
+  std::string operator()(const decide::event::ResourcesRefused& e) const {
     return braced("ResourcesRefused", e.error);
   }
-  std::string operator()(const event::AttemptBegun&) const { return braced("AttemptBegun"); }
-  std::string operator()(const event::SpawnFailed& e) const {
+  std::string operator()(const decide::event::AttemptBegun&) const {
+    return braced("AttemptBegun");
+  }
+  std::string operator()(const decide::event::SpawnFailed& e) const {
     return braced("SpawnFailed", e.error, e.rank, e.end, e.transient);
   }
-  std::string operator()(const event::PhaseReached& e) const {
+  std::string operator()(const decide::event::PhaseReached& e) const {
     return braced("PhaseReached", e.rank, e.phase);
   }
-  std::string operator()(const event::DeadlinePassed& e) const {
+  std::string operator()(const decide::event::DeadlinePassed& e) const {
     return braced("DeadlinePassed", e.attempt);
   }
-  std::string operator()(const event::Returned& e) const { return braced("Returned", e.rank); }
-  std::string operator()(const event::Failed& e) const {
+  std::string operator()(const decide::event::Returned& e) const {
+    return braced("Returned", e.rank);
+  }
+  std::string operator()(const decide::event::Failed& e) const {
     return braced("Failed", e.rank, e.error, e.time_s);
   }
-  std::string operator()(const event::Dying& e) const { return braced("Dying", e.rank, e.time_s); }
-  std::string operator()(const event::Gone& e) const {
+  std::string operator()(const decide::event::Dying& e) const {
+    return braced("Dying", e.rank, e.time_s);
+  }
+  std::string operator()(const decide::event::Gone& e) const {
     return braced("Gone", e.rank, e.error, e.time_s, e.has_host);
   }
-  std::string operator()(const event::VerdictDue& e) const {
+  std::string operator()(const decide::event::VerdictDue& e) const {
     return braced("VerdictDue", e.attempt);
   }
-  std::string operator()(const event::CheckpointCommitted& e) const {
+  std::string operator()(const decide::event::CheckpointCommitted& e) const {
     return braced("CheckpointCommitted", e.attempt);
   }
-  std::string operator()(const event::Healable& e) const {
+  std::string operator()(const decide::event::Healable& e) const {
     return braced("Healable", e.rank, e.is, e.fixed);
   }
-  std::string operator()(const event::HealDue& e) const { return braced("HealDue", e.attempt); }
-  std::string operator()(const event::Unwound& e) const {
+  std::string operator()(const decide::event::HealDue& e) const {
+    return braced("HealDue", e.attempt);
+  }
+  std::string operator()(const decide::event::Unwound& e) const {
     return braced("Unwound", e.rank, e.unwinding);
   }
-  std::string operator()(const event::ResourcesSeen& e) const {
+  std::string operator()(const decide::event::ResourcesSeen& e) const {
     return braced("ResourcesSeen", e.attempt, e.capacity);
   }
-  std::string operator()(const event::AttemptEnded& e) const {
+  std::string operator()(const decide::event::AttemptEnded& e) const {
     return braced("AttemptEnded", e.new_checkpoint, e.ran_s);
   }
-  std::string operator()(const event::RetryDue& e) const { return braced("RetryDue", e.attempt); }
-  std::string operator()(const event::RunEnded&) const { return braced("RunEnded"); }
-  std::string operator()(const event::StopRequested& e) const {
+  std::string operator()(const decide::event::RetryDue& e) const {
+    return braced("RetryDue", e.attempt);
+  }
+  std::string operator()(const decide::event::RunEnded&) const { return braced("RunEnded"); }
+  std::string operator()(const decide::event::StopRequested& e) const {
     return braced("StopRequested", e.kind, e.by);
   }
-  std::string operator()(const event::StopSeen&) const { return braced("StopSeen"); }
-  std::string operator()(const event::StopComplete& e) const {
+  std::string operator()(const decide::event::StopSeen&) const { return braced("StopSeen"); }
+  std::string operator()(const decide::event::StopComplete& e) const {
     return braced("StopComplete", e.attempt);
   }
-  std::string operator()(const event::GracePassed& e) const {
+  std::string operator()(const decide::event::GracePassed& e) const {
     return braced("GracePassed", e.attempt);
   }
-  std::string operator()(const event::StopNow& e) const { return braced("StopNow", e.kind, e.by); }
-  std::string operator()(const event::StorageFailed& e) const {
+  std::string operator()(const decide::event::StopNow& e) const {
+    return braced("StopNow", e.kind, e.by);
+  }
+  std::string operator()(const decide::event::StorageFailed& e) const {
     return braced("StorageFailed", e.error);
   }
-  std::string operator()(const event::NodeUnhealthy& e) const {
+  std::string operator()(const decide::event::NodeUnhealthy& e) const {
     return braced("NodeUnhealthy", e.rank, e.error, e.kind);
   }
 };
 
 }  // namespace
 
-std::string to_code(const Event& event) { return std::visit(ToCode(), event); }
+std::string to_code(const decide::Event& event) { return std::visit(ToCode(), event); }
 
 }  // namespace rtrain::sim

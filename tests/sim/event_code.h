@@ -8,6 +8,6 @@
 namespace rtrain::sim {
 
 // Returns for example "event::Returned{1}".
-std::string to_code(const Event& event);
+std::string to_code(const decide::Event& event);
 
 }  // namespace rtrain::sim

@@ -6,21 +6,21 @@
 #include <string>
 
 #include "host/base/text/text.h"
-#include "tests/sim/commits_world.h"
-#include "tests/sim/disk_world.h"
-#include "tests/sim/failures_world.h"
-#include "tests/sim/hosts_world.h"
-#include "tests/sim/link_world.h"
-#include "tests/sim/places_world.h"
-#include "tests/sim/queries_world.h"
-#include "tests/sim/reports_world.h"
-#include "tests/sim/retention_world.h"
-#include "tests/sim/run_world.h"
-#include "tests/sim/spool_world.h"
-#include "tests/sim/stop_world.h"
-#include "tests/sim/sync_world.h"
-#include "tests/sim/watch_world.h"
 #include "tests/sim/world.h"
+#include "tests/sim/worlds/commits_world.h"
+#include "tests/sim/worlds/disk_world.h"
+#include "tests/sim/worlds/failures_world.h"
+#include "tests/sim/worlds/link_world.h"
+#include "tests/sim/worlds/nodes_world.h"
+#include "tests/sim/worlds/places_world.h"
+#include "tests/sim/worlds/queries_world.h"
+#include "tests/sim/worlds/reports_world.h"
+#include "tests/sim/worlds/retention_world.h"
+#include "tests/sim/worlds/run_world.h"
+#include "tests/sim/worlds/spool_world.h"
+#include "tests/sim/worlds/stop_world.h"
+#include "tests/sim/worlds/sync_world.h"
+#include "tests/sim/worlds/watch_world.h"
 
 namespace rtrain::sim {
 namespace {
@@ -53,7 +53,7 @@ std::vector<Subject> subjects() {
           subject<SyncWorld>("sync"),         subject<CommitsWorld>("commits"),
           subject<FailuresWorld>("failures"), subject<PlacesWorld>("places"),
           subject<QueriesWorld>("queries"),   subject<RetentionWorld>("retention"),
-          subject<HostsWorld>("hosts"),       subject<WatchWorld>("watch"),
+          subject<NodesWorld>("hosts"),       subject<WatchWorld>("watch"),
           subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool")};
 }
 

@@ -35,7 +35,7 @@ class CuttingProxy {
 
   // `plan` is called for each connection: it returns after how many bytes, counted in both
   // directions, the connection breaks, and how.
-  CuttingProxy(Loop& loop, const SocketAddress& server, std::function<Plan()> plan)
+  CuttingProxy(loop::Loop& loop, const wire::SocketAddress& server, std::function<Plan()> plan)
       : loop_(loop),
         server_(server),
         plan_(std::move(plan)),
@@ -44,13 +44,13 @@ class CuttingProxy {
     listener_.start(UV_READABLE);
   }
 
-  int port() const { return SocketAddress::near(listener_.fd()).port(); }
+  int port() const { return wire::SocketAddress::near(listener_.fd()).port(); }
   int num_breaks() const { return num_breaks_; }
 
  private:
   struct End {
-    std::optional<Poll> poll;
-    ByteQueue unsent;  // bytes still to be written to this socket
+    std::optional<loop::Poll> poll;
+    loop::ByteQueue unsent;  // bytes still to be written to this socket
   };
   struct Pair {
     End near;
@@ -62,7 +62,7 @@ class CuttingProxy {
 
   static int listen() {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const SocketAddress any = *SocketAddress::parse("127.0.0.1", 0);
+    const wire::SocketAddress any = *wire::SocketAddress::parse("127.0.0.1", 0);
     EXPECT_EQ(::bind(fd, any.get(), any.size()), 0);
     EXPECT_EQ(::listen(fd, SOMAXCONN), 0);
     return fd;
@@ -135,13 +135,13 @@ class CuttingProxy {
     pairs_.remove_if([](const auto& pair) { return pair->is_dead; });
   }
 
-  Loop& loop_;
-  SocketAddress server_;
+  loop::Loop& loop_;
+  wire::SocketAddress server_;
   std::function<Plan()> plan_;
   int num_breaks_ = 0;
   std::list<std::unique_ptr<Pair>> pairs_;
-  Poll listener_;
-  TurnEnd turn_end_;
+  loop::Poll listener_;
+  loop::TurnEnd turn_end_;
 };
 
 }  // namespace rtrain

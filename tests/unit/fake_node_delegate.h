@@ -14,9 +14,9 @@
 
 namespace rtrain {
 
-class FakeNodeDelegate : public NodeDelegate {
+class FakeNodeDelegate : public node::NodeDelegate {
  public:
-  void on_spawned(int rank, const SpawnedWorker& worker) override {
+  void on_spawned(int rank, const node::SpawnedWorker& worker) override {
     log.push_back(cat("rank ", rank, " is spawned"));
     workers[rank] = worker;
   }
@@ -29,24 +29,24 @@ class FakeNodeDelegate : public NodeDelegate {
     if (type == refused) throw Error(Code::kArgument, cat("no '", type, "' here"));
     log.push_back(cat("rank ", rank, ": ", type));
   }
-  void on_output(int rank, OutputStream, std::string_view bytes) override {
+  void on_output(int rank, node::OutputStream, std::string_view bytes) override {
     printed[rank] += bytes;
   }
   void on_dying(int rank) override { log.push_back(cat("rank ", rank, " is dying")); }
-  void on_gone(int rank, const WorkerEnd& end) override {
+  void on_gone(int rank, const node::WorkerEnd& end) override {
     log.push_back(cat("rank ", rank, " is gone"));
     ends[rank] = end;
   }
-  void on_series(SeriesChunk) override {}
-  void on_device_fault(const DeviceFault&) override {}
+  void on_series(store::SeriesChunk) override {}
+  void on_device_fault(const node::DeviceFault&) override {}
 
   bool has(const std::string& what) const {
     return std::find(log.begin(), log.end(), what) != log.end();
   }
 
   std::vector<std::string> log;
-  std::map<int, SpawnedWorker> workers;
-  std::map<int, WorkerEnd> ends;
+  std::map<int, node::SpawnedWorker> workers;
+  std::map<int, node::WorkerEnd> ends;
   std::map<int, std::string> printed;
   std::string problem;
   std::string refused;  // the type of message that on_frame() rejects

@@ -82,7 +82,7 @@ template <Strict R>
 void expect_lua_class(std::string_view module, const std::vector<std::string>& others = {}) {
   LuaClasses wanted;
   add_lua_class<R>(wanted);
-  const auto text = find_module(module);
+  const auto text = lua::find_module(module);
   ASSERT_TRUE(text) << module;
   const LuaClasses found = classes_of(text->text);
   for (auto& [name, fields] : wanted) {

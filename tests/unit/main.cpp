@@ -16,11 +16,12 @@ int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (argc == 4 && mode == "--worker") {
     const int parent_pid = std::atoi(argv[3]);
-    const bool is_zygote = argv[2] == std::string_view(rtrain::kZygoteRank);
-    const int rank = is_zygote ? rtrain::serve_forks(parent_pid, argv[2]) : std::atoi(argv[2]);
+    const bool is_zygote = argv[2] == std::string_view(rtrain::loop::kZygoteRank);
+    const int rank =
+        is_zygote ? rtrain::worker::serve_forks(parent_pid, argv[2]) : std::atoi(argv[2]);
     return rtrain::run_test_worker(rank, parent_pid);
   }
-  if (argc == 4 && mode == "--guard") return rtrain::run_group_guard(argv[2], argv[3]);
+  if (argc == 4 && mode == "--guard") return rtrain::loop::run_group_guard(argv[2], argv[3]);
   // A child that exits with the given code, or waits for a signal.
   if (argc == 3 && mode == "--child") {
     if (argv[2] == std::string_view("wait")) pause();

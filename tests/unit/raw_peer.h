@@ -21,7 +21,7 @@ namespace rtrain {
 // A plain socket connected to the server.
 class Stranger {
  public:
-  explicit Stranger(const SocketAddress& server)
+  explicit Stranger(const wire::SocketAddress& server)
       : socket_(::socket(server.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     EXPECT_EQ(::connect(socket_.get(), server.get(), server.size()), 0);
     const int on = 1;
@@ -61,8 +61,8 @@ class Stranger {
 // A peer that has the key.
 class RawPeer {
  public:
-  RawPeer(const SocketAddress& server, const WireKey& key)
-      : socket_(server), tls_(TlsSession::client(key)) {}
+  RawPeer(const wire::SocketAddress& server, const wire::WireKey& key)
+      : socket_(server), tls_(wire::TlsSession::client(key)) {}
 
   // Continues the handshake. Call it until is_established().
   void step() {
@@ -84,7 +84,7 @@ class RawPeer {
     tls_->write(plain);
     flush();
   }
-  void send_frame(const WireFrame& frame) {
+  void send_frame(const wire::WireFrame& frame) {
     std::string bytes;
     frame.add_to(bytes);
     send(bytes);
@@ -110,7 +110,7 @@ class RawPeer {
   }
 
   Stranger socket_;
-  std::unique_ptr<TlsSession> tls_;
+  std::unique_ptr<wire::TlsSession> tls_;
   std::string received_;
   std::string sent_;
 };

@@ -12,12 +12,12 @@ namespace rtrain {
 
 // Runs the loop until the condition holds, which is checked every `between`. Fails if it does not
 // hold within the time.
-inline void run_until(Loop& loop, const std::function<bool()>& condition,
+inline void run_until(loop::Loop& loop, const std::function<bool()>& condition,
                       std::chrono::milliseconds between = std::chrono::milliseconds(1),
                       std::chrono::seconds within = std::chrono::seconds(30)) {
   const auto deadline = std::chrono::steady_clock::now() + within;
   bool holds = false;
-  Timer poll(loop, [&] {
+  loop::Timer poll(loop, [&] {
     holds = condition();
     if (holds || std::chrono::steady_clock::now() > deadline) return loop.stop();
     poll.start(between);
@@ -28,8 +28,8 @@ inline void run_until(Loop& loop, const std::function<bool()>& condition,
 }
 
 // Runs the loop for the given time, so that it does everything that is due.
-inline void run_for(Loop& loop, std::chrono::milliseconds time) {
-  Timer end(loop, [&] { loop.stop(); });
+inline void run_for(loop::Loop& loop, std::chrono::milliseconds time) {
+  loop::Timer end(loop, [&] { loop.stop(); });
   end.start(time);
   loop.run();
 }

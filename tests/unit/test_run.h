@@ -28,17 +28,17 @@ class TestRun {
   TestRun& operator=(const TestRun&) = delete;
 
   void open() {
-    record = std::make_unique<RunRecord>(spec);
+    record = std::make_unique<train::RunRecord>(spec);
     io.emplace(io_thread, loop, *record,
                [this](const Error& error) { write_errors.push_back(error.message()); });
     events.emplace(queue, *io);
-    context.emplace(RunContext{.spec = spec,
-                               .loop = loop,
-                               .io = *io,
-                               .events = *events,
-                               .calls = calls,
-                               .run_id = record->run_id(),
-                               .run_path = record->run_path()});
+    context.emplace(train::RunContext{.spec = spec,
+                                      .loop = loop,
+                                      .io = *io,
+                                      .events = *events,
+                                      .calls = calls,
+                                      .run_id = record->run_id(),
+                                      .run_path = record->run_path()});
     attempt = record->begin_attempt(1, 2);
   }
 
@@ -47,8 +47,8 @@ class TestRun {
     const std::string name = std::to_string(rank) + ".txt";
     const std::string source = "source-" + std::to_string(index) + "-" + std::to_string(rank);
     folder.write(source + "/" + name, text);
-    const StagedRank staged = record->checkpoints().files().stage({1, attempt.nonce, index}, rank,
-                                                                  folder / source, false);
+    const store::StagedRank staged = record->checkpoints().files().stage(
+        {1, attempt.nonce, index}, rank, folder / source, false);
     Report out;
     out.rank = rank;
     out.index = index;
@@ -60,7 +60,7 @@ class TestRun {
   }
 
   // Commits a checkpoint of one rank, as the io thread would.
-  CheckpointInfo commit(int64_t index, Value validation = {}) {
+  train::CheckpointInfo commit(int64_t index, Value validation = {}) {
     Report report = staged_report(index, 0, "weights");
     report.validation = std::move(validation);
     auto committed = record->commit(1, {report});
@@ -97,23 +97,23 @@ class TestRun {
 
   // Reads a cell of the database as another process would.
   std::string cell(const std::string& sql) const {
-    auto reader = Database::open_read_only(folder / "results/rtrain.db");
-    Statement query = reader->prepare(sql);
+    auto reader = store::Database::open_read_only(folder / "results/rtrain.db");
+    store::Statement query = reader->prepare(sql);
     return query.next() ? query.text(0) : "(no row)";
   }
 
   TempFolder folder;
-  RunSpec spec = test_spec("run");
-  Loop loop;
-  EventQueue queue;
-  ScriptCalls calls{queue};
-  std::unique_ptr<RunRecord> record;
-  RunRecord::AttemptStart attempt;
-  std::optional<IoCalls> io;
-  std::optional<RunEvents> events;
-  std::optional<RunContext> context;
+  train::RunSpec spec = test_spec("run");
+  loop::Loop loop;
+  train::EventQueue queue;
+  train::ScriptCalls calls{queue};
+  std::unique_ptr<train::RunRecord> record;
+  train::RunRecord::AttemptStart attempt;
+  std::optional<train::IoCalls> io;
+  std::optional<train::RunEvents> events;
+  std::optional<train::RunContext> context;
   std::vector<std::string> write_errors;
-  TaskThread io_thread{"io"};  // last: its tasks use the members above
+  loop::TaskThread io_thread{"io"};  // last: its tasks use the members above
 
  private:
   void wait_for_io() {

@@ -9,8 +9,8 @@
 
 namespace rtrain {
 
-inline RunSpec test_spec(std::string name) {
-  RunSpec spec;
+inline train::RunSpec test_spec(std::string name) {
+  train::RunSpec spec;
   spec.name = std::move(name);
   spec.start_timeout_s = 60;
   spec.elastic_resize_monitor_interval_s = 60;

@@ -31,7 +31,7 @@ class TestWorker {
   void begin() {
     if (what_ == "nonsense") {
       const std::string bytes(64, '\xff');
-      if (write(kChannelFd, bytes.data(), bytes.size()) < 0) end(1);
+      if (write(loop::kChannelFd, bytes.data(), bytes.size()) < 0) end(1);
     }
     if (what_ == "print") {
       std::cout << "one\ntwo\n" << std::flush;
@@ -67,8 +67,8 @@ class TestWorker {
   }
 
   void take_page() {
-    static ProgressBoard board(ProgressBoard::Inherited{kProgressFd});
-    ProgressPage& page = board.page(rank_);
+    static pages::ProgressBoard board(pages::ProgressBoard::Inherited{loop::kProgressFd});
+    pages::ProgressPage& page = board.page(rank_);
     pthread_mutex_lock(&page.alive);
     page.reports = 7;
     page.attached = 1;
@@ -79,17 +79,18 @@ class TestWorker {
 
   int rank_;
   std::string what_;
-  Loop loop_;
-  Channel channel_{loop_, kChannelFd, [this](const Value& message) { on_message(message); },
-                   [this](const std::string&) {
-                     if (what_ != "nonsense") end(1);
-                   }};
+  loop::Loop loop_;
+  loop::Channel channel_{loop_, loop::kChannelFd,
+                         [this](const Value& message) { on_message(message); },
+                         [this](const std::string&) {
+                           if (what_ != "nonsense") end(1);
+                         }};
 };
 
 }  // namespace
 
 int run_test_worker(int rank, int controller_pid) {
-  die_with_parent(controller_pid);
+  loop::die_with_parent(controller_pid);
   const char* what = std::getenv(kTestWorker);
   TestWorker(rank, what == nullptr ? "echo" : what).run();
   return 0;

@@ -12,35 +12,35 @@
 namespace rtrain {
 
 // Records the calls that a link makes to its owner.
-struct LinkRecord : LinkDelegate {
+struct LinkRecord : wire::LinkDelegate {
   void on_frame(std::string_view payload) override { frames.emplace_back(payload); }
   void on_connected() override { ++num_connected; }
   void on_disconnected(const std::string& reason) override { disconnections.push_back(reason); }
   void on_peer_restarted() override { ++num_restarts; }
   void on_full(bool is_full) override { full.push_back(is_full); }
-  void on_end(const LinkEnd& how) override { end = how; }
+  void on_end(const wire::LinkEnd& how) override { end = how; }
 
   std::vector<std::string> frames;
   int num_connected = 0;
   std::vector<std::string> disconnections;
   int num_restarts = 0;
   std::vector<bool> full;
-  std::optional<LinkEnd> end;
+  std::optional<wire::LinkEnd> end;
 };
 
 // A server that creates a link for each name that asks, unless `refusal` is set.
-struct ServerEnd : WireServerDelegate {
+struct ServerEnd : wire::WireServerDelegate {
   struct Peer {
-    Peer(Loop& loop, const std::string& name, const LinkOptions& options)
+    Peer(loop::Loop& loop, const std::string& name, const wire::LinkOptions& options)
         : link(loop, name, options, record) {}
     LinkRecord record;
-    Link link;
+    wire::Link link;
   };
 
-  ServerEnd(Loop& loop, WireServerOptions options)
+  ServerEnd(loop::Loop& loop, wire::WireServerOptions options)
       : loop(loop), server(loop, std::move(options), *this) {}
 
-  Admission on_hello(const WirePeer& peer, const LinkHello& hello) override {
+  wire::Admission on_hello(const wire::WirePeer& peer, const wire::LinkHello& hello) override {
     peers.push_back(peer);
     abouts.push_back(hello.about);
     if (!refusal.empty()) return {.link = nullptr, .refusal = refusal};
@@ -51,21 +51,22 @@ struct ServerEnd : WireServerDelegate {
   void on_refused(const std::string& text) override { refused.push_back(text); }
   Peer& at(const std::string& name) { return *links.at(name); }
 
-  Loop& loop;
-  LinkOptions link_options;
+  loop::Loop& loop;
+  wire::LinkOptions link_options;
   std::string refusal;
-  std::vector<WirePeer> peers;
+  std::vector<wire::WirePeer> peers;
   std::vector<std::string> abouts;
   std::vector<std::string> refused;
   std::map<std::string, std::unique_ptr<Peer>> links;
-  WireServer server;
+  wire::WireServer server;
 };
 
-inline WireServerOptions server_options(const Secret& secret) {
+inline wire::WireServerOptions server_options(const wire::Secret& secret) {
   return {.secret = secret, .run_ids = {"run-1"}, .build = "build-1"};
 }
 
-inline WireClientOptions client_options(const WireContact& contact, const std::string& link = "a") {
+inline wire::WireClientOptions client_options(const wire::WireContact& contact,
+                                              const std::string& link = "a") {
   return {.find = [contact](std::string&) { return contact; },
           .identity = {.role = "agent", .run_id = "run-1"},
           .link = link,
@@ -75,15 +76,16 @@ inline WireClientOptions client_options(const WireContact& contact, const std::s
 }
 
 // Returns where the server listens.
-inline WireContact contact_of(const WireServer& server, const Secret& secret) {
+inline wire::WireContact contact_of(const wire::WireServer& server, const wire::Secret& secret) {
   return {.hosts = {"127.0.0.1"}, .port = server.address().port(), .secret = secret};
 }
 
 struct ClientEnd {
-  ClientEnd(Loop& loop, WireClientOptions options) : client(loop, std::move(options), record) {}
-  Link& link() { return client.link(); }
+  ClientEnd(loop::Loop& loop, wire::WireClientOptions options)
+      : client(loop, std::move(options), record) {}
+  wire::Link& link() { return client.link(); }
   LinkRecord record;
-  WireClient client;
+  wire::WireClient client;
 };
 
 }  // namespace rtrain

@@ -46,9 +46,9 @@ double cpu_s() {
 }
 
 // A server in its own thread that echoes each frame of up to 100 bytes.
-class EchoServer : LinkDelegate, WireServerDelegate {
+class EchoServer : wire::LinkDelegate, wire::WireServerDelegate {
  public:
-  explicit EchoServer(const Secret& secret) : server_(loop_, server_options(secret), *this) {
+  explicit EchoServer(const wire::Secret& secret) : server_(loop_, server_options(secret), *this) {
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~EchoServer() override {
@@ -58,12 +58,12 @@ class EchoServer : LinkDelegate, WireServerDelegate {
     });
     thread_.join();
   }
-  const WireServer& server() const { return server_; }
+  const wire::WireServer& server() const { return server_; }
   uint64_t num_bytes() const { return num_bytes_; }
 
  private:
-  Admission on_hello(const WirePeer&, const LinkHello& hello) override {
-    link_.emplace(loop_, hello.link, LinkOptions(), static_cast<LinkDelegate&>(*this));
+  wire::Admission on_hello(const wire::WirePeer&, const wire::LinkHello& hello) override {
+    link_.emplace(loop_, hello.link, wire::LinkOptions(), static_cast<wire::LinkDelegate&>(*this));
     return {.link = &*link_, .refusal = ""};
   }
   void on_refused(const std::string&) override {}
@@ -75,28 +75,28 @@ class EchoServer : LinkDelegate, WireServerDelegate {
   void on_disconnected(const std::string&) override {}
   void on_peer_restarted() override {}
   void on_full(bool) override {}
-  void on_end(const LinkEnd&) override {}
+  void on_end(const wire::LinkEnd&) override {}
 
-  Loop loop_;
+  loop::Loop loop_;
   std::atomic<uint64_t> num_bytes_ = 0;
-  std::optional<Link> link_;
-  WireServer server_;
+  std::optional<wire::Link> link_;
+  wire::WireServer server_;
   std::thread thread_;
 };
 
 class WireLoadTest : public ::testing::Test {
  protected:
-  Secret secret_ = Secret::generate();
+  wire::Secret secret_ = wire::Secret::generate();
 };
 
 // Runs the loop for one iteration.
-void turn(Loop& loop) {
+void turn(loop::Loop& loop) {
   loop.post([&] { loop.stop(); });
   loop.run();
 }
 
 TEST_F(WireLoadTest, AConnectionIsQuick) {
-  Loop loop;
+  loop::Loop loop;
   ServerEnd server(loop, server_options(secret_));
   std::vector<double> times_ms;
   for (int64_t i = 0; i < full_or(1000, 50); ++i) {
@@ -112,7 +112,7 @@ TEST_F(WireLoadTest, AConnectionIsQuick) {
 TEST_F(WireLoadTest, LargeAndSmallFramesFlow) {
   for (const size_t size : {size_t{1} << 20, size_t{10000}, size_t{200}}) {
     EchoServer server(secret_);
-    Loop loop;
+    loop::Loop loop;
     ClientEnd client(loop, client_options(contact_of(server.server(), secret_)));
     run_until(loop, [&] { return client.record.num_connected == 1; });
     const auto total = static_cast<uint64_t>(full_or(int64_t{2} << 30, int64_t{20} << 20)) /
@@ -121,7 +121,7 @@ TEST_F(WireLoadTest, LargeAndSmallFramesFlow) {
     const double begin_s = monotonic_s();
     const double begin_cpu_s = cpu_s();
     uint64_t sent = 0;
-    TurnEnd more(loop, [&] {
+    loop::TurnEnd more(loop, [&] {
       while (sent < total && !client.link().is_full()) {
         client.link().send(payload);
         sent += size;
@@ -150,7 +150,7 @@ struct PingPong : LinkRecord {
     link->send(payload);
     sends_us.push_back(1e6 * (monotonic_s() - begin_s));
   }
-  Link* link = nullptr;
+  wire::Link* link = nullptr;
   std::string payload = std::string(100, 'x');
   int64_t most = full_or(20000, 1000);
   double begin_s = 0;
@@ -160,9 +160,9 @@ struct PingPong : LinkRecord {
 
 TEST_F(WireLoadTest, ASmallFrameIsThereSoon) {
   EchoServer server(secret_);
-  Loop loop;
+  loop::Loop loop;
   PingPong record;
-  WireClient client(loop, client_options(contact_of(server.server(), secret_)), record);
+  wire::WireClient client(loop, client_options(contact_of(server.server(), secret_)), record);
   run_until(loop, [&] { return record.num_connected == 1; });
   record.link = &client.link();
   record.send();
@@ -177,18 +177,18 @@ class RandomFrames {
  public:
   explicit RandomFrames(uint32_t seed) : random_(seed) {}
 
-  WireFrame next() {
+  wire::WireFrame next() {
     constexpr std::string_view kTypes = "aspqdddd";
     constexpr std::string_view kAllTypes = "hwrdaspqfg?";
     payload_.assign(random_() % 3 == 0 ? random_() % 2000 : random_() % 30, 'x');
     for (char& c : payload_) c = static_cast<char>(random_());
-    WireFrame out{.type = static_cast<WireType>(kTypes[random_() % kTypes.size()]),
-                  .payload = payload_};
-    if (out.type == WireType::kData) out.number = ++data_;
-    if (out.type == WireType::kPing) out.number = random_();
-    if (out.type == WireType::kSkip) out.number = data_ += random_() % 3;
+    wire::WireFrame out{.type = static_cast<wire::WireType>(kTypes[random_() % kTypes.size()]),
+                        .payload = payload_};
+    if (out.type == wire::WireType::kData) out.number = ++data_;
+    if (out.type == wire::WireType::kPing) out.number = random_();
+    if (out.type == wire::WireType::kSkip) out.number = data_ += random_() % 3;
     if (random_() % 50 != 0) return out;
-    out.type = static_cast<WireType>(kAllTypes[random_() % kAllTypes.size()]);
+    out.type = static_cast<wire::WireType>(kAllTypes[random_() % kAllTypes.size()]);
     out.number = random_() % 2 == 0 ? random_() : data_ + random_() % 3;
     return out;
   }
@@ -205,21 +205,21 @@ TEST_F(WireLoadTest, RandomFramesEndOnlyTheirConnection) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   RandomFrames frames(seed);
-  Loop loop;
+  loop::Loop loop;
   ServerEnd server(loop, server_options(secret_));
   ClientEnd good(loop, client_options(contact_of(server.server, secret_), "good"));
-  const WireKey key = secret_.derive({.role = "agent", .run_id = "run-1"});
+  const wire::WireKey key = secret_.derive({.role = "agent", .run_id = "run-1"});
   const int64_t most = full_or(1000000, 5000);
   int64_t num_frames = 0;
   int64_t num_connections = 0;
   for (; num_frames < most; ++num_connections) {
     RawPeer peer(server.server.address(), key);
     while (!peer.is_established()) turn(loop);
-    LinkHello hello;
+    wire::LinkHello hello;
     hello.build = "build-1";
     hello.link = "random";
     hello.position.stream = std::to_string(frames.number());
-    peer.send_frame({.type = WireType::kHello, .payload = hello.encode()});
+    peer.send_frame({.type = wire::WireType::kHello, .payload = hello.encode()});
     frames.begin();
     while (!peer.is_closed() && num_frames < most) {
       for (int i = 0; i < 50; ++i, ++num_frames) peer.send_frame(frames.next());
@@ -238,11 +238,11 @@ TEST_F(WireLoadTest, RandomFramesEndOnlyTheirConnection) {
 }
 
 // The clients run in a separate process, because each end needs this many descriptors.
-[[noreturn]] void run_clients(const WireContact& contact, int64_t count) {
-  Loop loop;
+[[noreturn]] void run_clients(const wire::WireContact& contact, int64_t count) {
+  loop::Loop loop;
   std::vector<std::unique_ptr<ClientEnd>> clients;
   for (int64_t i = 0; i < count; ++i) {
-    WireClientOptions options = client_options(contact, std::to_string(i));
+    wire::WireClientOptions options = client_options(contact, std::to_string(i));
     options.timeout = std::chrono::minutes(5);
     clients.push_back(std::make_unique<ClientEnd>(loop, options));
     clients.back()->link().send("here");
@@ -259,7 +259,7 @@ TEST_F(WireLoadTest, ManyConnectionsNeedLittleMemory) {
   ::setrlimit(RLIMIT_NOFILE, &files);
   ASSERT_GT(files.rlim_cur, static_cast<rlim_t>(count) + 100) << "ulimit -n";
 
-  Loop loop;
+  loop::Loop loop;
   ServerEnd server(loop, server_options(secret_));
   {
     ClientEnd first(loop, client_options(contact_of(server.server, secret_), "first"));

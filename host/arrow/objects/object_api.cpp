@@ -20,7 +20,7 @@
 #include "host/base/files/fd.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -70,12 +70,12 @@ class Upload {
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
 
-  void write(std::shared_ptr<arrow::Buffer> piece) { check(stream_->Write(piece), task_); }
+  void write(std::shared_ptr<::arrow::Buffer> piece) { check(stream_->Write(piece), task_); }
   void close() { check(stream_->Close(), task_); }
 
  private:
   FileTask task_;
-  std::shared_ptr<arrow::io::OutputStream> stream_;
+  std::shared_ptr<::arrow::io::OutputStream> stream_;
 };
 
 void put_file(const std::string& uri, const std::string& path,
@@ -84,7 +84,7 @@ void put_file(const std::string& uri, const std::string& path,
     const Fd file = open_local(path, O_RDONLY);
     Upload upload(uri);
     while (true) {
-      auto piece = take(arrow::AllocateResizableBuffer(kPieceBytes), {"write", uri});
+      auto piece = take(::arrow::AllocateResizableBuffer(kPieceBytes), {"write", uri});
       const ssize_t size = ::read(file.get(), piece->mutable_data(), kPieceBytes);
       if (size < 0) {
         throw Error(Code::kEnvironment, cat("cannot read ", path, ": ", std::strerror(errno)));
@@ -101,7 +101,7 @@ void put_file(const std::string& uri, const std::string& path,
 void put_text(const std::string& uri, std::string_view text) {
   patiently([&] {
     Upload upload(uri);
-    upload.write(arrow::Buffer::FromString(std::string(text)));
+    upload.write(::arrow::Buffer::FromString(std::string(text)));
     upload.close();
   });
 }
@@ -165,16 +165,17 @@ void remove(const std::string& uri) { remove_with(&remove_object, uri); }
 void remove_folder(const std::string& uri) { remove_with(&remove_object_folder, uri); }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::arrow
 
-extern "C" __attribute__((visibility("default"))) const rtrain::ObjectApi* rtrain_object_api() {
-  static constexpr rtrain::ObjectApi kApi{.put_file = &rtrain::put_file,
-                                          .put_text = &rtrain::put_text,
-                                          .get_text = &rtrain::get_text,
-                                          .get_text_once = &rtrain::get_text_once,
-                                          .get_file = &rtrain::get_file,
-                                          .list = &rtrain::list,
-                                          .remove = &rtrain::remove,
-                                          .remove_folder = &rtrain::remove_folder};
+extern "C" __attribute__((visibility("default"))) const rtrain::api::ObjectApi*
+rtrain_object_api() {
+  static constexpr rtrain::api::ObjectApi kApi{.put_file = &rtrain::arrow::put_file,
+                                               .put_text = &rtrain::arrow::put_text,
+                                               .get_text = &rtrain::arrow::get_text,
+                                               .get_text_once = &rtrain::arrow::get_text_once,
+                                               .get_file = &rtrain::arrow::get_file,
+                                               .list = &rtrain::arrow::list,
+                                               .remove = &rtrain::arrow::remove,
+                                               .remove_folder = &rtrain::arrow::remove_folder};
   return &kApi;
 }

@@ -18,7 +18,7 @@
 #include "host/base/object_uri.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 constexpr const char* kS3Library = "libarrow_s3.so.2600";
@@ -29,12 +29,12 @@ void load_s3() {
   static bool is_loaded = false;
   if (is_loaded) return;
   Dl_info arrow{};
-  if (dladdr(reinterpret_cast<void*>(&arrow::GetBuildInfo), &arrow) == 0) {
+  if (dladdr(reinterpret_cast<void*>(&::arrow::GetBuildInfo), &arrow) == 0) {
     throw Error(Code::kEnvironment, "s3://: it is not known where libarrow was loaded from");
   }
   std::string path = arrow.dli_fname;
   path.replace(path.rfind('/') + 1, std::string::npos, kS3Library);
-  const arrow::Status status = arrow::fs::LoadFileSystemFactories(path.c_str());
+  const ::arrow::Status status = ::arrow::fs::LoadFileSystemFactories(path.c_str());
   if (!status.ok()) {
     throw Error(Code::kEnvironment,
                 cat("s3:// needs ", kS3Library, " of the wheel pyarrow==26.0.1 next to libarrow: ",
@@ -47,12 +47,12 @@ void load_s3() {
 // static objects are destroyed. Arrow's threads must end before their memory is freed.
 void finalize_at_exit() {
   static bool is_registered = false;
-  if (!std::exchange(is_registered, true)) std::atexit([] { arrow::fs::EnsureFinalized(); });
+  if (!std::exchange(is_registered, true)) std::atexit([] { ::arrow::fs::EnsureFinalized(); });
 }
 
 // The file system of a bucket, and the bucket's path in it.
 struct Bucket {
-  std::shared_ptr<arrow::fs::FileSystem> store;
+  std::shared_ptr<::arrow::fs::FileSystem> store;
   std::string path;
 };
 
@@ -77,7 +77,7 @@ ObjectUri parse(const std::string& uri) {
 
 // A place in a store: the file system, and the path in it.
 struct Place {
-  std::shared_ptr<arrow::fs::FileSystem> store;
+  std::shared_ptr<::arrow::fs::FileSystem> store;
   std::string bucket;
   std::string path;
   ObjectUri uri;
@@ -95,7 +95,7 @@ std::string no_bucket(const std::string& uri) {
 }
 
 // Explains Arrow's error, which has the store's error codes, in the user's terms.
-std::string reason_of(const arrow::Status& status, const std::string& uri) {
+std::string reason_of(const ::arrow::Status& status, const std::string& uri) {
   const std::string text(status.message());
   const auto says = [&](std::string_view word) { return text.find(word) != std::string::npos; };
   if (says("NO_SUCH_BUCKET")) return cat(no_bucket(uri), ": ", text);
@@ -115,13 +115,13 @@ std::string reason_of(const arrow::Status& status, const std::string& uri) {
   return text;
 }
 
-[[noreturn]] void refuse(const arrow::Status& status, const char* verb, const std::string& uri) {
-  const bool is_missing = arrow::internal::ErrnoFromStatus(status) == ENOENT;
+[[noreturn]] void refuse(const ::arrow::Status& status, const char* verb, const std::string& uri) {
+  const bool is_missing = ::arrow::internal::ErrnoFromStatus(status) == ENOENT;
   const std::string reason = is_missing ? "there is no such object" : reason_of(status, uri);
   throw Error(is_missing ? Code::kNotFound : Code::kEnvironment, failure_text({verb, uri}, reason));
 }
 
-arrow::Result<Bucket> open_bucket(const ObjectUri& uri) {
+::arrow::Result<Bucket> open_bucket(const ObjectUri& uri) {
   if (uri.scheme == "s3") load_s3();
   // Without this option, Google's client repeats a failed request for a quarter of an hour.
   const bool is_google = uri.scheme == "gs" || uri.scheme == "gcs";
@@ -131,8 +131,8 @@ arrow::Result<Bucket> open_bucket(const ObjectUri& uri) {
   Bucket out;
   const std::string whole = cat(uri.root, uri.query, limit);
   auto made = uri.scheme == "s3"
-                  ? arrow::fs::FileSystemFromUriAndOptions(whole, s3_request_options(), &out.path)
-                  : arrow::fs::FileSystemFromUri(whole, &out.path);
+                  ? ::arrow::fs::FileSystemFromUriAndOptions(whole, s3_request_options(), &out.path)
+                  : ::arrow::fs::FileSystemFromUri(whole, &out.path);
   if (!made.ok()) return made.status();
   finalize_at_exit();
   out.store = *std::move(made);
@@ -159,42 +159,43 @@ Place place_of(const std::string& uri, const char* verb) {
 
 // Adds an errno, because Arrow's readers take an I/O error without one for an error in the file's
 // content.
-arrow::Status as_system_error(const arrow::Status& status) {
-  if (status.ok() || arrow::internal::ErrnoFromStatus(status) != 0) return status;
-  return arrow::internal::IOErrorFromErrno(EIO, status.message());
+::arrow::Status as_system_error(const ::arrow::Status& status) {
+  if (status.ok() || ::arrow::internal::ErrnoFromStatus(status) != 0) return status;
+  return ::arrow::internal::IOErrorFromErrno(EIO, status.message());
 }
 
 template <class T>
-arrow::Result<T> as_system_error(arrow::Result<T> result) {
+::arrow::Result<T> as_system_error(::arrow::Result<T> result) {
   if (result.ok()) return result;
   return as_system_error(result.status());
 }
 
-class ObjectInput final : public arrow::io::RandomAccessFile {
+class ObjectInput final : public ::arrow::io::RandomAccessFile {
  public:
-  explicit ObjectInput(std::shared_ptr<arrow::io::RandomAccessFile> file)
+  explicit ObjectInput(std::shared_ptr<::arrow::io::RandomAccessFile> file)
       : file_(std::move(file)) {}
 
-  arrow::Status Close() override { return file_->Close(); }
+  ::arrow::Status Close() override { return file_->Close(); }
   bool closed() const override { return file_->closed(); }
-  arrow::Result<int64_t> GetSize() override { return as_system_error(file_->GetSize()); }
-  arrow::Result<int64_t> Tell() const override { return file_->Tell(); }
-  arrow::Status Seek(int64_t position) override { return file_->Seek(position); }
-  arrow::Result<int64_t> Read(int64_t size, void* out) override {
+  ::arrow::Result<int64_t> GetSize() override { return as_system_error(file_->GetSize()); }
+  ::arrow::Result<int64_t> Tell() const override { return file_->Tell(); }
+  ::arrow::Status Seek(int64_t position) override { return file_->Seek(position); }
+  ::arrow::Result<int64_t> Read(int64_t size, void* out) override {
     return as_system_error(file_->Read(size, out));
   }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override {
+  ::arrow::Result<std::shared_ptr<::arrow::Buffer>> Read(int64_t size) override {
     return as_system_error(file_->Read(size));
   }
-  arrow::Result<int64_t> ReadAt(int64_t position, int64_t size, void* out) override {
+  ::arrow::Result<int64_t> ReadAt(int64_t position, int64_t size, void* out) override {
     return as_system_error(file_->ReadAt(position, size, out));
   }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t size) override {
+  ::arrow::Result<std::shared_ptr<::arrow::Buffer>> ReadAt(int64_t position,
+                                                           int64_t size) override {
     return as_system_error(file_->ReadAt(position, size));
   }
 
  private:
-  std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  std::shared_ptr<::arrow::io::RandomAccessFile> file_;
 };
 
 }  // namespace
@@ -204,9 +205,9 @@ ObjectKind object_kind(const std::string& uri) {
   const auto info = place.store->GetFileInfo(place.path);
   if (!info.ok()) refuse(info.status(), "read", uri);
   switch (info->type()) {
-    case arrow::fs::FileType::File:
+    case ::arrow::fs::FileType::File:
       return ObjectKind::kFile;
-    case arrow::fs::FileType::Directory:
+    case ::arrow::fs::FileType::Directory:
       return ObjectKind::kFolder;
     default:
       return ObjectKind::kNothing;
@@ -217,14 +218,14 @@ namespace {
 
 std::vector<std::string> list_below(const std::string& uri, bool may_be_missing) {
   const Place place = place_of(uri, "list");
-  arrow::fs::FileSelector below;
+  ::arrow::fs::FileSelector below;
   below.base_dir = place.path;
   below.recursive = true;
   below.allow_not_found = may_be_missing;
   const auto found = place.store->GetFileInfo(below);
   if (!found.ok()) refuse(found.status(), "list", uri);
   std::vector<std::string> out;
-  for (const arrow::fs::FileInfo& info : *found) {
+  for (const ::arrow::fs::FileInfo& info : *found) {
     if (info.IsFile()) out.push_back(place.uri_of(info.path()));
   }
   std::sort(out.begin(), out.end());
@@ -232,7 +233,7 @@ std::vector<std::string> list_below(const std::string& uri, bool may_be_missing)
   if (out.empty() && may_be_missing) {
     const auto bucket = place.store->GetFileInfo(place.bucket);
     if (!bucket.ok()) refuse(bucket.status(), "list", uri);
-    if (bucket->type() == arrow::fs::FileType::NotFound) {
+    if (bucket->type() == ::arrow::fs::FileType::NotFound) {
       throw Error(Code::kEnvironment, cat("cannot list '", uri, "': ", no_bucket(uri)));
     }
   }
@@ -247,14 +248,14 @@ std::vector<std::string> list_objects_if_any(const std::string& uri) {
   return list_below(uri, true);
 }
 
-std::shared_ptr<arrow::io::RandomAccessFile> open_object(const std::string& uri) {
+std::shared_ptr<::arrow::io::RandomAccessFile> open_object(const std::string& uri) {
   const Place place = place_of(uri, "read");
   auto file = place.store->OpenInputFile(place.path);
   if (!file.ok()) refuse(file.status(), "read", uri);
   return std::make_shared<ObjectInput>(*std::move(file));
 }
 
-std::shared_ptr<arrow::io::OutputStream> create_object(const std::string& uri) {
+std::shared_ptr<::arrow::io::OutputStream> create_object(const std::string& uri) {
   const Place place = place_of(uri, "write");
   auto stream = place.store->OpenOutputStream(place.path);
   if (!stream.ok()) refuse(stream.status(), "write", uri);
@@ -263,14 +264,14 @@ std::shared_ptr<arrow::io::OutputStream> create_object(const std::string& uri) {
 
 void remove_object_folder(const std::string& uri) {
   const Place place = place_of(uri, "remove");
-  const arrow::Status status = place.store->DeleteDir(place.path);
+  const ::arrow::Status status = place.store->DeleteDir(place.path);
   if (!status.ok()) refuse(status, "remove", uri);
 }
 
 void remove_object(const std::string& uri) {
   const Place place = place_of(uri, "remove");
-  const arrow::Status status = place.store->DeleteFile(place.path);
+  const ::arrow::Status status = place.store->DeleteFile(place.path);
   if (!status.ok()) refuse(status, "remove", uri);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 enum class ObjectKind { kNothing, kFile, kFolder };
 
@@ -24,10 +24,10 @@ ObjectKind object_kind(const std::string& uri);
 std::vector<std::string> list_objects(const std::string& uri);
 // Returns an empty list if the folder does not exist. The bucket must exist.
 std::vector<std::string> list_objects_if_any(const std::string& uri);
-std::shared_ptr<arrow::io::RandomAccessFile> open_object(const std::string& uri);
+std::shared_ptr<::arrow::io::RandomAccessFile> open_object(const std::string& uri);
 // The object appears, complete, at Close(). Without Close(), or after Abort(), there is no object.
-std::shared_ptr<arrow::io::OutputStream> create_object(const std::string& uri);
+std::shared_ptr<::arrow::io::OutputStream> create_object(const std::string& uri);
 void remove_object(const std::string& uri);
 void remove_object_folder(const std::string& uri);
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

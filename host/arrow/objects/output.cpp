@@ -8,7 +8,7 @@
 #include "host/arrow/objects/object_store.h"
 #include "host/base/object_uri.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 class FileOutput final : public Output {
@@ -16,23 +16,23 @@ class FileOutput final : public Output {
   FileOutput(const std::string& path, NewFile::Durability durability)
       : file_(path), durability_(durability) {}
 
-  arrow::Status Close() override {
+  ::arrow::Status Close() override {
     closed_ = true;
-    return arrow::Status::OK();
+    return ::arrow::Status::OK();
   }
   bool closed() const override { return closed_; }
-  arrow::Result<int64_t> Tell() const override { return position_; }
+  ::arrow::Result<int64_t> Tell() const override { return position_; }
 
-  arrow::Status Write(const void* data, int64_t size) override {
+  ::arrow::Status Write(const void* data, int64_t size) override {
     file_.write(data, static_cast<size_t>(size));
     position_ += size;
-    if (file_.error() == 0) return arrow::Status::OK();
-    return arrow::internal::IOErrorFromErrno(file_.error(), std::strerror(file_.error()));
+    if (file_.error() == 0) return ::arrow::Status::OK();
+    return ::arrow::internal::IOErrorFromErrno(file_.error(), std::strerror(file_.error()));
   }
 
-  arrow::Status commit() override {
+  ::arrow::Status commit() override {
     file_.commit(durability_);
-    return arrow::Status::OK();
+    return ::arrow::Status::OK();
   }
 
  private:
@@ -52,19 +52,19 @@ class ObjectOutput final : public Output {
   ObjectOutput(const ObjectOutput&) = delete;
   ObjectOutput& operator=(const ObjectOutput&) = delete;
 
-  arrow::Status Close() override {
+  ::arrow::Status Close() override {
     closed_ = true;
-    return arrow::Status::OK();
+    return ::arrow::Status::OK();
   }
   bool closed() const override { return closed_; }
-  arrow::Result<int64_t> Tell() const override { return stream_->Tell(); }
-  arrow::Status Write(const void* data, int64_t size) override {
+  ::arrow::Result<int64_t> Tell() const override { return stream_->Tell(); }
+  ::arrow::Status Write(const void* data, int64_t size) override {
     return stream_->Write(data, size);
   }
-  arrow::Status commit() override { return stream_->Close(); }
+  ::arrow::Status commit() override { return stream_->Close(); }
 
  private:
-  std::shared_ptr<arrow::io::OutputStream> stream_;
+  std::shared_ptr<::arrow::io::OutputStream> stream_;
   bool closed_ = false;
 };
 
@@ -75,4 +75,4 @@ std::shared_ptr<Output> open_output(const std::string& path, NewFile::Durability
   return std::make_shared<FileOutput>(path, durability);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

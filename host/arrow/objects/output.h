@@ -9,13 +9,13 @@
 
 #include "host/base/files/new_file.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
-class Output : public arrow::io::OutputStream {
+class Output : public ::arrow::io::OutputStream {
  public:
   // Gives the file its name. Without it the written data are removed and an older file is
   // unchanged.
-  virtual arrow::Status commit() = 0;
+  virtual ::arrow::Status commit() = 0;
 };
 
 // `path`: of a file, or a URI (host/arrow/objects/object_store.h), for which `durability` has no
@@ -23,4 +23,4 @@ class Output : public arrow::io::OutputStream {
 // not exist.
 std::shared_ptr<Output> open_output(const std::string& path, NewFile::Durability durability);
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -13,7 +13,7 @@
 
 #include "host/base/seconds_setting.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -42,7 +42,7 @@ void say(const std::string& reason, Clock::time_point now) {
 
 // The client repeats a request in the thread that made it, so thread_local state belongs to one
 // request.
-class Retries final : public arrow::fs::S3RetryStrategy {
+class Retries final : public ::arrow::fs::S3RetryStrategy {
  public:
   bool ShouldRetry(const AWSErrorDetail& error, int64_t retries) override {
     thread_local Clock::time_point first;
@@ -69,9 +69,9 @@ std::chrono::duration<double> store_patience() {
       seconds_setting("RTRAIN_STORE_PATIENCE_S", kPatienceS, ZeroSeconds::kAllowed));
 }
 
-arrow::fs::FileSystemFactoryOptions s3_request_options() {
-  const std::shared_ptr<arrow::fs::S3RetryStrategy> retries = std::make_shared<Retries>();
+::arrow::fs::FileSystemFactoryOptions s3_request_options() {
+  const std::shared_ptr<::arrow::fs::S3RetryStrategy> retries = std::make_shared<Retries>();
   return {{"retry_strategy", std::any(retries)}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -8,7 +8,7 @@
 
 #include <chrono>
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 // How long requests to a store that does not answer are repeated: RTRAIN_STORE_PATIENCE_S, else 60
 // s.
@@ -16,6 +16,6 @@ std::chrono::duration<double> store_patience();
 
 // Options for FileSystemFromUriAndOptions of s3://. A request with a temporary failure is repeated
 // while another attempt can end within store_patience() of the first one.
-arrow::fs::FileSystemFactoryOptions s3_request_options();
+::arrow::fs::FileSystemFactoryOptions s3_request_options();
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -20,27 +20,27 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
-using arrow::csv::BlockParser;
-using arrow::csv::Converter;
-using TypePtr = std::shared_ptr<arrow::DataType>;
+using ::arrow::csv::BlockParser;
+using ::arrow::csv::Converter;
+using TypePtr = std::shared_ptr<::arrow::DataType>;
 
 // The possible types of a column, tried in this order on the first block, as in Arrow's own reader.
 // uint64 is added, because Arrow's reader would round integers beyond int64.
 std::vector<TypePtr> guesses() {
-  using arrow::TimeUnit;
-  return {arrow::null(),
-          arrow::int64(),
-          arrow::uint64(),
-          arrow::boolean(),
-          arrow::date32(),
-          arrow::timestamp(TimeUnit::SECOND),
-          arrow::timestamp(TimeUnit::NANO),
-          arrow::float64(),
-          arrow::utf8(),
-          arrow::binary()};
+  using ::arrow::TimeUnit;
+  return {::arrow::null(),
+          ::arrow::int64(),
+          ::arrow::uint64(),
+          ::arrow::boolean(),
+          ::arrow::date32(),
+          ::arrow::timestamp(TimeUnit::SECOND),
+          ::arrow::timestamp(TimeUnit::NANO),
+          ::arrow::float64(),
+          ::arrow::utf8(),
+          ::arrow::binary()};
 }
 
 // "Row #5: CSV conversion error to int64: invalid value 'x'" → 5; -1 without a number.
@@ -76,18 +76,18 @@ class CsvCursor final : public TableCursor {
   CsvCursor(const std::string& path, CsvOptions options)
       : task_{"read", path},
         options_(std::move(options)),
-        chunker_(arrow::csv::MakeChunker(options_.parse)),
+        chunker_(::arrow::csv::MakeChunker(options_.parse)),
         blocks_(path, options_.block_bytes,
                 [this](const auto& text) { return records_end(text); }) {
     in_file(task_, [this] { start(); });
   }
 
-  const arrow::Schema& schema() const override { return *schema_; }
+  const ::arrow::Schema& schema() const override { return *schema_; }
 
-  std::shared_ptr<ArrowBatch> next() override {
+  std::shared_ptr<api::ArrowBatch> next() override {
     if (over_) return nullptr;
     over_ = true;  // reset at the end of a successful read
-    return in_file(task_, [this]() -> std::shared_ptr<ArrowBatch> {
+    return in_file(task_, [this]() -> std::shared_ptr<api::ArrowBatch> {
       while (text_.empty()) {
         if (!next_block()) return nullptr;
       }
@@ -98,9 +98,9 @@ class CsvCursor final : public TableCursor {
   }
 
  private:
-  int64_t records_end(const std::shared_ptr<arrow::Buffer>& text) const {
-    std::shared_ptr<arrow::Buffer> whole;
-    std::shared_ptr<arrow::Buffer> partial;
+  int64_t records_end(const std::shared_ptr<::arrow::Buffer>& text) const {
+    std::shared_ptr<::arrow::Buffer> whole;
+    std::shared_ptr<::arrow::Buffer> partial;
     check(chunker_->Process(text, &whole, &partial), task_);
     return whole->size();
   }
@@ -123,7 +123,7 @@ class CsvCursor final : public TableCursor {
 
   void start() {
     if (!next_block() || (blocks_.at_end() && is_blank(text_))) {
-      schema_ = arrow::schema({});
+      schema_ = ::arrow::schema({});
       over_ = true;
       return;
     }
@@ -153,7 +153,7 @@ class CsvCursor final : public TableCursor {
     std::vector<std::string> out;
     check(parser.VisitLastRow([&](const uint8_t* data, uint32_t length, bool, bool) {
       out.emplace_back(reinterpret_cast<const char*>(data), length);
-      return arrow::Status::OK();
+      return ::arrow::Status::OK();
     }),
           task_);
     if (!keep) text_.remove_prefix(size);
@@ -199,24 +199,24 @@ class CsvCursor final : public TableCursor {
       const auto converter = take(Converter::Make(type, options_.convert, memory_pool()), task_);
       if (converter->Convert(parser, column).ok()) return type;
     }
-    return arrow::binary();
+    return ::arrow::binary();
   }
 
   void make_converters() {
     BlockParser parser(memory_pool(), options_.parse, static_cast<int>(names_.size()), 1);
     uint32_t size = 0;
     parse(parser, text_, &size);
-    arrow::FieldVector fields;
+    ::arrow::FieldVector fields;
     for (const int column : chosen_) {
       const std::string& name = names_[static_cast<size_t>(column)];
       const auto given = options_.convert.column_types.find(name);
       const bool known = given != options_.convert.column_types.end();
       const TypePtr type = known ? given->second : guess(parser, column);
       guessed_.push_back(!known);
-      fields.push_back(arrow::field(name, type));
+      fields.push_back(::arrow::field(name, type));
       converters_.push_back(take(Converter::Make(type, options_.convert, memory_pool()), task_));
     }
-    schema_ = arrow::schema(fields);
+    schema_ = ::arrow::schema(fields);
   }
 
   void parse(BlockParser& parser, std::string_view text, uint32_t* size) {
@@ -240,7 +240,7 @@ class CsvCursor final : public TableCursor {
     return blocks_.line_of(start + size);
   }
 
-  std::shared_ptr<arrow::RecordBatch> read_rows() {
+  std::shared_ptr<::arrow::RecordBatch> read_rows() {
     BlockParser parser(memory_pool(), options_.parse, static_cast<int>(names_.size()), 1);
     uint32_t size = 0;
     parse(parser, text_, &size);
@@ -249,18 +249,18 @@ class CsvCursor final : public TableCursor {
       text_ = {};
       return nullptr;
     }
-    arrow::ArrayVector arrays;
+    ::arrow::ArrayVector arrays;
     for (size_t i = 0; i < converters_.size(); ++i) {
       auto array = converters_[i]->Convert(parser, chosen_[i]);
       if (!array.ok()) refuse_value(array.status(), i);
       arrays.push_back(*array);
     }
     text_.remove_prefix(size);
-    return arrow::RecordBatch::Make(schema_, parser.num_rows(), arrays);
+    return ::arrow::RecordBatch::Make(schema_, parser.num_rows(), arrays);
   }
 
-  [[noreturn]] void refuse_value(const arrow::Status& status, size_t i) const {
-    const arrow::Field& field = *schema_->field(static_cast<int>(i));
+  [[noreturn]] void refuse_value(const ::arrow::Status& status, size_t i) const {
+    const ::arrow::Field& field = *schema_->field(static_cast<int>(i));
     const int64_t row = row_of(status.message());
     std::string what = cat("column '", field.name(), "': ", reason_of(status.message()));
     if (guessed_[i]) {
@@ -273,15 +273,15 @@ class CsvCursor final : public TableCursor {
 
   FileTask task_;
   CsvOptions options_;
-  std::unique_ptr<arrow::Chunker> chunker_;
+  std::unique_ptr<::arrow::Chunker> chunker_;
   LineBlocks blocks_;
-  std::shared_ptr<arrow::Buffer> block_;
+  std::shared_ptr<::arrow::Buffer> block_;
   std::string_view text_;  // the unread part of the block
   std::vector<std::string> names_;
   std::vector<int> chosen_;
   std::vector<std::shared_ptr<Converter>> converters_;
   std::vector<bool> guessed_;
-  std::shared_ptr<arrow::Schema> schema_;
+  std::shared_ptr<::arrow::Schema> schema_;
   bool over_ = false;
 };
 
@@ -291,4 +291,4 @@ std::unique_ptr<TableCursor> open_csv(const std::string& path, CsvOptions option
   return std::make_unique<CsvCursor>(path, std::move(options));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

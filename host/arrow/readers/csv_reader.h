@@ -11,11 +11,11 @@
 
 #include "host/arrow/readers/table_cursor.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 struct CsvOptions {
-  arrow::csv::ParseOptions parse = arrow::csv::ParseOptions::Defaults();
-  arrow::csv::ConvertOptions convert = arrow::csv::ConvertOptions::Defaults();
+  ::arrow::csv::ParseOptions parse = ::arrow::csv::ParseOptions::Defaults();
+  ::arrow::csv::ConvertOptions convert = ::arrow::csv::ConvertOptions::Defaults();
   bool header = true;                                    // the first row has the names
   std::optional<std::vector<std::string>> column_names;  // without header; default f0, f1, …
   std::optional<std::vector<std::string>> columns;       // columns to read, in this order
@@ -29,4 +29,4 @@ struct CsvOptions {
 // and no rows.
 std::unique_ptr<TableCursor> open_csv(const std::string& path, CsvOptions options);
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

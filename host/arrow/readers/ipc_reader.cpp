@@ -13,17 +13,17 @@
 #include "host/arrow/types/status.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
-using FileReader = arrow::ipc::RecordBatchFileReader;
-using StreamReader = arrow::ipc::RecordBatchStreamReader;
+using FileReader = ::arrow::ipc::RecordBatchFileReader;
+using StreamReader = ::arrow::ipc::RecordBatchStreamReader;
 
-arrow::ipc::IpcReadOptions read_options() {
-  auto out = arrow::ipc::IpcReadOptions::Defaults();
+::arrow::ipc::IpcReadOptions read_options() {
+  auto out = ::arrow::ipc::IpcReadOptions::Defaults();
   out.memory_pool = memory_pool();
   out.use_threads = false;
-  out.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
+  out.ensure_alignment = ::arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   return out;
 }
 
@@ -42,15 +42,15 @@ class IpcCursor final : public TableCursor {
     });
   }
 
-  const arrow::Schema& schema() const override {
+  const ::arrow::Schema& schema() const override {
     return file_ != nullptr ? *file_->schema() : *stream_->schema();
   }
 
-  std::shared_ptr<ArrowBatch> next() override {
+  std::shared_ptr<api::ArrowBatch> next() override {
     if (over_) return nullptr;
     over_ = true;  // reset at the end of a successful read
     const FileTask task = task_.with(cat("batch ", batch_));
-    return in_file(task, [&]() -> std::shared_ptr<ArrowBatch> {
+    return in_file(task, [&]() -> std::shared_ptr<api::ArrowBatch> {
       const auto batch = read(task);
       if (batch == nullptr) return nullptr;
       check(batch->ValidateFull(), task);
@@ -61,8 +61,8 @@ class IpcCursor final : public TableCursor {
   }
 
  private:
-  std::shared_ptr<arrow::RecordBatch> read(const FileTask& task) {
-    std::shared_ptr<arrow::RecordBatch> batch;
+  std::shared_ptr<::arrow::RecordBatch> read(const FileTask& task) {
+    std::shared_ptr<::arrow::RecordBatch> batch;
     if (stream_ != nullptr) {
       check(stream_->ReadNext(&batch), task);
     } else if (batch_ < file_->num_record_batches()) {
@@ -84,4 +84,4 @@ std::unique_ptr<TableCursor> open_ipc(const std::string& path) {
   return std::make_unique<IpcCursor>(path);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

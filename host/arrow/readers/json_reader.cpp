@@ -16,12 +16,12 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
-using arrow::json::UnexpectedFieldBehavior;
+using ::arrow::json::UnexpectedFieldBehavior;
 
-int64_t last_line_end(const std::shared_ptr<arrow::Buffer>& text) {
+int64_t last_line_end(const std::shared_ptr<::arrow::Buffer>& text) {
   return static_cast<int64_t>(std::string_view(*text).rfind('\n') + 1);
 }
 
@@ -31,7 +31,7 @@ int64_t line_end(std::string_view text, int64_t place) {
   return static_cast<int64_t>(end == text.npos ? text.size() : end + 1);
 }
 
-bool is_blank(const arrow::Buffer& text) {
+bool is_blank(const ::arrow::Buffer& text) {
   return std::string_view(text).find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
@@ -82,7 +82,7 @@ int64_t find_no_object(std::string_view text) {
 
 // Whether these numbers may all be non-negative integers of which some fit only into uint64. Arrow
 // reads such integers as float64, which rounds them.
-bool may_be_uint64(const arrow::DoubleArray& numbers) {
+bool may_be_uint64(const ::arrow::DoubleArray& numbers) {
   constexpr double kAboveInt64 = 0x1p63;
   constexpr double kAboveUint64 = 0x1p64;  // 2^64 - 1, rounded to a double
   bool has_large = false;
@@ -96,23 +96,23 @@ bool may_be_uint64(const arrow::DoubleArray& numbers) {
 }
 
 // The column's type as Arrow has guessed it, with uint64 in place of float64 for such numbers.
-std::shared_ptr<arrow::DataType> with_uint64(const arrow::Array& array) {
+std::shared_ptr<::arrow::DataType> with_uint64(const ::arrow::Array& array) {
   switch (array.type_id()) {
-    case arrow::Type::DOUBLE:
-      return may_be_uint64(static_cast<const arrow::DoubleArray&>(array)) ? arrow::uint64()
-                                                                          : array.type();
-    case arrow::Type::LIST: {
+    case ::arrow::Type::DOUBLE:
+      return may_be_uint64(static_cast<const ::arrow::DoubleArray&>(array)) ? ::arrow::uint64()
+                                                                            : array.type();
+    case ::arrow::Type::LIST: {
       const auto& field = array.type()->field(0);
-      return arrow::list(
-          field->WithType(with_uint64(*static_cast<const arrow::ListArray&>(array).values())));
+      return ::arrow::list(
+          field->WithType(with_uint64(*static_cast<const ::arrow::ListArray&>(array).values())));
     }
-    case arrow::Type::STRUCT: {
-      arrow::FieldVector fields = array.type()->fields();
+    case ::arrow::Type::STRUCT: {
+      ::arrow::FieldVector fields = array.type()->fields();
       for (size_t i = 0; i < fields.size(); ++i) {
-        const auto& values = static_cast<const arrow::StructArray&>(array);
+        const auto& values = static_cast<const ::arrow::StructArray&>(array);
         fields[i] = fields[i]->WithType(with_uint64(*values.field(static_cast<int>(i))));
       }
-      return arrow::struct_(fields);
+      return ::arrow::struct_(fields);
     }
     default:
       return array.type();
@@ -123,26 +123,26 @@ class JsonCursor final : public TableCursor {
  public:
   JsonCursor(const std::string& path, const JsonOptions& options)
       : task_{"read", path}, blocks_(path, options.block_bytes, last_line_end) {
-    arrow::FieldVector fields;
+    ::arrow::FieldVector fields;
     for (const auto& [name, type] : options.column_types)
-      fields.push_back(arrow::field(name, type));
-    options_.explicit_schema = arrow::schema(fields);
+      fields.push_back(::arrow::field(name, type));
+    options_.explicit_schema = ::arrow::schema(fields);
     in_file(task_, [&] {
-      std::shared_ptr<arrow::Buffer> block;
+      std::shared_ptr<::arrow::Buffer> block;
       first_ = read(&block);
       if (first_ != nullptr) keep_digits(block);
     });
     over_ = first_ == nullptr;
-    options_.explicit_schema = over_ ? arrow::schema({}) : first_->schema();
+    options_.explicit_schema = over_ ? ::arrow::schema({}) : first_->schema();
     options_.unexpected_field_behavior = UnexpectedFieldBehavior::Error;
   }
 
-  const arrow::Schema& schema() const override { return *options_.explicit_schema; }
+  const ::arrow::Schema& schema() const override { return *options_.explicit_schema; }
 
-  std::shared_ptr<ArrowBatch> next() override {
+  std::shared_ptr<api::ArrowBatch> next() override {
     if (over_) return nullptr;
     over_ = true;  // reset at the end of a successful read
-    return in_file(task_, [&]() -> std::shared_ptr<ArrowBatch> {
+    return in_file(task_, [&]() -> std::shared_ptr<api::ArrowBatch> {
       const auto batch = first_ != nullptr ? std::exchange(first_, nullptr) : read();
       if (batch == nullptr) return nullptr;
       over_ = false;
@@ -151,7 +151,8 @@ class JsonCursor final : public TableCursor {
   }
 
  private:
-  std::shared_ptr<arrow::RecordBatch> read(std::shared_ptr<arrow::Buffer>* read_from = nullptr) {
+  std::shared_ptr<::arrow::RecordBatch> read(
+      std::shared_ptr<::arrow::Buffer>* read_from = nullptr) {
     while (const auto block = blocks_.next()) {
       if (is_blank(*block)) continue;
       const int64_t bad = find_no_object(std::string_view(*block));
@@ -161,7 +162,7 @@ class JsonCursor final : public TableCursor {
                                  cat("it is not one JSON object of at most ", kMaxDepth,
                                      " levels, with nothing behind it")));
       }
-      auto batch = arrow::json::ParseOne(options_, block);
+      auto batch = ::arrow::json::ParseOne(options_, block);
       if (batch.ok()) {
         if (read_from != nullptr) *read_from = block;
         return *batch;
@@ -173,7 +174,7 @@ class JsonCursor final : public TableCursor {
 
   // Reads a column of the first block again, as uint64, if Arrow may have rounded its integers. The
   // column stays unchanged if a value is not written as an integer of uint64.
-  void keep_digits(const std::shared_ptr<arrow::Buffer>& block) {
+  void keep_digits(const std::shared_ptr<::arrow::Buffer>& block) {
     for (int i = 0; i < first_->num_columns(); ++i) {
       const auto& field = first_->schema()->field(i);
       const auto type = with_uint64(*first_->column(i));
@@ -181,35 +182,36 @@ class JsonCursor final : public TableCursor {
       if (options_.explicit_schema->GetFieldByName(field->name()) != nullptr) continue;
       auto options = options_;
       options.explicit_schema = take(first_->schema()->SetField(i, field->WithType(type)), task_);
-      if (const auto again = arrow::json::ParseOne(options, block); again.ok()) first_ = *again;
+      if (const auto again = ::arrow::json::ParseOne(options, block); again.ok()) first_ = *again;
     }
   }
 
-  arrow::Status try_parse(const std::shared_ptr<arrow::Buffer>& text) const {
-    return is_blank(*text) ? arrow::Status::OK() : arrow::json::ParseOne(options_, text).status();
+  ::arrow::Status try_parse(const std::shared_ptr<::arrow::Buffer>& text) const {
+    return is_blank(*text) ? ::arrow::Status::OK()
+                           : ::arrow::json::ParseOne(options_, text).status();
   }
 
   // A key of the line that the first rows of the file do not have; empty if the line fails for
   // another reason.
-  std::string new_key(const std::shared_ptr<arrow::Buffer>& line) const {
+  std::string new_key(const std::shared_ptr<::arrow::Buffer>& line) const {
     // The first block determines the keys.
     if (options_.unexpected_field_behavior != UnexpectedFieldBehavior::Error) return "";
     auto options = options_;
     options.unexpected_field_behavior = UnexpectedFieldBehavior::InferType;
-    const auto row = arrow::json::ParseOne(options, line);
+    const auto row = ::arrow::json::ParseOne(options, line);
     if (!row.ok()) return "";
     return new_field(options_.explicit_schema->fields(), (*row)->schema()->fields());
   }
 
   // The column whose type in the line differs from the file's first rows, with advice; "" in the
   // first block, which determines the types.
-  std::string other_type(const std::shared_ptr<arrow::Buffer>& line) const {
+  std::string other_type(const std::shared_ptr<::arrow::Buffer>& line) const {
     if (options_.unexpected_field_behavior != UnexpectedFieldBehavior::Error) return "";
     auto options = options_;
     options.unexpected_field_behavior = UnexpectedFieldBehavior::Ignore;
     for (const auto& field : options_.explicit_schema->fields()) {
-      options.explicit_schema = arrow::schema({field});
-      if (arrow::json::ParseOne(options, line).ok()) continue;
+      options.explicit_schema = ::arrow::schema({field});
+      if (::arrow::json::ParseOne(options, line).ok()) continue;
       return cat(": column '", field->name(), "' is ", type_name(*field->type()),
                  " in the file's first rows",
                  field->type()->num_fields() > 0 ? "" : advice(field->name()));
@@ -224,7 +226,8 @@ class JsonCursor final : public TableCursor {
                "'] = 'string'} or another");
   }
 
-  static std::string new_field(const arrow::FieldVector& known, const arrow::FieldVector& fields) {
+  static std::string new_field(const ::arrow::FieldVector& known,
+                               const ::arrow::FieldVector& fields) {
     for (const auto& field : fields) {
       const auto same = std::find_if(known.begin(), known.end(), [&](const auto& other) {
         return other->name() == field->name();
@@ -237,7 +240,7 @@ class JsonCursor final : public TableCursor {
   }
 
   // Finds the first line that makes the block fail, by bisection, and throws its error.
-  [[noreturn]] void fail_at(arrow::Status reason, const std::shared_ptr<arrow::Buffer>& block) {
+  [[noreturn]] void fail_at(::arrow::Status reason, const std::shared_ptr<::arrow::Buffer>& block) {
     const std::string_view text(*block);
     int64_t good = 0;
     int64_t bad = block->size();
@@ -245,12 +248,12 @@ class JsonCursor final : public TableCursor {
       int64_t cut = line_end(text, (good + bad) / 2);
       if (cut >= bad) cut = line_end(text, good);
       if (cut >= bad) break;
-      const arrow::Status status = try_parse(arrow::SliceBuffer(block, 0, cut));
+      const ::arrow::Status status = try_parse(::arrow::SliceBuffer(block, 0, cut));
       (status.ok() ? good : bad) = cut;
       if (!status.ok()) reason = status;
     }
     const FileTask task = task_.with(cat("line ", blocks_.line_of(good)));
-    const auto line = arrow::SliceBuffer(block, good, line_end(text, good) - good);
+    const auto line = ::arrow::SliceBuffer(block, good, line_end(text, good) - good);
     const std::string key = new_key(line);
     if (!key.empty()) {
       throw Error(
@@ -267,8 +270,8 @@ class JsonCursor final : public TableCursor {
 
   FileTask task_;
   LineBlocks blocks_;
-  arrow::json::ParseOptions options_ = arrow::json::ParseOptions::Defaults();
-  std::shared_ptr<arrow::RecordBatch> first_;
+  ::arrow::json::ParseOptions options_ = ::arrow::json::ParseOptions::Defaults();
+  std::shared_ptr<::arrow::RecordBatch> first_;
   bool over_ = false;
 };
 
@@ -278,4 +281,4 @@ std::unique_ptr<TableCursor> open_json(const std::string& path, const JsonOption
   return std::make_unique<JsonCursor>(path, options);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -10,10 +10,10 @@
 
 #include "host/arrow/readers/table_cursor.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 struct JsonOptions {
-  std::vector<std::pair<std::string, std::shared_ptr<arrow::DataType>>> column_types;
+  std::vector<std::pair<std::string, std::shared_ptr<::arrow::DataType>>> column_types;
   int64_t block_bytes = int64_t{1} << 20;
 };
 
@@ -23,4 +23,4 @@ struct JsonOptions {
 // no columns and no rows.
 std::unique_ptr<TableCursor> open_json(const std::string& path, const JsonOptions& options);
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

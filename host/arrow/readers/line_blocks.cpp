@@ -9,7 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 constexpr int64_t kMaxRecordBytes = int64_t{256} << 20;
@@ -22,29 +22,29 @@ LineBlocks::LineBlocks(const std::string& path, int64_t block_bytes, FindRecords
       file_(path),
       block_bytes_(block_bytes),
       find_end_(std::move(find_end)),
-      rest_(std::make_shared<arrow::Buffer>(nullptr, 0)) {}
+      rest_(std::make_shared<::arrow::Buffer>(nullptr, 0)) {}
 
 // Returns the unread rest, followed by `wanted` bytes of the file.
-std::shared_ptr<arrow::Buffer> LineBlocks::read(int64_t wanted) {
+std::shared_ptr<::arrow::Buffer> LineBlocks::read(int64_t wanted) {
   const bool first = !std::exchange(started_, true);
   const auto more = file_.read(wanted);
   end_ = more->size() < wanted;
   if (first && std::string_view(*more).starts_with(kByteOrderMark)) {
-    return arrow::SliceBuffer(more, static_cast<int64_t>(kByteOrderMark.size()));
+    return ::arrow::SliceBuffer(more, static_cast<int64_t>(kByteOrderMark.size()));
   }
   if (rest_->size() == 0) return more;
-  return take(arrow::ConcatenateBuffers({rest_, more}, memory_pool()), {"read", path_});
+  return take(::arrow::ConcatenateBuffers({rest_, more}, memory_pool()), {"read", path_});
 }
 
-std::shared_ptr<arrow::Buffer> LineBlocks::next() {
+std::shared_ptr<::arrow::Buffer> LineBlocks::next() {
   if (block_ != nullptr) first_line_ = line_of(block_->size());
   block_ = nullptr;
   for (int64_t wanted = block_bytes_; !end_; wanted *= 2) {
     rest_ = read(wanted);
     const int64_t size = end_ ? rest_->size() : find_end_(rest_);
     if (size > 0) {
-      block_ = arrow::SliceBuffer(rest_, 0, size);
-      rest_ = arrow::SliceBuffer(rest_, size);
+      block_ = ::arrow::SliceBuffer(rest_, 0, size);
+      rest_ = ::arrow::SliceBuffer(rest_, size);
       return block_;
     }
     if (rest_->size() > kMaxRecordBytes) {
@@ -61,4 +61,4 @@ int64_t LineBlocks::line_of(int64_t offset) const {
   return first_line_ + std::count(text, text + std::min(offset, block_->size()), '\n');
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -19,7 +19,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 constexpr int64_t kKiB = 1024;
@@ -54,7 +54,7 @@ parquet::ReaderProperties file_properties(int64_t bytes, size_t num_columns) {
 
 std::unique_ptr<parquet::arrow::FileReader> arrow_reader(
     std::unique_ptr<parquet::ParquetFileReader> file, int64_t batch_rows, const FileTask& task,
-    arrow::TimeUnit::type int96_unit = arrow::TimeUnit::NANO) {
+    ::arrow::TimeUnit::type int96_unit = ::arrow::TimeUnit::NANO) {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
   properties.set_pre_buffer(false);
   properties.set_batch_size(batch_rows);
@@ -68,16 +68,16 @@ void collect_leaves(const parquet::arrow::SchemaField& field, std::vector<int>& 
 }
 
 // Whether all times in microseconds, in the array or in nested arrays, fit into nanoseconds.
-bool fits_nanoseconds(const arrow::Array& array) {
+bool fits_nanoseconds(const ::arrow::Array& array) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
-  if (array.type_id() == arrow::Type::TIMESTAMP) {
-    const auto& times = static_cast<const arrow::TimestampArray&>(array);
+  if (array.type_id() == ::arrow::Type::TIMESTAMP) {
+    const auto& times = static_cast<const ::arrow::TimestampArray&>(array);
     for (int64_t i = 0; i < times.length(); ++i) {
       if (times.IsValid(i) && (times.Value(i) > kMost || times.Value(i) < -kMost)) return false;
     }
   }
   for (const auto& child : array.data()->child_data) {
-    if (!fits_nanoseconds(*arrow::MakeArray(child))) return false;
+    if (!fits_nanoseconds(*::arrow::MakeArray(child))) return false;
   }
   return true;
 }
@@ -136,7 +136,7 @@ int64_t ParquetReader::stored_bytes(int group, const std::vector<int>& leaves) c
 
 std::unique_ptr<parquet::arrow::FileReader> ParquetReader::open(
     const std::vector<int>& leaves, int group, int64_t batch_rows,
-    arrow::TimeUnit::type int96_unit) const {
+    ::arrow::TimeUnit::type int96_unit) const {
   auto file = parquet::ParquetFileReader::Open(
       file_, file_properties(stored_bytes(group, leaves), leaves.size()), metadata_);
   return arrow_reader(std::move(file), batch_rows, reading(path_), int96_unit);
@@ -200,13 +200,13 @@ ParquetCursor::ParquetCursor(std::shared_ptr<ParquetReader> reader, int group,
       fields_(std::move(fields)),
       batch_rows_(batch_rows),
       rows_left_(file_->row_group_rows(group)) {
-  arrow::FieldVector chosen;
+  ::arrow::FieldVector chosen;
   for (const int field : fields_) {
     chosen.push_back(file_->schema().field(field));
     const auto& more = file_->leaves_[static_cast<size_t>(field)];
     leaves_.insert(leaves_.end(), more.begin(), more.end());
   }
-  schema_ = arrow::schema(chosen);
+  schema_ = ::arrow::schema(chosen);
   open();
 }
 
@@ -237,7 +237,7 @@ void ParquetCursor::open_again() {
 // Dictionaries and pages need their memory for any number of rows. So the budget includes the
 // columns' size according to the file, within the limits of this machine.
 int64_t ParquetCursor::budget_bytes() const {
-  static const int64_t most = std::max(kBatchBudget, memory_bytes() / 4);
+  static const int64_t most = std::max(kBatchBudget, machine::memory_bytes() / 4);
   if (batch_rows_ == 1) return std::numeric_limits<int64_t>::max();
   const int64_t held = std::clamp<int64_t>(file_->row_group_bytes(group_), 0, most / 4);
   return std::clamp(4 * held, kBatchBudget, most);
@@ -251,14 +251,14 @@ void ParquetCursor::open_int96() {
   }
   if (leaves.empty()) return;
   const FileTask task = reading(file_->path()).with(group_text(group_));
-  int96_reader_ = file_->open(leaves, group_, batch_rows_, arrow::TimeUnit::MICRO);
+  int96_reader_ = file_->open(leaves, group_, batch_rows_, ::arrow::TimeUnit::MICRO);
   int96_batches_ = take(int96_reader_->GetRecordBatchReader({group_}, leaves), task);
 }
 
 void ParquetCursor::check_int96() {
   const FileTask task = reading(file_->path()).with(group_text(group_));
   if (int96_batches_ == nullptr) return;
-  std::shared_ptr<arrow::RecordBatch> batch;
+  std::shared_ptr<::arrow::RecordBatch> batch;
   in_file(task, [&] { check(int96_batches_->ReadNext(&batch), task); });
   for (int i = 0; batch != nullptr && i < batch->num_columns(); ++i) {
     if (fits_nanoseconds(*batch->column(i))) continue;
@@ -270,11 +270,11 @@ void ParquetCursor::check_int96() {
   }
 }
 
-std::shared_ptr<arrow::RecordBatch> ParquetCursor::read_next() {
+std::shared_ptr<::arrow::RecordBatch> ParquetCursor::read_next() {
   if (rest_ != nullptr) return std::exchange(rest_, nullptr);
   const FileTask task = reading(file_->path()).with(group_text(group_));
   return in_file(task, [&] {
-    std::shared_ptr<arrow::RecordBatch> batch;
+    std::shared_ptr<::arrow::RecordBatch> batch;
     check(batches_->ReadNext(&batch), task);
     return batch;
   });
@@ -289,14 +289,14 @@ void ParquetCursor::blame_column() const {
       const auto& leaves = file_->leaves_[static_cast<size_t>(field)];
       const auto reader = file_->open(leaves, group_, batch_rows_);
       const auto batches = take(reader->GetRecordBatchReader({group_}, leaves), task);
-      std::shared_ptr<arrow::RecordBatch> batch;
+      std::shared_ptr<::arrow::RecordBatch> batch;
       do check(batches->ReadNext(&batch), task);
       while (batch != nullptr);
     });
   }
 }
 
-std::shared_ptr<ArrowBatch> ParquetCursor::next() {
+std::shared_ptr<api::ArrowBatch> ParquetCursor::next() {
   bool is_again = false;
   while (true) {
     MemoryBudget budget(budget_bytes());
@@ -314,7 +314,7 @@ std::shared_ptr<ArrowBatch> ParquetCursor::next() {
   }
 }
 
-std::shared_ptr<ArrowBatch> ParquetCursor::next_within_budget() {
+std::shared_ptr<api::ArrowBatch> ParquetCursor::next_within_budget() {
   const FileTask task = reading(file_->path()).with(group_text(group_));
   if (batches_ == nullptr) return nullptr;
   const bool is_rest = rest_ != nullptr;  // INT96 values of the whole batch were already checked
@@ -331,14 +331,14 @@ std::shared_ptr<ArrowBatch> ParquetCursor::next_within_budget() {
   }
   auto out = in_file(task, [&] {
     // The batch has columns in the file's order; schema_ has the requested order.
-    arrow::ArrayVector arrays;
+    ::arrow::ArrayVector arrays;
     for (const auto& field : schema_->fields()) {
       arrays.push_back(batch->GetColumnByName(field->name()));
     }
-    return to_plain(*arrow::RecordBatch::Make(schema_, batch->num_rows(), arrays), task);
+    return to_plain(*::arrow::RecordBatch::Make(schema_, batch->num_rows(), arrays), task);
   });
   rows_left_ -= batch->num_rows();
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -17,7 +17,7 @@
 
 #include "host/arrow/readers/table_cursor.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 class ParquetCursor;
 
@@ -28,7 +28,7 @@ class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
   explicit ParquetReader(std::string path);
 
   const std::string& path() const { return path_; }
-  const arrow::Schema& schema() const { return *schema_; }
+  const ::arrow::Schema& schema() const { return *schema_; }
   int64_t num_rows() const;
   int num_row_groups() const;
   // Both throw Error(kArgument) for a number out of range.
@@ -51,20 +51,20 @@ class ParquetReader : public std::enable_shared_from_this<ParquetReader> {
   int64_t stored_bytes(int group, const std::vector<int>& leaves) const;
   std::unique_ptr<parquet::arrow::FileReader> open(
       const std::vector<int>& leaves, int group, int64_t batch_rows,
-      arrow::TimeUnit::type int96_unit = arrow::TimeUnit::NANO) const;
+      ::arrow::TimeUnit::type int96_unit = ::arrow::TimeUnit::NANO) const;
   bool has_int96(int field) const;
 
   std::string path_;
-  std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  std::shared_ptr<::arrow::io::RandomAccessFile> file_;
   std::shared_ptr<parquet::FileMetaData> metadata_;
-  std::shared_ptr<arrow::Schema> schema_;
+  std::shared_ptr<::arrow::Schema> schema_;
   std::vector<std::vector<int>> leaves_;  // column indices of each field of the schema
 };
 
 class ParquetCursor final : public TableCursor {
  public:
-  const arrow::Schema& schema() const override { return *schema_; }
-  std::shared_ptr<ArrowBatch> next() override;
+  const ::arrow::Schema& schema() const override { return *schema_; }
+  std::shared_ptr<api::ArrowBatch> next() override;
 
  private:
   friend class ParquetReader;
@@ -74,8 +74,8 @@ class ParquetCursor final : public TableCursor {
   void open();
   // Starts again at the first row that was not returned yet, with smaller batches.
   void open_again();
-  std::shared_ptr<ArrowBatch> next_within_budget();
-  std::shared_ptr<arrow::RecordBatch> read_next();
+  std::shared_ptr<api::ArrowBatch> next_within_budget();
+  std::shared_ptr<::arrow::RecordBatch> read_next();
   int64_t budget_bytes() const;
   // Finds the column that cannot be read and throws its error.
   void blame_column() const;
@@ -88,15 +88,15 @@ class ParquetCursor final : public TableCursor {
   int group_;
   std::vector<int> fields_;
   std::vector<int> leaves_;
-  std::shared_ptr<arrow::Schema> schema_;
+  std::shared_ptr<::arrow::Schema> schema_;
   int64_t batch_rows_;
   int64_t rows_left_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
-  std::unique_ptr<arrow::RecordBatchReader> batches_;
-  std::shared_ptr<arrow::RecordBatch> rest_;  // rows of a batch that were not returned yet
+  std::unique_ptr<::arrow::RecordBatchReader> batches_;
+  std::shared_ptr<::arrow::RecordBatch> rest_;  // rows of a batch that were not returned yet
   // Reads INT96 columns in microseconds; null if there are no such columns.
   std::unique_ptr<parquet::arrow::FileReader> int96_reader_;
-  std::unique_ptr<arrow::RecordBatchReader> int96_batches_;
+  std::unique_ptr<::arrow::RecordBatchReader> int96_batches_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

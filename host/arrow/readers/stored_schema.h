@@ -3,7 +3,7 @@
 
 #include <parquet/metadata.h>
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 // Makes Arrow read columns that were written from dictionaries (categoricals of pandas) as columns
 // of their values. As dictionaries Arrow would read whole row groups, however few rows are
@@ -11,4 +11,4 @@ namespace rtrain {
 // stored schema that cannot be parsed stays unchanged: Arrow then reports it.
 void read_dictionaries_as_values(const parquet::FileMetaData& metadata);
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

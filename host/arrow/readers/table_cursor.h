@@ -7,16 +7,16 @@
 
 #include "host/api/arrow_batch.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 // Used by one thread at a time. Errors name the file and the position in it.
 class TableCursor {
  public:
   virtual ~TableCursor() = default;
 
-  virtual const arrow::Schema& schema() const = 0;
+  virtual const ::arrow::Schema& schema() const = 0;
   // Returns null at the end, and after an error.
-  virtual std::shared_ptr<ArrowBatch> next() = 0;
+  virtual std::shared_ptr<api::ArrowBatch> next() = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

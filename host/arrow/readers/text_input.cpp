@@ -11,7 +11,7 @@
 #include "host/base/object_uri.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 constexpr int64_t kPackedBytes = int64_t{1} << 18;
@@ -24,25 +24,25 @@ std::string_view name_of(std::string_view path) {
 }  // namespace
 
 TextInput::TextInput(const std::string& path)
-    : path_(path), file_(open_input(path)), bytes_(std::make_shared<arrow::Buffer>(nullptr, 0)) {}
+    : path_(path), file_(open_input(path)), bytes_(std::make_shared<::arrow::Buffer>(nullptr, 0)) {}
 
-std::shared_ptr<arrow::Buffer> TextInput::read(int64_t wanted) {
+std::shared_ptr<::arrow::Buffer> TextInput::read(int64_t wanted) {
   const FileTask task{"read", path_};
   if (!started_) begin(wanted);
   if (unpacker_ == nullptr) return read_plain(wanted);
-  auto out = take(arrow::AllocateResizableBuffer(wanted, memory_pool()), task);
+  auto out = take(::arrow::AllocateResizableBuffer(wanted, memory_pool()), task);
   check(out->Resize(unpack(out->mutable_data(), wanted)), task);
   return out;
 }
 
-std::shared_ptr<arrow::Buffer> TextInput::read_plain(int64_t wanted) {
+std::shared_ptr<::arrow::Buffer> TextInput::read_plain(int64_t wanted) {
   const FileTask task{"read", path_};
   const int64_t here = std::min(bytes_->size(), wanted);
-  const auto first = arrow::SliceBuffer(bytes_, 0, here);
-  bytes_ = arrow::SliceBuffer(bytes_, here);
+  const auto first = ::arrow::SliceBuffer(bytes_, 0, here);
+  bytes_ = ::arrow::SliceBuffer(bytes_, here);
   if (here == wanted || file_ended_) return first;
   auto more = take(file_->Read(wanted - here), task);
-  return here == 0 ? more : take(arrow::ConcatenateBuffers({first, more}, memory_pool()), task);
+  return here == 0 ? more : take(::arrow::ConcatenateBuffers({first, more}, memory_pool()), task);
 }
 
 // Reads the first bytes and detects from them whether the file is packed.
@@ -68,7 +68,7 @@ void TextInput::refill() {
   file_ended_ = bytes_->size() == 0;
 }
 
-void TextInput::fail_packed(const arrow::Status& status) const {
+void TextInput::fail_packed(const ::arrow::Status& status) const {
   static constexpr const char* kPrefixes[] = {
       "its gzip data are damaged: ", "its Zstandard data are damaged: ",
       "its bzip2 data are damaged: ", "its xz data are damaged: "};
@@ -80,7 +80,7 @@ bool TextInput::begins_another() {
   while (true) {
     const std::string_view text(*bytes_);
     const size_t next = std::min(text.find_first_not_of('\0'), text.size());
-    bytes_ = arrow::SliceBuffer(bytes_, static_cast<int64_t>(next));
+    bytes_ = ::arrow::SliceBuffer(bytes_, static_cast<int64_t>(next));
     if (bytes_->size() > 0) return true;
     if (file_ended_) return false;
     refill();
@@ -97,10 +97,10 @@ int64_t TextInput::unpack(uint8_t* to, int64_t wanted) {
     if (bytes_->size() == 0 && !file_ended_) refill();
     const auto step = unpacker_->run(bytes_->data(), bytes_->size(), to + got, wanted - got);
     if (!step.ok()) fail_packed(step.status());
-    bytes_ = arrow::SliceBuffer(bytes_, step->read);
+    bytes_ = ::arrow::SliceBuffer(bytes_, step->read);
     got += step->written;
     if (step->read > 0 || step->written > 0 || unpacker_->is_finished()) continue;
-    if (bytes_->size() > 0) fail_packed(arrow::Status::Invalid("its bytes are wrong"));
+    if (bytes_->size() > 0) fail_packed(::arrow::Status::Invalid("its bytes are wrong"));
     if (file_ended_) {
       throw Error(Code::kArgument,
                   failure_text({"read", path_}, cat("it is packed with ", packing_name(packing_),
@@ -110,4 +110,4 @@ int64_t TextInput::unpack(uint8_t* to, int64_t wanted) {
   return got;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -11,7 +11,7 @@
 
 #include "host/arrow/readers/unpacker.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 // Detects packing from the first bytes, not from the name. Used by one thread at a time. Errors
 // name the file.
@@ -22,23 +22,23 @@ class TextInput {
 
   // The next `wanted` bytes; fewer only at the end. Throws Error(kArgument) for a packed file that
   // is damaged or ends early, and for an unpacked file whose name says that it is packed.
-  std::shared_ptr<arrow::Buffer> read(int64_t wanted);
+  std::shared_ptr<::arrow::Buffer> read(int64_t wanted);
 
  private:
   void begin(int64_t wanted);
-  std::shared_ptr<arrow::Buffer> read_plain(int64_t wanted);
+  std::shared_ptr<::arrow::Buffer> read_plain(int64_t wanted);
   void refill();
   bool begins_another();
   int64_t unpack(uint8_t* to, int64_t wanted);
-  [[noreturn]] void fail_packed(const arrow::Status& status) const;
+  [[noreturn]] void fail_packed(const ::arrow::Status& status) const;
 
   std::string path_;
-  std::shared_ptr<arrow::io::RandomAccessFile> file_;
-  std::shared_ptr<arrow::Buffer> bytes_;  // read from the file, not yet returned or unpacked
+  std::shared_ptr<::arrow::io::RandomAccessFile> file_;
+  std::shared_ptr<::arrow::Buffer> bytes_;  // read from the file, not yet returned or unpacked
   Packing packing_{};
   std::unique_ptr<Unpacker> unpacker_;  // null if the file is not packed
   bool started_ = false;
   bool file_ended_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

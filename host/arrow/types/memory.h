@@ -6,11 +6,11 @@
 
 #include <cstdint>
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 // Counts the process's allocations for Arrow and limits them by the machine's memory, because a
 // damaged file may request any size. Never destroyed; any thread.
-arrow::MemoryPool* memory_pool();
+::arrow::MemoryPool* memory_pool();
 
 // While it exists, limits how much more this thread may allocate from the pool; the pool refuses
 // allocations beyond. One at a time in a thread.
@@ -38,6 +38,6 @@ class MemoryBudget {
 };
 
 // For Arrow's compute functions: uses this pool and no threads except the caller's.
-arrow::compute::ExecContext* exec_context();
+::arrow::compute::ExecContext* exec_context();
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

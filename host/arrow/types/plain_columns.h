@@ -12,15 +12,16 @@
 #include "host/api/arrow_batch.h"
 #include "host/arrow/types/status.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 // Throws Error(kUnsupported) naming the column for types without such a form (unions,
 // intervals).
-std::shared_ptr<ArrowBatch> to_plain(const arrow::RecordBatch& batch, const FileTask& task);
+std::shared_ptr<api::ArrowBatch> to_plain(const ::arrow::RecordBatch& batch, const FileTask& task);
 
 // Converts the batch to Arrow's form. Shares its memory; may be called again. Columns of tensors
 // become arrow.fixed_shape_tensor. Throws Error(kArgument) naming a column with strings that are
 // not UTF-8.
-std::shared_ptr<arrow::RecordBatch> from_plain(const ArrowBatch& batch, const FileTask& task);
+std::shared_ptr<::arrow::RecordBatch> from_plain(const api::ArrowBatch& batch,
+                                                 const FileTask& task);
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -10,7 +10,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 // The first line, without the names of exception classes with which Parquet begins it.
@@ -25,10 +25,10 @@ std::string_view short_text(std::string_view text) {
   return text;
 }
 
-Code code_of(const arrow::Status& status, const FileTask& task) {
+Code code_of(const ::arrow::Status& status, const FileTask& task) {
   if (status.IsOutOfMemory()) return Code::kOutOfMemory;
   if (status.IsNotImplemented()) return Code::kUnsupported;
-  if (arrow::internal::ErrnoFromStatus(status) != 0) return Code::kEnvironment;
+  if (::arrow::internal::ErrnoFromStatus(status) != 0) return Code::kEnvironment;
   if (status.IsIOError() && std::string_view(task.verb) == "write") return Code::kEnvironment;
   return Code::kArgument;
 }
@@ -42,7 +42,7 @@ std::string failure_text(const FileTask& task, std::string_view detail) {
              task.part.empty() ? "" : ", ", task.part, ": ", detail);
 }
 
-void fail(const arrow::Status& status, const FileTask& task) {
+void fail(const ::arrow::Status& status, const FileTask& task) {
   const Code code = code_of(status, task);
   const std::string_view prefix = code == Code::kArgument ? task.prefix : "";
   throw Error(code, failure_text(task, cat(prefix, short_text(status.message()))));
@@ -63,4 +63,4 @@ void rethrow(const FileTask& task) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 // The operation in progress, for messages: "cannot read 'a.parquet', row group 3".
 struct FileTask {
@@ -25,14 +25,14 @@ std::string failure_text(const FileTask& task, std::string_view detail);
 
 // Throws the status as an Error: kOutOfMemory, kUnsupported, kEnvironment for errors of the system
 // and for all errors while writing, else kArgument. Shortens Arrow's text.
-[[noreturn]] void fail(const arrow::Status& status, const FileTask& task);
+[[noreturn]] void fail(const ::arrow::Status& status, const FileTask& task);
 
-inline void check(const arrow::Status& status, const FileTask& task) {
+inline void check(const ::arrow::Status& status, const FileTask& task) {
   if (!status.ok()) fail(status, task);
 }
 
 template <class T>
-T take(arrow::Result<T> result, const FileTask& task) {
+T take(::arrow::Result<T> result, const FileTask& task) {
   if (!result.ok()) fail(result.status(), task);
   return std::move(result).ValueUnsafe();
 }
@@ -50,4 +50,4 @@ auto in_file(const FileTask& task, Function&& function) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

@@ -9,7 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
 std::string numbers(const std::vector<int64_t>& list) {
@@ -18,7 +18,7 @@ std::string numbers(const std::vector<int64_t>& list) {
   return cat("[", out, "]");
 }
 
-std::string tensor_name(const arrow::extension::FixedShapeTensorType& type) {
+std::string tensor_name(const ::arrow::extension::FixedShapeTensorType& type) {
   std::vector<int64_t> shape = type.shape();
   for (size_t i = 0; i < type.permutation().size(); ++i) {
     shape[i] = type.shape()[static_cast<size_t>(type.permutation()[i])];
@@ -26,7 +26,7 @@ std::string tensor_name(const arrow::extension::FixedShapeTensorType& type) {
   return cat("tensor<", type_name(*type.value_type()), ">", numbers(shape));
 }
 
-std::string struct_name(const arrow::DataType& type) {
+std::string struct_name(const ::arrow::DataType& type) {
   if (is_image(type)) return "image";
   std::string out;
   for (const auto& field : type.fields()) {
@@ -35,68 +35,68 @@ std::string struct_name(const arrow::DataType& type) {
   return cat("struct<", out, ">");
 }
 
-std::string extension_name(const arrow::DataType& type) {
-  const auto* tensor = dynamic_cast<const arrow::extension::FixedShapeTensorType*>(&type);
+std::string extension_name(const ::arrow::DataType& type) {
+  const auto* tensor = dynamic_cast<const ::arrow::extension::FixedShapeTensorType*>(&type);
   if (tensor != nullptr) return tensor_name(*tensor);
-  return type_name(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+  return type_name(*static_cast<const ::arrow::ExtensionType&>(type).storage_type());
 }
 
-bool is_text(const arrow::DataType& type) {
-  return type.id() == arrow::Type::STRING || type.id() == arrow::Type::LARGE_STRING ||
-         type.id() == arrow::Type::STRING_VIEW;
+bool is_text(const ::arrow::DataType& type) {
+  return type.id() == ::arrow::Type::STRING || type.id() == ::arrow::Type::LARGE_STRING ||
+         type.id() == ::arrow::Type::STRING_VIEW;
 }
 
-bool is_bytes(const arrow::DataType& type) {
-  return type.id() == arrow::Type::BINARY || type.id() == arrow::Type::LARGE_BINARY ||
-         type.id() == arrow::Type::BINARY_VIEW;
+bool is_bytes(const ::arrow::DataType& type) {
+  return type.id() == ::arrow::Type::BINARY || type.id() == ::arrow::Type::LARGE_BINARY ||
+         type.id() == ::arrow::Type::BINARY_VIEW;
 }
 
-const std::map<std::string, std::shared_ptr<arrow::DataType>, std::less<>>& named_types() {
-  using arrow::TimeUnit;
+const std::map<std::string, std::shared_ptr<::arrow::DataType>, std::less<>>& named_types() {
+  using ::arrow::TimeUnit;
   static const auto* const types =
-      new std::map<std::string, std::shared_ptr<arrow::DataType>, std::less<>>{
-          {"bool", arrow::boolean()},
-          {"int8", arrow::int8()},
-          {"int16", arrow::int16()},
-          {"int32", arrow::int32()},
-          {"int64", arrow::int64()},
-          {"uint8", arrow::uint8()},
-          {"uint16", arrow::uint16()},
-          {"uint32", arrow::uint32()},
-          {"uint64", arrow::uint64()},
-          {"float16", arrow::float16()},
-          {"float32", arrow::float32()},
-          {"float64", arrow::float64()},
-          {"float", arrow::float32()},
-          {"double", arrow::float64()},
-          {"int", arrow::int32()},
-          {"long", arrow::int64()},
-          {"string", arrow::large_utf8()},
-          {"binary", arrow::large_binary()},
-          {"date32", arrow::date32()},
-          {"date64", arrow::date64()},
-          {"timestamp[s]", arrow::timestamp(TimeUnit::SECOND)},
-          {"timestamp[ms]", arrow::timestamp(TimeUnit::MILLI)},
-          {"timestamp[us]", arrow::timestamp(TimeUnit::MICRO)},
-          {"timestamp[ns]", arrow::timestamp(TimeUnit::NANO)}};
+      new std::map<std::string, std::shared_ptr<::arrow::DataType>, std::less<>>{
+          {"bool", ::arrow::boolean()},
+          {"int8", ::arrow::int8()},
+          {"int16", ::arrow::int16()},
+          {"int32", ::arrow::int32()},
+          {"int64", ::arrow::int64()},
+          {"uint8", ::arrow::uint8()},
+          {"uint16", ::arrow::uint16()},
+          {"uint32", ::arrow::uint32()},
+          {"uint64", ::arrow::uint64()},
+          {"float16", ::arrow::float16()},
+          {"float32", ::arrow::float32()},
+          {"float64", ::arrow::float64()},
+          {"float", ::arrow::float32()},
+          {"double", ::arrow::float64()},
+          {"int", ::arrow::int32()},
+          {"long", ::arrow::int64()},
+          {"string", ::arrow::large_utf8()},
+          {"binary", ::arrow::large_binary()},
+          {"date32", ::arrow::date32()},
+          {"date64", ::arrow::date64()},
+          {"timestamp[s]", ::arrow::timestamp(TimeUnit::SECOND)},
+          {"timestamp[ms]", ::arrow::timestamp(TimeUnit::MILLI)},
+          {"timestamp[us]", ::arrow::timestamp(TimeUnit::MICRO)},
+          {"timestamp[ns]", ::arrow::timestamp(TimeUnit::NANO)}};
   return *types;
 }
 
 }  // namespace
 
-bool is_image(const arrow::DataType& type) {
-  if (type.id() != arrow::Type::STRUCT || type.num_fields() != 2) return false;
+bool is_image(const ::arrow::DataType& type) {
+  if (type.id() != ::arrow::Type::STRUCT || type.num_fields() != 2) return false;
   const auto& a = type.field(0);
   const auto& b = type.field(1);
-  const auto fits = [](const arrow::Field& bytes, const arrow::Field& path) {
+  const auto fits = [](const ::arrow::Field& bytes, const ::arrow::Field& path) {
     return bytes.name() == "bytes" && path.name() == "path" && is_bytes(*bytes.type()) &&
            is_text(*path.type());
   };
   return fits(*a, *b) || fits(*b, *a);
 }
 
-std::string type_name(const arrow::DataType& type) {
-  using arrow::Type;
+std::string type_name(const ::arrow::DataType& type) {
+  using ::arrow::Type;
   switch (type.id()) {
     case Type::HALF_FLOAT:
       return "float16";
@@ -118,7 +118,7 @@ std::string type_name(const arrow::DataType& type) {
     case Type::DATE64:
       return "date64";
     case Type::DICTIONARY:
-      return type_name(*static_cast<const arrow::DictionaryType&>(type).value_type());
+      return type_name(*static_cast<const ::arrow::DictionaryType&>(type).value_type());
     case Type::LIST:
     case Type::LARGE_LIST:
     case Type::LIST_VIEW:
@@ -126,9 +126,9 @@ std::string type_name(const arrow::DataType& type) {
       return cat("list<", type_name(*type.field(0)->type()), ">");
     case Type::FIXED_SIZE_LIST:
       return cat("list<", type_name(*type.field(0)->type()), ">[",
-                 static_cast<const arrow::FixedSizeListType&>(type).list_size(), "]");
+                 static_cast<const ::arrow::FixedSizeListType&>(type).list_size(), "]");
     case Type::MAP: {
-      const auto& map = static_cast<const arrow::MapType&>(type);
+      const auto& map = static_cast<const ::arrow::MapType&>(type);
       return cat("map<", type_name(*map.key_type()), ", ", type_name(*map.item_type()), ">");
     }
     case Type::STRUCT:
@@ -140,10 +140,10 @@ std::string type_name(const arrow::DataType& type) {
   }
 }
 
-std::shared_ptr<arrow::DataType> type_from_name(std::string_view name, std::string_view what) {
+std::shared_ptr<::arrow::DataType> type_from_name(std::string_view name, std::string_view what) {
   constexpr std::string_view kList = "list<";
   if (name.starts_with(kList) && name.ends_with('>')) {
-    return arrow::list(
+    return ::arrow::list(
         type_from_name(name.substr(kList.size(), name.size() - kList.size() - 1), what));
   }
   const auto found = named_types().find(name);
@@ -153,4 +153,4 @@ std::shared_ptr<arrow::DataType> type_from_name(std::string_view name, std::stri
   throw Error(Code::kArgument, cat(what, ": unknown type '", name, "'", suggestion(name, names)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

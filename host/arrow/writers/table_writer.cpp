@@ -10,7 +10,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 TableWriter::TableWriter(const std::string& path, NewFile::Durability durability)
     : task_{"write", path}, output_(open_output(path, durability)), sink_(output_) {}
@@ -21,19 +21,20 @@ void TableWriter::check_open() const {
   }
 }
 
-std::shared_ptr<arrow::RecordBatch> TableWriter::conform(const arrow::RecordBatch& batch) const {
+std::shared_ptr<::arrow::RecordBatch> TableWriter::conform(
+    const ::arrow::RecordBatch& batch) const {
   if (batch.schema()->field_names() != schema_->field_names()) {
     throw Error(Code::kArgument, failure_text(task_, cat("a batch has the columns ",
                                                          join(batch.schema()->field_names(), ", "),
                                                          ", the first one had ",
                                                          join(schema_->field_names(), ", "))));
   }
-  arrow::ArrayVector arrays = batch.columns();
+  ::arrow::ArrayVector arrays = batch.columns();
   for (size_t i = 0; i < arrays.size(); ++i) {
-    const arrow::Field& field = *schema_->field(static_cast<int>(i));
+    const ::arrow::Field& field = *schema_->field(static_cast<int>(i));
     if (arrays[i]->type()->Equals(*field.type())) continue;
-    auto converted = arrow::compute::Cast(*arrays[i], field.type(),
-                                          arrow::compute::CastOptions::Safe(), exec_context());
+    auto converted = ::arrow::compute::Cast(*arrays[i], field.type(),
+                                            ::arrow::compute::CastOptions::Safe(), exec_context());
     if (!converted.ok()) {
       throw Error(
           Code::kArgument,
@@ -43,13 +44,13 @@ std::shared_ptr<arrow::RecordBatch> TableWriter::conform(const arrow::RecordBatc
     }
     arrays[i] = *converted;
   }
-  return arrow::RecordBatch::Make(schema_, batch.num_rows(), arrays);
+  return ::arrow::RecordBatch::Make(schema_, batch.num_rows(), arrays);
 }
 
-void TableWriter::write(const ArrowBatch& batch) {
+void TableWriter::write(const api::ArrowBatch& batch) {
   check_open();
   in_file(task_, [&] {
-    std::shared_ptr<arrow::RecordBatch> rows = from_plain(batch, task_);
+    std::shared_ptr<::arrow::RecordBatch> rows = from_plain(batch, task_);
     if (schema_ == nullptr) {
       start(rows->schema());
       schema_ = rows->schema();
@@ -77,4 +78,4 @@ void TableWriter::close() {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

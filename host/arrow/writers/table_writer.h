@@ -18,7 +18,7 @@
 #include "host/arrow/types/status.h"
 #include "host/base/files/new_file.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 
 class TableWriter {
  public:
@@ -26,7 +26,7 @@ class TableWriter {
 
   // Throws Error(kArgument) for a batch that does not fit the first one, Error(kEnvironment) if the
   // file cannot be written.
-  void write(const ArrowBatch& batch);
+  void write(const api::ArrowBatch& batch);
 
   // Completes the file. Throws Error(kArgument) if no batch was written.
   void close();
@@ -35,20 +35,20 @@ class TableWriter {
   TableWriter(const std::string& path, NewFile::Durability durability);
 
   const FileTask& task() const { return task_; }
-  const std::shared_ptr<arrow::io::OutputStream>& sink() const { return sink_; }
+  const std::shared_ptr<::arrow::io::OutputStream>& sink() const { return sink_; }
 
  private:
-  virtual void start(const std::shared_ptr<arrow::Schema>& schema) = 0;
-  virtual void write_batch(const arrow::RecordBatch& batch) = 0;
+  virtual void start(const std::shared_ptr<::arrow::Schema>& schema) = 0;
+  virtual void write_batch(const ::arrow::RecordBatch& batch) = 0;
   virtual void finish() = 0;
 
-  std::shared_ptr<arrow::RecordBatch> conform(const arrow::RecordBatch& batch) const;
+  std::shared_ptr<::arrow::RecordBatch> conform(const ::arrow::RecordBatch& batch) const;
   void check_open() const;
 
   FileTask task_;
   std::shared_ptr<Output> output_;  // until it is complete or given up
-  std::shared_ptr<arrow::io::OutputStream> sink_;
-  std::shared_ptr<arrow::Schema> schema_;
+  std::shared_ptr<::arrow::io::OutputStream> sink_;
+  std::shared_ptr<::arrow::Schema> schema_;
 };
 
 struct ParquetWriterOptions {
@@ -81,4 +81,4 @@ std::unique_ptr<TableWriter> make_csv_writer(const std::string& path,
 std::unique_ptr<TableWriter> make_ipc_writer(const std::string& path,
                                              const IpcWriterOptions& options);
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

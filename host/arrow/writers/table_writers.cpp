@@ -16,10 +16,10 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::arrow {
 namespace {
 
-using arrow::Compression;
+using ::arrow::Compression;
 
 struct Choice {
   const char* name;
@@ -58,14 +58,14 @@ class ParquetWriter final : public TableWriter {
   }
 
  private:
-  void start(const std::shared_ptr<arrow::Schema>& schema) override {
+  void start(const std::shared_ptr<::arrow::Schema>& schema) override {
     const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
     writer_ = take(parquet::arrow::FileWriter::Open(*schema, memory_pool(), sink(), properties_,
                                                     arrow_properties),
                    task());
   }
 
-  void write_batch(const arrow::RecordBatch& batch) override {
+  void write_batch(const ::arrow::RecordBatch& batch) override {
     // Begins a new row group before the batch rather than within it; batches are small compared to
     // row groups.
     if (group_bytes_ >= options_.row_group_bytes) {
@@ -73,7 +73,7 @@ class ParquetWriter final : public TableWriter {
       group_bytes_ = 0;
     }
     check(writer_->WriteRecordBatch(batch), task());
-    group_bytes_ += take(arrow::util::ReferencedBufferSize(batch), task());
+    group_bytes_ += take(::arrow::util::ReferencedBufferSize(batch), task());
   }
 
   void finish() override { check(writer_->Close(), task()); }
@@ -88,11 +88,11 @@ class CsvWriter final : public TableWriter {
  public:
   CsvWriter(const std::string& path, const CsvWriterOptions& options)
       : TableWriter(path, NewFile::Durability::kSynced) {
-    using arrow::csv::QuotingStyle;
+    using ::arrow::csv::QuotingStyle;
     options_.delimiter = options.delimiter;
     options_.include_header = options.header;
     options_.null_string = options.null_text;
-    options_.io_context = arrow::io::IOContext(memory_pool());
+    options_.io_context = ::arrow::io::IOContext(memory_pool());
     const int style = choose("csv_writer: quoting", options.quoting,
                              {{"needed", static_cast<int>(QuotingStyle::Needed)},
                               {"all", static_cast<int>(QuotingStyle::AllValid)},
@@ -102,27 +102,27 @@ class CsvWriter final : public TableWriter {
   }
 
  private:
-  void start(const std::shared_ptr<arrow::Schema>& schema) override {
+  void start(const std::shared_ptr<::arrow::Schema>& schema) override {
     for (const auto& field : schema->fields()) {
       const bool nested =
-          field->type()->num_fields() > 0 || field->type()->id() == arrow::Type::EXTENSION;
+          field->type()->num_fields() > 0 || field->type()->id() == ::arrow::Type::EXTENSION;
       if (!nested) continue;
       throw Error(Code::kArgument,
                   failure_text(task().with(cat("column '", field->name(), "'")),
                                cat("CSV has no place for ", type_name(*field->type()),
                                    ": leave the column out or write Parquet")));
     }
-    writer_ = take(arrow::csv::MakeCSVWriter(sink(), schema, options_), task());
+    writer_ = take(::arrow::csv::MakeCSVWriter(sink(), schema, options_), task());
   }
 
-  void write_batch(const arrow::RecordBatch& batch) override {
+  void write_batch(const ::arrow::RecordBatch& batch) override {
     check(writer_->WriteRecordBatch(batch), task());
   }
 
   void finish() override { check(writer_->Close(), task()); }
 
-  arrow::csv::WriteOptions options_ = arrow::csv::WriteOptions::Defaults();
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
+  ::arrow::csv::WriteOptions options_ = ::arrow::csv::WriteOptions::Defaults();
+  std::shared_ptr<::arrow::ipc::RecordBatchWriter> writer_;
 };
 
 class IpcWriter final : public TableWriter {
@@ -140,26 +140,26 @@ class IpcWriter final : public TableWriter {
                                                {"lz4", Compression::LZ4_FRAME},
                                                {"zstd", Compression::ZSTD}}));
     if (codec != Compression::UNCOMPRESSED) {
-      options_.codec = take(arrow::util::Codec::Create(codec), task());
+      options_.codec = take(::arrow::util::Codec::Create(codec), task());
     }
   }
 
  private:
-  void start(const std::shared_ptr<arrow::Schema>& schema) override {
-    writer_ = take(stream_ ? arrow::ipc::MakeStreamWriter(sink(), schema, options_)
-                           : arrow::ipc::MakeFileWriter(sink(), schema, options_),
+  void start(const std::shared_ptr<::arrow::Schema>& schema) override {
+    writer_ = take(stream_ ? ::arrow::ipc::MakeStreamWriter(sink(), schema, options_)
+                           : ::arrow::ipc::MakeFileWriter(sink(), schema, options_),
                    task());
   }
 
-  void write_batch(const arrow::RecordBatch& batch) override {
+  void write_batch(const ::arrow::RecordBatch& batch) override {
     check(writer_->WriteRecordBatch(batch), task());
   }
 
   void finish() override { check(writer_->Close(), task()); }
 
   bool stream_;
-  arrow::ipc::IpcWriteOptions options_ = arrow::ipc::IpcWriteOptions::Defaults();
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
+  ::arrow::ipc::IpcWriteOptions options_ = ::arrow::ipc::IpcWriteOptions::Defaults();
+  std::shared_ptr<::arrow::ipc::RecordBatchWriter> writer_;
 };
 
 }  // namespace
@@ -179,4 +179,4 @@ std::unique_ptr<TableWriter> make_ipc_writer(const std::string& path,
   return std::make_unique<IpcWriter>(path, options);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::arrow

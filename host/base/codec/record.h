@@ -5,7 +5,7 @@
 //     static constexpr std::string_view kType = "part";
 //     int64_t id = 0;
 //     std::string bytes;
-//     static constexpr Fields kFields{required("id", &Part::id),
+//     static constexpr RecordFields kFields{required("id", &Part::id),
 //                                         required("bytes", &Part::bytes)};
 //   };
 //
@@ -74,9 +74,9 @@ struct NumberedFields<std::index_sequence<I...>, F...> : NumberedField<I, F>... 
   }
 };
 template <class... F>
-struct Fields : NumberedFields<std::index_sequence_for<F...>, F...> {};
+struct RecordFields : NumberedFields<std::index_sequence_for<F...>, F...> {};
 template <class... F>
-Fields(F...) -> Fields<F...>;
+RecordFields(F...) -> RecordFields<F...>;
 
 // The last value of an enum in a record: larger numbers are refused. Specialized for enums that do
 // not name it.

@@ -55,17 +55,17 @@ struct Report {
   std::optional<Error> error = {};  // of kFailed
   double deadline_s = 0;            // of the wait, on the controller's clock
 
-  static constexpr Fields kFields{required("index", &Report::index),
-                                  required("time", &Report::time_ms),
-                                  required("metrics", &Report::metrics),
-                                  optional("upload", &Report::upload),
-                                  optional("folder", &Report::folder),
-                                  optional("directory_name", &Report::directory_name),
-                                  optional("asks_name", &Report::asks_name),
-                                  optional("validation", &Report::validation),
-                                  optional("site", &Report::call_site),
-                                  optional("ask", &Report::asks_progress),
-                                  optional("for_all", &Report::is_for_all)};
+  static constexpr RecordFields kFields{required("index", &Report::index),
+                                        required("time", &Report::time_ms),
+                                        required("metrics", &Report::metrics),
+                                        optional("upload", &Report::upload),
+                                        optional("folder", &Report::folder),
+                                        optional("directory_name", &Report::directory_name),
+                                        optional("asks_name", &Report::asks_name),
+                                        optional("validation", &Report::validation),
+                                        optional("site", &Report::call_site),
+                                        optional("ask", &Report::asks_progress),
+                                        optional("for_all", &Report::is_for_all)};
 };
 
 }  // namespace rtrain

@@ -16,11 +16,11 @@
 #include "host/store/files/file.h"
 #include "host/store/files/folder_copy.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Returns the strings that safetensors stores next to the tensors.
-Map metadata_of(const Manifest& manifest) {
+Map metadata_of(const store::Manifest& manifest) {
   return Map{{"format", "pt"},
              {"rtrain_run", manifest.run},
              {"rtrain_run_id", manifest.run_id},
@@ -29,22 +29,22 @@ Map metadata_of(const Manifest& manifest) {
 }
 
 // Returns {file, part, tensors, left_out}.
-Value write_safetensors(const CheckpointsOptions& options, const Manifest& manifest,
+Value write_safetensors(const CheckpointsOptions& options, const store::Manifest& manifest,
                         const std::string& path) {
   List files;
-  for (const CheckpointFile& file : manifest.files) files.push_back(file.path);
+  for (const store::CheckpointFile& file : manifest.files) files.push_back(file.path);
   Map request{{"folder", path},
               {"files", std::move(files)},
               {"output", options.output},
               {"metadata", metadata_of(manifest)}};
   if (!options.file.empty()) request.set("file", options.file);
   if (!options.part.empty()) request.set("part", options.part);
-  State state;
-  add_host_modules(state);
-  push_module_function(state, "rtrain.results.checkpoint_export", "to_safetensors");
-  push_value(state, request);
-  protected_call(state, 1, 1);
-  return to_value(state, -1, "the export");
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.results.checkpoint_export", "to_safetensors");
+  lua::push_value(state, request);
+  lua::protected_call(state, 1, 1);
+  return lua::to_value(state, -1, "the export");
 }
 
 void print_exported(const Map& row) {
@@ -68,26 +68,26 @@ void print_exported(const Map& row) {
 
 void export_checkpoint(const CheckpointsOptions& options) {
   if (options.output.empty()) throw Error(Code::kUsage, "checkpoint export: -o PATH is required");
-  OpenRun run = options.open_run();
+  store::OpenRun run = options.open_run();
   const Value checkpoint =
       find_checkpoint(run, options.name.empty() ? std::string("best") : options.name);
   const std::string& path = checkpoint["path"].as_string();
-  const DirectoryLease lease(path);
+  const store::DirectoryLease lease(path);
   // Verifies first, so that a damaged checkpoint is not exported.
-  const Manifest manifest = CheckpointFiles::verify(path);
+  const store::Manifest manifest = store::CheckpointFiles::verify(path);
   Map row{{"run", run.ref.name}, {"name", manifest.name}, {"output", options.output}};
   if (options.safetensors) {
     const Value written = write_safetensors(options, manifest, path);
     for (const auto& [key, value] : written.as_map()) row.set(key, value);
   } else {
-    if (path_exists(options.output)) {
+    if (store::path_exists(options.output)) {
       throw Error(Code::kUsage, cat("-o ", options.output, ": it is there already"));
     }
-    copy_tree(path, options.output);
+    store::copy_tree(path, options.output);
     row.set("files", static_cast<int64_t>(manifest.files.size()));
   }
   if (options.for_programs()) return options.print(row);
   print_exported(row);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -10,13 +10,13 @@
 #include "host/decide/checkpoints/retention.h"
 #include "host/store/upkeep/run_editor.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Applies the run's own retention rule with another number of checkpoints.
-std::vector<size_t> to_drop(OpenRun& run, const List& checkpoints, int64_t keep) {
-  RetentionPolicy policy =
-      RetentionPolicy::from_value(run.reader.details(run.ref)["checkpoint_config"]);
+std::vector<size_t> to_drop(store::OpenRun& run, const List& checkpoints, int64_t keep) {
+  decide::RetentionPolicy policy =
+      decide::RetentionPolicy::from_value(run.reader.details(run.ref)["checkpoint_config"]);
   policy.num_to_keep = keep;
   std::vector<Value> metrics;
   std::set<size_t> pending;
@@ -24,15 +24,15 @@ std::vector<size_t> to_drop(OpenRun& run, const List& checkpoints, int64_t keep)
     if (checkpoint["status"] == Value("PENDING_VALIDATION")) pending.insert(metrics.size());
     metrics.push_back(checkpoint["metrics"]);
   }
-  return checkpoints_to_drop(policy, metrics, pending);
+  return decide::checkpoints_to_drop(policy, metrics, pending);
 }
 
 }  // namespace
 
 void prune_checkpoints(const CheckpointsOptions& options) {
   constexpr int64_t kBestAlone = 1;
-  OpenRun run = options.open_run();
-  RunEditor editor(options.storage_path());
+  store::OpenRun run = options.open_run();
+  store::RunEditor editor(options.storage_path());
   editor.check_removable(run.ref, "pruned");
   const List checkpoints = run.reader.checkpoints(run.ref, false);
   const auto positions = to_drop(run, checkpoints, options.keep < 0 ? kBestAlone : options.keep);
@@ -73,4 +73,4 @@ void prune_checkpoints(const CheckpointsOptions& options) {
             << " kept\n";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

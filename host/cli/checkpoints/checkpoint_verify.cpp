@@ -8,7 +8,7 @@
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/store/checkpoints/staged_copy.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Returns {name, path, files, size_bytes, ok, problems}.
@@ -18,19 +18,19 @@ Map verify(const Value& checkpoint) {
   size_t files = 0;
   int64_t size_bytes = 0;
   try {
-    const DirectoryLease lease(path);
-    const Manifest manifest = Manifest::read(path);
+    const store::DirectoryLease lease(path);
+    const store::Manifest manifest = store::Manifest::read(path);
     files = manifest.files.size();
     size_bytes = manifest.size_bytes();
-    for (const CheckpointFile& file : manifest.files) {
-      const std::string damage = file_damage(path, file, true);
+    for (const store::CheckpointFile& file : manifest.files) {
+      const std::string damage = store::file_damage(path, file, true);
       if (!damage.empty()) problems.push_back(Map{{"file", file.path}, {"problem", damage}});
     }
   } catch (const Error& e) {
     // If the disk cannot read a file, only this checkpoint has a problem, and the others are still
     // verified.
     if (e.code() != Code::kCheckpoint && e.code() != Code::kEnvironment) throw;
-    problems.push_back(Map{{"file", kManifestName}, {"problem", e.message()}});
+    problems.push_back(Map{{"file", store::kManifestName}, {"problem", e.message()}});
   }
   const bool is_whole = problems.empty();
   return Map{{"name", checkpoint["name"]}, {"path", path},   {"files", static_cast<int64_t>(files)},
@@ -53,7 +53,7 @@ void print_verified(const List& rows) {
 }  // namespace
 
 void verify_checkpoints(const CheckpointsOptions& options) {
-  OpenRun run = options.open_run();
+  store::OpenRun run = options.open_run();
   List checkpoints;
   if (options.name.empty()) {
     checkpoints = run.reader.checkpoints(run.ref, false);
@@ -78,4 +78,4 @@ void verify_checkpoints(const CheckpointsOptions& options) {
                   run.ref.name, "' ", damaged == 1 ? "differs" : "differ", " from what was saved"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

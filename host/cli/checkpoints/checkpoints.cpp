@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/parser/command.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Returns for example "best latest", "missing" or "validation failed".
@@ -45,13 +45,13 @@ void print_checkpoints(const List& checkpoints, size_t width) {
 }  // namespace
 
 void list_checkpoints(const CheckpointsOptions& options) {
-  OpenRun run = options.open_run();
+  store::OpenRun run = options.open_run();
   const List checkpoints = run.reader.checkpoints(run.ref, options.all);
   if (options.for_programs()) return options.print(checkpoints);
   print_checkpoints(checkpoints, options.width());
 }
 
-Value find_checkpoint(OpenRun& run, const std::string& name) {
+Value find_checkpoint(store::OpenRun& run, const std::string& name) {
   const List checkpoints = run.reader.checkpoints(run.ref, false);
   std::vector<std::string> names;
   for (const Value& checkpoint : checkpoints) {
@@ -156,4 +156,4 @@ void add_checkpoint(Parser& parser) {
   add_prune(checkpoint);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include "host/base/value.h"
 #include "host/cli/screen/listing.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct CheckpointsOptions : ListingOptions {
   std::string action;  // of `rtrain checkpoints`
@@ -24,7 +24,7 @@ struct CheckpointsOptions : ListingOptions {
 
 // Returns the checkpoint with that name, in the form of RunReader::checkpoints. Throws
 // Error(kUsage) with the existing names if there is no such checkpoint.
-Value find_checkpoint(OpenRun& run, const std::string& name);
+Value find_checkpoint(store::OpenRun& run, const std::string& name);
 
 void list_checkpoints(const CheckpointsOptions& options);
 // Compares every file with the manifest. Throws Error(kCheckpoint) after the listing if a file
@@ -35,4 +35,4 @@ void export_checkpoint(const CheckpointsOptions& options);
 // Removes all checkpoints except the best ones and the latest.
 void prune_checkpoints(const CheckpointsOptions& options);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -23,7 +23,7 @@
 #include "host/store/runs/storage_folder.h"
 #include "host/wire/secret_source.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr int kPort = 8490;
@@ -42,13 +42,14 @@ struct Options : ListingOptions {
 };
 
 // Returns null if no certificate was given.
-std::shared_ptr<const TlsCertificate> certificate_of(const Options& options) {
+std::shared_ptr<const wire::TlsCertificate> certificate_of(const Options& options) {
   if (options.certificate.empty() != options.key.empty()) {
     throw Error(Code::kUsage, "--cert and --key belong together: give both");
   }
   if (options.certificate.empty()) return nullptr;
   try {
-    return TlsCertificate::parse(read_text(options.certificate), read_text(options.key));
+    return wire::TlsCertificate::parse(store::read_text(options.certificate),
+                                       store::read_text(options.key));
   } catch (const Error& e) {
     if (e.code() != Code::kUsage) throw;
     throw Error(Code::kUsage,
@@ -56,9 +57,9 @@ std::shared_ptr<const TlsCertificate> certificate_of(const Options& options) {
   }
 }
 
-HttpPortOptions server_options(const Options& options) {
+http::HttpPortOptions server_options(const Options& options) {
   const std::string address = options.host == "localhost" ? "127.0.0.1" : options.host;
-  const auto parsed = SocketAddress::parse(address, 0);
+  const auto parsed = wire::SocketAddress::parse(address, 0);
   if (!parsed) {
     throw Error(Code::kUsage, cat("--host: '", options.host, "' is not a numeric address"));
   }
@@ -78,14 +79,14 @@ HttpPortOptions server_options(const Options& options) {
 }
 
 // Returns the token in the file. Creates a missing file, so that the token stays the same.
-Secret stored_token(const std::string& path) {
+wire::Secret stored_token(const std::string& path) {
   if (!std::filesystem::exists(path)) {
     NewFile file(path, NewFile::Readers::kUserAlone);
     const std::string line = random_hex(2 * kTokenDigits) + "\n";
     file.write(line.data(), line.size());
     file.commit();
   }
-  Secret token = read_secret(path);
+  wire::Secret token = wire::read_secret(path);
   const bool is_plain = std::all_of(token.bytes().begin(), token.bytes().end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
   });
@@ -100,11 +101,11 @@ class Keys {
     if (!token_file.empty()) stored_.emplace(stored_token(token_file));
   }
 
-  AccessKey writer() const {
+  dash::AccessKey writer() const {
     return {.token = stored_ ? stored_->bytes() : random_hex(kTokenDigits),
             .cookie = other("writer's cookie")};
   }
-  AccessKey viewer() const {
+  dash::AccessKey viewer() const {
     return {.token = other("viewer's token"), .cookie = other("viewer's cookie")};
   }
   // Browsers do not separate cookies by port, so each dashboard of a host has its own cookie name.
@@ -113,10 +114,11 @@ class Keys {
  private:
   std::string other(const char* what) const {
     if (!stored_) return random_hex(kTokenDigits);
-    return to_hex(tls_api().hkdf_sha256(stored_->bytes(), "rtrain dash", what, kTokenDigits / 2));
+    return to_hex(
+        wire::tls_api().hkdf_sha256(stored_->bytes(), "rtrain dash", what, kTokenDigits / 2));
   }
 
-  std::optional<Secret> stored_;
+  std::optional<wire::Secret> stored_;
 };
 
 // Returns "[fe80::1]" for "fe80::1", as in the address that a browser sends.
@@ -125,16 +127,17 @@ std::string host_in_address(const Options& options) {
   return has_colons ? cat("[", options.host, "]") : options.host;
 }
 
-AccessOptions access_options(const Options& options, const TlsCertificate* certificate) {
+dash::AccessOptions access_options(const Options& options,
+                                   const wire::TlsCertificate* certificate) {
   const Keys keys(options.token_file);
-  AccessOptions out{.writer = keys.writer(),
-                    .viewer = keys.viewer(),
-                    .cookie_name = keys.cookie_name(),
-                    .is_secure = certificate != nullptr,
-                    .hosts = {"127.0.0.1", "localhost", "[::1]", host_in_address(options)},
-                    .proxies = options.proxies,
-                    .base_path = checked_base_path(options.base_path),
-                    .read_only = options.read_only};
+  dash::AccessOptions out{.writer = keys.writer(),
+                          .viewer = keys.viewer(),
+                          .cookie_name = keys.cookie_name(),
+                          .is_secure = certificate != nullptr,
+                          .hosts = {"127.0.0.1", "localhost", "[::1]", host_in_address(options)},
+                          .proxies = options.proxies,
+                          .base_path = dash::checked_base_path(options.base_path),
+                          .read_only = options.read_only};
   if (certificate != nullptr) {
     out.hosts.insert(out.hosts.end(), certificate->names().begin(), certificate->names().end());
   }
@@ -143,22 +146,22 @@ AccessOptions access_options(const Options& options, const TlsCertificate* certi
 
 // Returns the address for users. If the server listens on all addresses of the host, uses a host
 // name.
-std::string page_address(const AccessOptions& access, const HttpPortOptions& server,
-                         const SocketAddress& address) {
+std::string page_address(const dash::AccessOptions& access, const http::HttpPortOptions& server,
+                         const wire::SocketAddress& address) {
   std::string place = address.text();
   const std::string host = address.host();
   if (host == "0.0.0.0" || host == "::") {
     const std::vector<std::string>& names = server.certificate->names();
     const auto named = std::find_if(names.begin(), names.end(),
                                     [](const std::string& name) { return name.front() != '*'; });
-    place = cat(named == names.end() ? hostname() : *named, ":", address.port());
+    place = cat(named == names.end() ? machine::hostname() : *named, ":", address.port());
   }
   return cat(server.certificate ? "https" : "http", "://", place, access.base_path, "/?token=");
 }
 
 void print_address(const std::string& storage_path, const Options& options,
-                   const AccessOptions& access, const std::string& page,
-                   const SocketAddress& address) {
+                   const dash::AccessOptions& access, const std::string& page,
+                   const wire::SocketAddress& address) {
   std::cout << page << access.writer.token << std::endl;
   std::cerr << "rtrain: the runs of " << storage_path << (options.read_only ? ", read only" : "")
             << "; Ctrl-C ends it\n";
@@ -167,25 +170,25 @@ void print_address(const std::string& storage_path, const Options& options,
   }
   if (std::getenv("SSH_CONNECTION") == nullptr || !address.is_loopback()) return;
   std::cerr << "rtrain: from your own machine: ssh -L " << address.port() << ":" << address.text()
-            << " " << hostname() << "\n";
+            << " " << machine::hostname() << "\n";
 }
 
 void serve(const Options& options) {
-  const HttpPortOptions server = server_options(options);
-  const AccessOptions access = access_options(options, server.certificate.get());
-  Loop loop;
-  const std::string storage_path = storage_folder(options.storage);
-  const auto refresh = std::make_shared<const StoreRefresh>(
+  const http::HttpPortOptions server = server_options(options);
+  const dash::AccessOptions access = access_options(options, server.certificate.get());
+  loop::Loop loop;
+  const std::string storage_path = store::storage_folder(options.storage);
+  const auto refresh = std::make_shared<const dash::StoreRefresh>(
       storage_path,
       [](const std::string& problem) { std::cerr << cat("rtrain: ", problem, "\n"); });
-  Dashboard dashboard(storage_path, access, page_files(), refresh);
-  const HttpServer listening(loop, server, dashboard);
+  dash::Dashboard dashboard(storage_path, access, page_files(), refresh);
+  const dash::HttpServer listening(loop, server, dashboard);
   const auto end = [&] {
     dashboard.stop();
     loop.stop();
   };
-  const Signal interrupted(loop, SIGINT, end);
-  const Signal terminated(loop, SIGTERM, end);
+  const loop::Signal interrupted(loop, SIGINT, end);
+  const loop::Signal terminated(loop, SIGTERM, end);
   print_address(storage_path, options, access, page_address(access, server, listening.address()),
                 listening.address());
   loop.run();
@@ -232,4 +235,4 @@ void add_dash(Parser& parser) {
   command.action([options] { serve(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include "host/plot/flame_graph.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 void check_flame_path(const std::string& path) {
   if (path.ends_with(".svg") || path.ends_with(".json") || path.ends_with(".folded")) return;
@@ -16,26 +16,26 @@ void check_flame_path(const std::string& path) {
                                 "speedscope.app) or .folded (for flamegraph.pl)"));
 }
 
-SampledStacks read_stacks(const std::string& path) {
+profile::SampledStacks read_stacks(const std::string& path) {
   try {
-    return from_speedscope(from_json(read_text(path)));
+    return profile::from_speedscope(from_json(store::read_text(path)));
   } catch (const Error& e) {
     throw Error(Code::kEnvironment, cat(path, ": ", e.message()));
   }
 }
 
-void write_flame(const std::vector<SampledStacks>& ranks, const std::string& title,
+void write_flame(const std::vector<profile::SampledStacks>& ranks, const std::string& title,
                  const std::string& path) {
-  SampledStacks all;
+  profile::SampledStacks all;
   if (ranks.size() == 1) {
     all = ranks[0];
   } else {
-    for (const SampledStacks& rank : ranks) all.add(rank);
+    for (const profile::SampledStacks& rank : ranks) all.add(rank);
   }
   all.name = title;
-  if (path.ends_with(".svg")) return write_output(path, svg_flame_graph(all, title));
-  if (path.ends_with(".folded")) return write_output(path, to_folded(all));
-  write_output(path, to_json(to_speedscope(all)) + "\n");
+  if (path.ends_with(".svg")) return write_output(path, plot::svg_flame_graph(all, title));
+  if (path.ends_with(".folded")) return write_output(path, profile::to_folded(all));
+  write_output(path, to_json(profile::to_speedscope(all)) + "\n");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

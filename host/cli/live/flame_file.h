@@ -7,17 +7,17 @@
 
 #include "host/profile/sampled_stacks.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Throws Error(kUsage) for a name with any other ending.
 void check_flame_path(const std::string& path);
 
 // Reads a rank's file in the run's folder. Throws kEnvironment if this host does not have
 // it.
-SampledStacks read_stacks(const std::string& path);
+profile::SampledStacks read_stacks(const std::string& path);
 
 // Merges the threads of several ranks. REQUIRES: check_flame_path(path).
-void write_flame(const std::vector<SampledStacks>& ranks, const std::string& title,
+void write_flame(const std::vector<profile::SampledStacks>& ranks, const std::string& title,
                  const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

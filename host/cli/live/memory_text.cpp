@@ -11,7 +11,7 @@
 #include "host/plot/terminal_chart.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr size_t kShownLines = 12;
@@ -34,15 +34,16 @@ std::string head_text(const Value& profile, const Value& device) {
 
 std::string curve_text(const Value& device) {
   constexpr double kMega = 1e6;
-  Curve curve{.name = "MB", .points = {}};
+  plot::Curve curve{.name = "MB", .points = {}};
   for (const Value& point : device["curve"].as_list()) {
     curve.points.push_back(
         {point.as_list().at(0).as_float(), point.as_list().at(1).as_float() / kMega});
   }
   if (curve.points.size() < 2) return "";
-  const Chart chart{.title = "memory of tensors, MB", .x_label = "s", .curves = {std::move(curve)}};
+  const plot::Chart chart{
+      .title = "memory of tensors, MB", .x_label = "s", .curves = {std::move(curve)}};
   std::string out;
-  for (const std::string& line : terminal_chart(chart, {.columns = 72, .rows = 10}, false)) {
+  for (const std::string& line : plot::terminal_chart(chart, {.columns = 72, .rows = 10}, false)) {
     out += line + "\n";
   }
   return out;
@@ -111,7 +112,7 @@ std::string tensors_text(const Value& device) {
 
 Value read_memory_report(const std::string& path) {
   try {
-    return from_json(read_text(path));
+    return from_json(store::read_text(path));
   } catch (const Error& e) {
     throw Error(Code::kEnvironment, cat(path, ": ", e.message()));
   }
@@ -126,4 +127,4 @@ std::string memory_text(const Value& profile) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -5,7 +5,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Throws Error(kEnvironment) naming the file.
 Value read_memory_report(const std::string& path);
@@ -14,4 +14,4 @@ Value read_memory_report(const std::string& path);
 // largest allocations during the profile, and the largest tensors. Lines end in "\n".
 std::string memory_text(const Value& profile);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -19,7 +19,7 @@
 #include "host/profile/memory_report.h"
 #include "host/store/read/rank_timeline.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr double kMostSeconds = 600;
@@ -67,9 +67,9 @@ std::string percent(double part, double whole) {
   return text.data();
 }
 
-std::string recorded(const RankProfile& profile) {
+std::string recorded(const loop::RankProfile& profile) {
   const std::string note = profile.note.empty() ? "" : cat("; ", profile.note);
-  const bool is_memory = profile.path.ends_with(kMemoryReportEnding);
+  const bool is_memory = profile.path.ends_with(profile::kMemoryReportEnding);
   std::string out = cat("rank ", profile.rank, ": ", profile.events.value_or(0),
                         is_memory        ? " allocations"
                         : profile.cost_s ? " samples"
@@ -84,8 +84,8 @@ std::string recorded(const RankProfile& profile) {
   return out;
 }
 
-void print_profiles(const std::vector<RankProfile>& profiles) {
-  for (const RankProfile& profile : profiles) {
+void print_profiles(const std::vector<loop::RankProfile>& profiles) {
+  for (const loop::RankProfile& profile : profiles) {
     if (!profile.error.empty()) continue;
     std::cout << profile.path << "\n";
     std::cerr << recorded(profile) << "\n";
@@ -93,8 +93,8 @@ void print_profiles(const std::vector<RankProfile>& profiles) {
 }
 
 // Prints a table of each rank's memory.
-void print_memory_profiles(const std::vector<RankProfile>& profiles) {
-  for (const RankProfile& profile : profiles) {
+void print_memory_profiles(const std::vector<loop::RankProfile>& profiles) {
+  for (const loop::RankProfile& profile : profiles) {
     if (!profile.error.empty()) continue;
     std::cerr << std::flush;
     std::cout << memory_text(read_memory_report(profile.path)) << std::flush;
@@ -102,9 +102,9 @@ void print_memory_profiles(const std::vector<RankProfile>& profiles) {
 }
 
 // Throws one error with all ranks that have no profile.
-void check_errors(const std::string& run, const std::vector<RankProfile>& profiles) {
+void check_errors(const std::string& run, const std::vector<loop::RankProfile>& profiles) {
   std::vector<std::string> lines;
-  for (const RankProfile& profile : profiles) {
+  for (const loop::RankProfile& profile : profiles) {
     if (profile.error.empty()) continue;
     lines.push_back(cat("rank ", profile.rank, ": ", profile.error));
   }
@@ -113,10 +113,10 @@ void check_errors(const std::string& run, const std::vector<RankProfile>& profil
 }
 
 // Returns the path of the flame graph: -o, else next to the first rank's file.
-std::string flame_path(const Options& options, const std::vector<RankProfile>& profiles) {
+std::string flame_path(const Options& options, const std::vector<loop::RankProfile>& profiles) {
   if (!options.output.empty()) return options.output;
   constexpr std::string_view kEnding = ".speedscope.json";
-  for (const RankProfile& profile : profiles) {
+  for (const loop::RankProfile& profile : profiles) {
     if (!profile.path.ends_with(kEnding)) continue;
     const std::string stem = profile.path.substr(0, profile.path.size() - kEnding.size());
     return options.rank == "all" ? cat(stem.substr(0, stem.rfind("-rank")), ".svg")
@@ -132,7 +132,7 @@ std::string seconds_text(double seconds) {
 }
 
 // Returns one letter for each part of the longest step.
-std::string phase_bar(const PhaseTimes& times, double longest_s) {
+std::string phase_bar(const store::PhaseTimes& times, double longest_s) {
   constexpr int kWidth = 40;
   std::string out;
   double end_s = 0;
@@ -151,7 +151,7 @@ std::string phase_bar(const PhaseTimes& times, double longest_s) {
   return out;
 }
 
-void print_hottest(const SampledStacks& stacks) {
+void print_hottest(const profile::SampledStacks& stacks) {
   std::vector<std::vector<std::string>> rows;
   const double starved_s = stacks.starved_s();
   const double all_s = stacks.seconds() - starved_s;
@@ -159,7 +159,7 @@ void print_hottest(const SampledStacks& stacks) {
     std::cerr << stacks.name << ": " << percent(starved_s, stacks.seconds())
               << " of the time its threads were ready and had no processor\n";
   }
-  for (const LineTime& line : hottest_lines(stacks)) {
+  for (const profile::LineTime& line : profile::hottest_lines(stacks)) {
     if (rows.size() == kShownLines) break;
     rows.push_back({percent(line.self_s, all_s), percent(line.total_s, all_s),
                     percent(line.waiting_s, all_s), line.frame.text()});
@@ -175,9 +175,9 @@ void print_hottest(const SampledStacks& stacks) {
   }
 }
 
-List hottest_list(const SampledStacks& stacks) {
+List hottest_list(const profile::SampledStacks& stacks) {
   List out;
-  for (const LineTime& line : hottest_lines(stacks)) {
+  for (const profile::LineTime& line : profile::hottest_lines(stacks)) {
     out.emplace_back(Map{{"file", line.frame.file},
                          {"line", line.frame.line},
                          {"function", line.frame.name},
@@ -191,14 +191,14 @@ List hottest_list(const SampledStacks& stacks) {
 
 // The ranks' stacks, and the path of the flame graph.
 struct Flames {
-  std::vector<SampledStacks> ranks;
+  std::vector<profile::SampledStacks> ranks;
   std::string path;  // "": no rank has stacks
 };
 
 Flames write_flames(const Options& options, const std::string& run,
-                    const std::vector<RankProfile>& profiles) {
+                    const std::vector<loop::RankProfile>& profiles) {
   Flames out;
-  for (const RankProfile& profile : profiles) {
+  for (const loop::RankProfile& profile : profiles) {
     if (profile.error.empty()) out.ranks.push_back(read_stacks(profile.path));
   }
   if (out.ranks.empty()) return out;
@@ -209,20 +209,20 @@ Flames write_flames(const Options& options, const std::string& run,
   return out;
 }
 
-void print_document(const Options& options, const RunRef& run, const message::Profiles& answer,
-                    const Flames& flames) {
-  Map document = describe_answer(run, answer);
+void print_document(const Options& options, const store::RunRef& run,
+                    const message::Profiles& answer, const Flames& flames) {
+  Map document = control::describe_answer(run, answer);
   if (options.flame) {
     document.set("flame", flames.path.empty() ? Value() : Value(flames.path));
     List ranks;
-    for (const SampledStacks& rank : flames.ranks) {
+    for (const profile::SampledStacks& rank : flames.ranks) {
       ranks.emplace_back(Map{{"name", rank.name}, {"lines", hottest_list(rank)}});
     }
     document.set("hottest", std::move(ranks));
   }
   if (options.memory) {
     List ranks;
-    for (const RankProfile& profile : answer.profiles) {
+    for (const loop::RankProfile& profile : answer.profiles) {
       if (profile.error.empty()) ranks.push_back(read_memory_report(profile.path));
     }
     document.set("memory", std::move(ranks));
@@ -231,16 +231,16 @@ void print_document(const Options& options, const RunRef& run, const message::Pr
 }
 
 // Prints the phases of the ranks' last steps, from the store, one rank per line.
-void print_timeline(const RankTimeline& timeline) {
+void print_timeline(const store::RankTimeline& timeline) {
   std::cout << "steps " << timeline.from_step + 1 << " to " << timeline.to_step << " of attempt "
             << timeline.attempt << "; seconds in each step\n";
   std::vector<std::vector<std::string>> rows;
   double longest_s = 0;
-  for (const RankTimes& rank : timeline.ranks) {
+  for (const store::RankTimes& rank : timeline.ranks) {
     longest_s = std::max(longest_s, rank.per_step.total());
   }
-  for (const RankTimes& rank : timeline.ranks) {
-    const PhaseTimes& times = rank.per_step;
+  for (const store::RankTimes& rank : timeline.ranks) {
+    const store::PhaseTimes& times = rank.per_step;
     rows.push_back({cat(rank.rank), seconds_text(times.total()), seconds_text(times.compute),
                     seconds_text(times.communication), seconds_text(times.data),
                     seconds_text(times.wait), seconds_text(times.checkpoint + times.other),
@@ -262,7 +262,7 @@ void print_timeline(const RankTimeline& timeline) {
     if (timeline.ranks.size() > 1) std::cout << "no rank keeps the others waiting for long\n";
     return;
   }
-  const SlowRank& slow = *timeline.straggler;
+  const store::SlowRank& slow = *timeline.straggler;
   std::cout << "rank " << slow.rank << " is the slowest: the others wait "
             << seconds_text(slow.waited_s) << " s for it in each step";
   if (!slow.phase.empty()) {
@@ -274,16 +274,16 @@ void print_timeline(const RankTimeline& timeline) {
 }
 
 void show_timeline(const Options& options) {
-  OpenRun run = options.open_run();
+  store::OpenRun run = options.open_run();
   const int64_t steps = options.steps > 0 ? options.steps : kTimelineSteps;
-  const RankTimeline timeline = read_timeline(run.reader, run.ref, steps);
+  const store::RankTimeline timeline = store::read_timeline(run.reader, run.ref, steps);
   if (!options.output.empty()) {
-    write_output(options.output, to_json(to_trace(timeline)) + "\n");
+    write_output(options.output, to_json(store::to_trace(timeline)) + "\n");
     std::cerr << "wrote " << options.output << "\n";
   }
   if (!options.for_programs()) return print_timeline(timeline);
   Map document{{"name", run.ref.name}, {"run_id", run.ref.run_id}};
-  const Value fields = to_value(timeline);
+  const Value fields = store::to_value(timeline);
   for (const auto& [key, value] : fields.as_map()) document.set(key, value);
   options.print(document);
 }
@@ -321,8 +321,8 @@ void record_profiles(const Options& options) {
   check_options(options);
   if (options.timeline) return show_timeline(options);
   const message::RecordProfiles request = request_of(options);
-  OpenRun run = options.open_run();
-  ControlClient controller(run);
+  store::OpenRun run = options.open_run();
+  control::ControlClient controller(run);
   const message::Profiles answer = controller.profiles(request);
   Flames flames;
   if (options.flame) flames = write_flames(options, run.ref.name, answer.profiles);
@@ -331,7 +331,7 @@ void record_profiles(const Options& options) {
   } else {
     if (!flames.path.empty()) std::cout << flames.path << "\n";
     print_profiles(answer.profiles);
-    for (const SampledStacks& rank : flames.ranks) print_hottest(rank);
+    for (const profile::SampledStacks& rank : flames.ranks) print_hottest(rank);
     if (options.memory) print_memory_profiles(answer.profiles);
   }
   check_errors(run.ref.name, answer.profiles);
@@ -395,4 +395,4 @@ void add_profile(Parser& parser) {
   command.action([options] { record_profiles(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -12,7 +12,7 @@
 #include "host/machine/leases/resource_report.h"
 #include "host/machine/leases/resource_settings.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr int kMaxCpus = 4096;
@@ -26,13 +26,13 @@ void apply(const std::string& setting) {
   constexpr std::string_view kCpus = "cpus=";
   if (!setting.starts_with(kCpus)) refuse(setting);
   const std::string_view value = std::string_view(setting).substr(kCpus.size());
-  if (value == "all") return set_cpus_setting(std::nullopt);
+  if (value == "all") return machine::set_cpus_setting(std::nullopt);
   int cpus = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), cpus);
   if (error != std::errc() || end != value.data() + value.size() || cpus < 0 || cpus > kMaxCpus) {
     refuse(setting);
   }
-  set_cpus_setting(cpus);
+  machine::set_cpus_setting(cpus);
 }
 
 // Returns for example "; 97 % busy, 21.5 GB in use, 700 W, 71 °C, slowed by power limit".
@@ -95,10 +95,10 @@ void add_resources(Parser& parser) {
   command.flag("--json", json.get(), "one JSON document");
   command.action([json, setting] {
     if (!setting->empty()) apply(*setting);
-    const Value resources = read_resources();
+    const Value resources = machine::read_resources();
     if (*json) return print_json(resources);
     print(resources);
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -10,7 +10,7 @@
 #include "host/control/control_client.h"
 #include "host/train/watch/stack_request.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -19,11 +19,11 @@ struct Options : ListingOptions {
 };
 
 void print_stacks(const std::string& name, const message::Stacks& answer, bool native) {
-  const StackDetail detail = native ? StackDetail::kAll : StackDetail::kScript;
+  const train::StackDetail detail = native ? train::StackDetail::kAll : train::StackDetail::kScript;
   std::cout << "run " << name << ", attempt " << answer.attempt << ", " << answer.state << "\n";
   if (answer.ranks.empty()) std::cout << "it has no worker at the moment\n";
-  for (const RankStack& stack : answer.ranks) {
-    std::cout << "\n" << stack_text(stack, detail);
+  for (const loop::RankStack& stack : answer.ranks) {
+    std::cout << "\n" << train::stack_text(stack, detail);
     if (native && stack.threads_left_out) {
       std::cout << "  its threads: rtrain stack " << shell_word(name) << " --native --rank "
                 << stack.rank << "\n";
@@ -32,11 +32,11 @@ void print_stacks(const std::string& name, const message::Stacks& answer, bool n
 }
 
 void show_stacks(const Options& options) {
-  OpenRun run = options.open_run();
-  ControlClient controller(run);
+  store::OpenRun run = options.open_run();
+  control::ControlClient controller(run);
   const message::Stacks answer = controller.stacks(options.rank);
   if (!options.for_programs()) return print_stacks(run.ref.name, answer, options.native);
-  options.print(describe_answer(run.ref, answer));
+  options.print(control::describe_answer(run.ref, answer));
 }
 
 }  // namespace
@@ -54,4 +54,4 @@ void add_stack(Parser& parser) {
   command.action([options] { show_stacks(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

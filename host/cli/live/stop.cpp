@@ -8,7 +8,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/control/control_client.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // In addition to the grace period: time for the current commit and the run's last rows.
@@ -19,8 +19,8 @@ struct Options : ListingOptions {
 };
 
 void stop_run(const Options& options) {
-  OpenRun run = options.open_run();
-  ControlClient controller(run);
+  store::OpenRun run = options.open_run();
+  control::ControlClient controller(run);
   const double grace_s = controller.stop(options.now, "rtrain stop").grace_s;
   if (!options.for_programs() && grace_s > 0) {
     std::cerr << "run " << run.ref.name << " stops at its next checkpoint, at the latest in "
@@ -54,4 +54,4 @@ void add_stop(Parser& parser) {
   command.action([options] { stop_run(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

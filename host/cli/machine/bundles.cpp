@@ -9,23 +9,23 @@
 #include "host/bundle/bundle_folder.h"
 #include "host/cli/machine/gc.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
-std::string state_text(UnpackedBundle::State state) {
+std::string state_text(bundle::UnpackedBundle::State state) {
   switch (state) {
-    case UnpackedBundle::State::kUnused:
+    case bundle::UnpackedBundle::State::kUnused:
       return "unused";
-    case UnpackedBundle::State::kInUse:
+    case bundle::UnpackedBundle::State::kInUse:
       return "in use";
-    case UnpackedBundle::State::kIncomplete:
+    case bundle::UnpackedBundle::State::kIncomplete:
       break;
   }
   return "incomplete";
 }
 
 std::string folder() {
-  const std::string out = bundle_folder();
+  const std::string out = bundle::bundle_folder();
   if (out.empty()) {
     throw Error(Code::kEnvironment,
                 "HOME is not set, so there is no ~/.cache: set XDG_CACHE_HOME to the folder in "
@@ -34,7 +34,7 @@ std::string folder() {
   return out;
 }
 
-Map to_map(const UnpackedBundle& bundle) {
+Map to_map(const bundle::UnpackedBundle& bundle) {
   return Map{{"path", bundle.path},
              {"bundle", bundle.name.empty() ? Value() : Value(bundle.name)},
              {"size_bytes", bundle.size_bytes},
@@ -46,7 +46,8 @@ Map to_map(const UnpackedBundle& bundle) {
 
 void list_bundles(const ListingOptions& options) {
   List rows;
-  for (const UnpackedBundle& bundle : unpacked_bundles(folder())) rows.push_back(to_map(bundle));
+  for (const bundle::UnpackedBundle& bundle : bundle::unpacked_bundles(folder()))
+    rows.push_back(to_map(bundle));
   if (options.for_programs()) return options.print(rows);
   if (rows.empty()) {
     std::cerr << "nothing is unpacked in " << folder() << "\n";
@@ -67,9 +68,9 @@ void collect_bundles(const ListingOptions& options, bool dry_run) {
   List rows;
   int64_t total = 0;
   size_t count = 0;
-  for (const UnpackedBundle& bundle : unpacked_bundles(folder())) {
-    const bool is_free = bundle.state != UnpackedBundle::State::kInUse;
-    const bool goes = is_free && (dry_run || remove_bundle(bundle));
+  for (const bundle::UnpackedBundle& bundle : bundle::unpacked_bundles(folder())) {
+    const bool is_free = bundle.state != bundle::UnpackedBundle::State::kInUse;
+    const bool goes = is_free && (dry_run || bundle::remove_bundle(bundle));
     Map row = to_map(bundle);
     row.set("removed", goes && !dry_run);
     rows.emplace_back(std::move(row));
@@ -83,4 +84,4 @@ void collect_bundles(const ListingOptions& options, bool dry_run) {
             << human_size(total) << "\n";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

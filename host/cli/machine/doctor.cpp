@@ -16,7 +16,7 @@
 #include "host/store/files/file.h"
 #include "host/store/files/folder_copy.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct DoctorOptions {
@@ -127,12 +127,12 @@ Check check_training() {
   constexpr double kTimeoutS = 120;
   const std::string name = "training";
   // A short path, because paths of sockets are limited.
-  const std::string folder = make_temp_folder("rtrain-doctor-");
+  const std::string folder = store::make_temp_folder("rtrain-doctor-");
   const std::string environment = cat("RTRAIN_STORAGE=", shell_word(folder + "/storage"),
                                       " RTRAIN_RUNTIME_DIR=", shell_word(folder + "/runtime"),
                                       " RTRAIN_CALLBACKS= RTRAIN_LAUNCHER=local");
   const OwnOutput output = run_own("require('rtrain.doctor.self_test')()", kTimeoutS, environment);
-  remove_tree(folder);
+  store::remove_tree(folder);
   if (output.has_ended && output.exit_code == 0) {
     return {name, CheckStatus::kOk, last_words(output.text)};
   }
@@ -168,4 +168,4 @@ void add_doctor(Parser& parser) {
   command.action([options] { run_doctor(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

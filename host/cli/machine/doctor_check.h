@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 enum class CheckStatus { kOk, kWarning, kFailure };
 
@@ -43,4 +43,4 @@ OwnOutput run_own(const std::string& code, double timeout_s, const std::string& 
 // Returns the error in the text, else its last line.
 std::string last_words(const std::string& text);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

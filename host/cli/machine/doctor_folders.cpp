@@ -17,7 +17,7 @@
 #include "host/store/files/network_path.h"
 #include "host/store/runs/storage_folder.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr int64_t kFewBytes = int64_t{1} << 30;
@@ -31,7 +31,7 @@ class ProbeFolder {
       throw Error(Code::kEnvironment, cat("cannot write in ", parent, ": ", std::strerror(errno)));
     }
   }
-  ~ProbeFolder() { remove_tree(path_); }
+  ~ProbeFolder() { store::remove_tree(path_); }
   ProbeFolder(const ProbeFolder&) = delete;
   ProbeFolder& operator=(const ProbeFolder&) = delete;
   const std::string& path() const { return path_; }
@@ -42,7 +42,7 @@ class ProbeFolder {
 
 // Returns the folder itself, or the existing folder in which it would be created.
 std::string existing(std::string path) {
-  while (path_kind(path).empty() && path.size() > 1)
+  while (store::path_kind(path).empty() && path.size() > 1)
     path.resize(std::max<size_t>(1, path.rfind('/')));
   return path;
 }
@@ -54,7 +54,7 @@ Check check_writable(const std::string& name, const std::string& folder, const s
   if (place != folder) check.finding += " (not there yet)";
   try {
     const ProbeFolder probe(place);
-    OpenFile file(cat(probe.path(), "/file"), O_WRONLY | O_CREAT);
+    store::OpenFile file(cat(probe.path(), "/file"), O_WRONLY | O_CREAT);
     file.write("doctor");
     file.sync_data();
   } catch (const Error& e) {
@@ -64,7 +64,7 @@ Check check_writable(const std::string& name, const std::string& folder, const s
   if (::statvfs(place.c_str(), &info) != 0) return check;
   const auto free_bytes = static_cast<int64_t>(info.f_bavail * info.f_frsize);
   check.finding += cat(", ", human_size(free_bytes), " free");
-  if (is_network_path(place)) check.finding += ", network file system";
+  if (store::is_network_path(place)) check.finding += ", network file system";
   if (free_bytes >= kFewBytes) return check;
   check.status = free_bytes < kTooFewBytes ? CheckStatus::kFailure : CheckStatus::kWarning;
   check.mend = cat("make space there (`rtrain gc` finds what no run needs), or ", mend);
@@ -76,7 +76,7 @@ Check check_temporary() {
   const std::string mend = "set TMPDIR to a folder that can be written";
   const char* set = std::getenv("TMPDIR");
   const std::string folder = set != nullptr && *set != '\0' ? set : "/tmp";
-  if (path_kind(folder) == "folder") return check_writable(name, folder, mend);
+  if (store::path_kind(folder) == "folder") return check_writable(name, folder, mend);
   return {name, CheckStatus::kFailure, cat("there is no folder ", folder), mend};
 }
 
@@ -88,10 +88,10 @@ Check check_store(const std::string& storage) {
   try {
     const std::string place = existing(storage);
     const ProbeFolder probe(place);
-    if (!has_locks(probe.path())) throw no_locks_error(storage);
-    Database database = Database::open(cat(probe.path(), "/rtrain.db"));
+    if (!store::has_locks(probe.path())) throw store::no_locks_error(storage);
+    store::Database database = store::Database::open(cat(probe.path(), "/rtrain.db"));
     const double start_s = monotonic_s();
-    Transaction transaction(database, Durability::kFull);
+    store::Transaction transaction(database, store::Durability::kFull);
     database.execute("CREATE TABLE doctor (value); INSERT INTO doctor VALUES (1);");
     transaction.commit();
     const double seconds = monotonic_s() - start_s;
@@ -112,9 +112,9 @@ Check check_store(const std::string& storage) {
 std::optional<Check> check_existing_store(const std::string& storage) {
   const std::string name = "runs";
   try {
-    auto database = Database::open_read_only(cat(storage, "/rtrain.db"));
+    auto database = store::Database::open_read_only(cat(storage, "/rtrain.db"));
     if (!database) return std::nullopt;
-    Statement count = database->prepare("SELECT count(*) FROM runs");
+    store::Statement count = database->prepare("SELECT count(*) FROM runs");
     count.next();
     return Check{name, CheckStatus::kOk, cat(count.integer(0), " in ", storage)};
   } catch (const Error& e) {
@@ -128,7 +128,7 @@ std::optional<Check> check_existing_store(const std::string& storage) {
 std::vector<Check> check_folders() {
   std::vector<Check> checks = {check_temporary()};
   try {
-    const std::string storage = storage_folder();
+    const std::string storage = store::storage_folder();
     checks.push_back(
         check_writable("storage", storage, "set RTRAIN_STORAGE to a folder that can be written"));
     // The problem was reported already.
@@ -141,4 +141,4 @@ std::vector<Check> check_folders() {
   return checks;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include "host/machine/libraries/nvml.h"
 #include "host/machine/libraries/tree_library.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr double kLoadTimeoutS = 60;
@@ -15,9 +15,9 @@ constexpr double kLoadTimeoutS = 60;
 std::string milliseconds(double seconds) { return cat(static_cast<int>(seconds * 1000), " ms"); }
 
 // Returns the places searched and the result, such as "RTRAIN_LIBTORCH: no libtorch_cpu.so".
-std::string looked_at(const std::vector<LibraryPlace>& places) {
+std::string looked_at(const std::vector<machine::LibraryPlace>& places) {
   if (places.empty()) return "none found";
-  const LibraryPlace& first = places.front();
+  const machine::LibraryPlace& first = places.front();
   const std::string others = places.size() > 1 ? cat(" (and ", places.size() - 1, " more)") : "";
   return cat("none found: ", first.path, " (", first.source, "): ", first.finding, others);
 }
@@ -39,9 +39,9 @@ Check loaded(Check check, const OwnOutput& output, const std::string& mend) {
 }
 
 Check check_libtorch() {
-  const LibTorchSearch search = find_libtorch();
+  const machine::LibTorchSearch search = machine::find_libtorch();
   const std::string install =
-      cat(libtorch_install_command(),
+      cat(machine::libtorch_install_command(),
           ", or set RTRAIN_LIBTORCH to the folder that holds lib/libtorch_cpu.so; rtrain env lists "
           "all places");
   if (!search.found) {
@@ -57,7 +57,7 @@ Check check_libtorch() {
 }
 
 Check check_arrow() {
-  const ArrowLibrarySearch search = find_arrow_library();
+  const machine::ArrowLibrarySearch search = machine::find_arrow_library();
   const std::string install =
       "Parquet, CSV, JSON and object stores need it: pip install pyarrow==26.0.1, or set "
       "RTRAIN_ARROW to the folder that holds libarrow.so.2600";
@@ -71,9 +71,9 @@ Check check_arrow() {
 }
 
 // A missing library is not a failure: only models of trees need it.
-Check check_tree_library(const TreeLibraryKind& kind) {
-  const TreeLibrarySearch search = find_tree_library(kind);
-  const std::string install = tree_library_mend(kind);
+Check check_tree_library(const machine::TreeLibraryKind& kind) {
+  const machine::TreeLibrarySearch search = machine::find_tree_library(kind);
+  const std::string install = machine::tree_library_mend(kind);
   if (!search.found) {
     return {kind.title, CheckStatus::kOk,
             cat("not installed; train.", kind.title, "Trainer needs it: ", install)};
@@ -85,9 +85,9 @@ Check check_tree_library(const TreeLibraryKind& kind) {
 }
 
 Check check_cuda() {
-  const CudaSupport& support = cuda_support();
+  const machine::CudaSupport& support = lua::cuda_support();
   if (support.devices == 0) {
-    const bool has_gpu = !find_gpus().gpus.empty();
+    const bool has_gpu = !machine::find_gpus().gpus.empty();
     return {
         "CUDA", has_gpu ? CheckStatus::kWarning : CheckStatus::kOk,
         cat("not available, tensors live on the CPU: ", support.reason),
@@ -99,7 +99,7 @@ Check check_cuda() {
       kLoadTimeoutS);
   return loaded({"CUDA", CheckStatus::kOk,
                  cat(support.devices, support.devices == 1 ? " device" : " devices", ", driver ",
-                     find_gpus().driver)},
+                     machine::find_gpus().driver)},
                 output, "look at nvidia-smi; CUDA_VISIBLE_DEVICES leaves a device out");
 }
 
@@ -108,7 +108,7 @@ Check check_nccl() {
       "assert(require 'torch'.distributed.is_nccl_available(), 'this LibTorch has no NCCL')",
       kLoadTimeoutS);
   return loaded({"NCCL", CheckStatus::kOk, "groups of ranks on GPUs"}, output,
-                cat("a LibTorch with CUDA has it: ", libtorch_install_command()));
+                cat("a LibTorch with CUDA has it: ", machine::libtorch_install_command()));
 }
 
 }  // namespace
@@ -127,12 +127,12 @@ std::string_view status_name(CheckStatus status) {
 
 std::vector<Check> check_libraries() {
   std::vector<Check> checks = {check_libtorch(), check_arrow()};
-  for (const TreeLibraryKind& kind : tree_library_kinds()) {
+  for (const machine::TreeLibraryKind& kind : machine::tree_library_kinds()) {
     checks.push_back(check_tree_library(kind));
   }
   checks.push_back(check_cuda());
-  if (cuda_support().devices > 0) checks.push_back(check_nccl());
+  if (lua::cuda_support().devices > 0) checks.push_back(check_nccl());
   return checks;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

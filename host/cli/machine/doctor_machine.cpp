@@ -20,7 +20,7 @@
 #include "host/machine/libraries/cuda_driver.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
@@ -29,7 +29,7 @@ Check check_processor() {
   const bool has_avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
   const bool has_avx512 =
       __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0;
-  const int cores = available_cores();
+  const int cores = machine::available_cores();
   const std::string counted = cat(cores, cores == 1 ? " core" : " cores");
   if (has_avx2) {
     return {"processor", CheckStatus::kOk, cat(counted, has_avx512 ? ", AVX-512" : ", AVX2")};
@@ -42,9 +42,9 @@ Check check_processor() {
 Check check_memory() {
   constexpr int64_t kFew = 1024 * kMiB;
   constexpr int64_t kTooFew = 256 * kMiB;
-  const int64_t left = available_memory_bytes();
+  const int64_t left = machine::available_memory_bytes();
   const std::string finding =
-      cat(human_size(left), " of ", human_size(memory_bytes()), " available");
+      cat(human_size(left), " of ", human_size(machine::memory_bytes()), " available");
   if (left >= kFew) return {"memory", CheckStatus::kOk, finding};
   return {"memory", left < kTooFew ? CheckStatus::kFailure : CheckStatus::kWarning, finding,
           "a process with LibTorch takes 150 MB before its first tensor: end other programs, or "
@@ -65,7 +65,7 @@ Check check_shared_memory() {
   const bool has_shm = ::statvfs("/dev/shm", &shm) == 0;
   const auto free_bytes = static_cast<int64_t>(shm.f_bavail * shm.f_frsize);
   check.finding += has_shm ? cat(", /dev/shm has ", human_size(free_bytes)) : ", no /dev/shm";
-  if (cuda_driver().devices.size() > 1 && free_bytes < kForNccl) {
+  if (machine::cuda_driver().devices.size() > 1 && free_bytes < kForNccl) {
     check.status = CheckStatus::kWarning;
     check.mend = "NCCL between GPUs of a host takes /dev/shm: docker run --shm-size=1g";
   }
@@ -135,10 +135,10 @@ Check check_clock() {
 
 Check check_leases() {
   try {
-    const LeaseTable table = read_lease_table();
+    const machine::LeaseTable table = machine::read_lease_table();
     return {"cores on lease", CheckStatus::kOk,
             cat(table.free(), " of ", table.offered, " free, ", table.waiting.size(),
-                " runs wait; ", runtime_folder())};
+                " runs wait; ", machine::runtime_folder())};
   } catch (const Error& e) {
     return {"cores on lease", CheckStatus::kFailure, e.message(),
             "set RTRAIN_RUNTIME_DIR to a folder of your own on a local disk"};
@@ -152,4 +152,4 @@ std::vector<Check> check_machine() {
           check_processes(), check_limits(), check_clock(),         check_leases()};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

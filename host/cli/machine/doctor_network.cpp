@@ -16,7 +16,7 @@
 #include "host/machine/machine.h"
 #include "host/machine/network.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Whether a connection to a port of this host can be made.
@@ -55,8 +55,8 @@ std::future<int> ask_for_name(const std::string& name) {
 
 Check check_name() {
   constexpr std::chrono::seconds kPatience{3};
-  const std::string name = hostname();
-  const std::vector<std::string> addresses = own_addresses();
+  const std::string name = machine::hostname();
+  const std::vector<std::string> addresses = machine::own_addresses();
   const std::string mend = cat("only runs over several hosts need it: add '",
                                addresses.empty() ? "ADDRESS" : addresses[0], " ", name,
                                "' to /etc/hosts, or set RTRAIN_MASTER_ADDR to an address");
@@ -76,4 +76,4 @@ Check check_name() {
 
 std::vector<Check> check_network() { return {check_loopback(), check_name()}; }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

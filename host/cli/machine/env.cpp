@@ -18,7 +18,7 @@
 #include "host/lua/state.h"
 #include "host/store/runs/environment.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 void print_field(std::string_view label, std::string_view text) {
@@ -113,12 +113,12 @@ struct LauncherReport {
 };
 
 LauncherReport describe_launcher(const std::string& launcher) {
-  State state;
-  add_host_modules(state);
-  push_module_function(state, "rtrain.launch", "describe");
-  push_value(state, launcher.empty() ? Value() : Value(launcher));
-  protected_call(state, 1, 2);
-  return {to_value(state, -2, "launcher"), to_value(state, -1, "lines")};
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.launch", "describe");
+  lua::push_value(state, launcher.empty() ? Value() : Value(launcher));
+  lua::protected_call(state, 1, 2);
+  return {lua::to_value(state, -2, "launcher"), lua::to_value(state, -1, "lines")};
 }
 
 void print_launcher(const Value& lines) {
@@ -228,7 +228,7 @@ void add_env(Parser& parser) {
   command.action([json, fault_points, variables, launcher] {
     if (*fault_points) return print_fault_points();
     if (*variables) return *json ? print_variables_json() : print_variables();
-    Value environment = describe_environment();
+    Value environment = store::describe_environment();
     const LauncherReport report = describe_launcher(*launcher);
     environment.as_map().set("launcher", report.description);
     if (*json) return print_json(environment);
@@ -237,4 +237,4 @@ void add_env(Parser& parser) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

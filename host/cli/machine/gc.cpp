@@ -15,7 +15,7 @@
 #include "host/store/upkeep/garbage.h"
 #include "host/store/upkeep/repair.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -24,28 +24,28 @@ struct Options : ListingOptions {
   bool rebuild = false;
 };
 
-std::string reason_text(Garbage::Kind kind) {
+std::string reason_text(store::Garbage::Kind kind) {
   switch (kind) {
-    case Garbage::Kind::kRemoved:
+    case store::Garbage::Kind::kRemoved:
       return "of a run that was removed";
-    case Garbage::Kind::kLink:
+    case store::Garbage::Kind::kLink:
       return "of a rename that was cut off";
-    case Garbage::Kind::kFolder:
+    case store::Garbage::Kind::kFolder:
       return "of a run that the store does not have";
-    case Garbage::Kind::kStaged:
+    case store::Garbage::Kind::kStaged:
       return "staged, and in no checkpoint";
-    case Garbage::Kind::kCheckpoint:
+    case store::Garbage::Kind::kCheckpoint:
       return "a checkpoint that its run does not have";
   }
   return "";
 }
 
 // Returns nullopt if there is no store. A dry run does not need a writable folder.
-std::optional<Database> open_store(const std::string& path, bool dry_run) {
-  if (!path_exists(path)) return std::nullopt;
-  if (!dry_run) return Database::open(path);
-  std::optional<Database> database = Database::open_read_only(path);
-  if (database) check_is_store(*database);
+std::optional<store::Database> open_store(const std::string& path, bool dry_run) {
+  if (!store::path_exists(path)) return std::nullopt;
+  if (!dry_run) return store::Database::open(path);
+  std::optional<store::Database> database = store::Database::open_read_only(path);
+  if (database) store::check_is_store(*database);
   return database;
 }
 
@@ -53,9 +53,9 @@ void collect(const Options& options) {
   const std::string storage = options.storage_path();
   const std::string path = storage + "/rtrain.db";
   List rows;
-  if (std::optional<Database> database = open_store(path, options.dry_run)) {
-    for (const Garbage& each : find_garbage(*database, storage)) {
-      const bool removed = !options.dry_run && remove_garbage(*database, each);
+  if (std::optional<store::Database> database = open_store(path, options.dry_run)) {
+    for (const store::Garbage& each : store::find_garbage(*database, storage)) {
+      const bool removed = !options.dry_run && store::remove_garbage(*database, each);
       rows.push_back(Map{{"path", each.path},
                          {"reason", reason_text(each.kind)},
                          {"size_bytes", each.size_bytes},
@@ -83,7 +83,7 @@ void run_gc(const Options& options) {
 }  // namespace
 
 void rebuild_store(const ListingOptions& options) {
-  const std::vector<std::string> lines = repair_store(options.storage_path());
+  const std::vector<std::string> lines = store::repair_store(options.storage_path());
   if (options.for_programs()) return options.print(List(lines.begin(), lines.end()));
   for (const std::string& line : lines) std::cout << line << '\n';
 }
@@ -113,4 +113,4 @@ void add_gc(Parser& parser) {
   command.action([options] { run_gc(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -3,7 +3,7 @@
 
 #include "host/cli/screen/listing.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Rebuilds a damaged store from its readable rows and from the checkpoints.
 void rebuild_store(const ListingOptions& options);
@@ -15,4 +15,4 @@ void collect_bundles(const ListingOptions& options, bool dry_run);
 // Lists the files unpacked by bundles.
 void list_bundles(const ListingOptions& options);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

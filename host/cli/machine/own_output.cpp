@@ -7,14 +7,14 @@
 #include "host/cli/machine/doctor_check.h"
 #include "host/loop/processes/command_output.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 OwnOutput run_own(const std::string& code, double timeout_s, const std::string& environment) {
   constexpr std::string_view kEnd = "\nexit code ";
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const double start_s = monotonic_s();
-  CommandOutput command(cat(environment, " ", shell_word(self), " exec -e ", shell_word(code),
-                            " 2>&1; code=$?; echo; echo exit code $code"));
+  loop::CommandOutput command(cat(environment, " ", shell_word(self), " exec -e ", shell_word(code),
+                                  " 2>&1; code=$?; echo; echo exit code $code"));
   OwnOutput out;
   out.has_ended = command.finish(timeout_s);
   out.seconds = monotonic_s() - start_s;
@@ -36,4 +36,4 @@ std::string last_words(const std::string& text) {
   return lines.back();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

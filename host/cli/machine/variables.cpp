@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr std::string_view kFiles = "Files and libraries";
@@ -196,4 +196,4 @@ constexpr std::array kVariables = {
 
 std::span<const Variable> variables() { return kVariables; }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -2,13 +2,13 @@
 // command `rtrain env --variables` and for the generated guide (scripts/documents).
 //
 // It must have every RTRAIN_ name in host/ and modules/, and every variable of another program that
-// is read by a literal name: tests/e2e/test_variables.py compares.
+// is read by a literal name: tests/e2e/cli/test_variables.py compares.
 #pragma once
 
 #include <span>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct Variable {
   std::string_view group;
@@ -20,4 +20,4 @@ struct Variable {
 // In the order of the output; variables of a group are consecutive.
 std::span<const Variable> variables();
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -6,7 +6,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/upkeep/run_editor.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -15,15 +15,15 @@ struct Options : ListingOptions {
 };
 
 void archive_runs(const Options& options) {
-  const std::vector<RunRef> runs = options.find_runs(options.runs);
-  RunEditor editor(options.storage_path());
+  const std::vector<store::RunRef> runs = options.find_runs(options.runs);
+  store::RunEditor editor(options.storage_path());
   List rows;
-  for (const RunRef& run : runs) {
+  for (const store::RunRef& run : runs) {
     editor.set_archived(run, !options.undo);
     rows.push_back(Map{{"name", run.name}, {"run_id", run.run_id}, {"archived", !options.undo}});
   }
   if (options.for_programs()) return options.print(rows);
-  for (const RunRef& run : runs) {
+  for (const store::RunRef& run : runs) {
     std::cerr << "run " << run.name << (options.undo ? " is listed again\n" : " is archived\n");
   }
 }
@@ -42,4 +42,4 @@ void add_archive(Parser& parser) {
   command.action([options] { archive_runs(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

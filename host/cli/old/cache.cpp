@@ -6,7 +6,7 @@
 #include "host/cli/machine/gc.h"
 #include "host/cli/parser/command.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct CacheOptions : ListingOptions {
@@ -43,4 +43,4 @@ void add_cache(Parser& parser) {
   command.action([options] { run_cache(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

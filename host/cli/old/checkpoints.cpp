@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/parser/command.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Action {
@@ -122,4 +122,4 @@ void add_checkpoints(Parser& parser) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -9,7 +9,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/upkeep/run_editor.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -19,8 +19,8 @@ struct Options : ListingOptions {
 
 void note_run(const Options& options) {
   if (options.append && !options.text) throw Error(Code::kUsage, "note --append: give a TEXT");
-  const RunRef run = options.open_run().ref;
-  RunEditor editor(options.storage_path());
+  const store::RunRef run = options.open_run().ref;
+  store::RunEditor editor(options.storage_path());
   std::string note;
   if (!options.text) {
     note = editor.note(run);
@@ -50,4 +50,4 @@ void add_note(Parser& parser) {
   command.action([options] { note_run(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/upkeep/run_editor.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -16,8 +16,8 @@ struct Options : ListingOptions {
 
 void rename_run(const Options& options) {
   const std::string storage = options.storage_path();
-  const RunRef run = options.open_run().ref;
-  RunEditor(storage).rename(run, options.name);
+  const store::RunRef run = options.open_run().ref;
+  store::RunEditor(storage).rename(run, options.name);
   const std::string path = cat(storage, "/", options.name);
   if (options.for_programs()) {
     return options.print(Map{
@@ -40,4 +40,4 @@ void add_rename(Parser& parser) {
   command.action([options] { rename_run(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

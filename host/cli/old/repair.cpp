@@ -4,7 +4,7 @@
 #include "host/cli/machine/gc.h"
 #include "host/cli/parser/command.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 void add_repair(Parser& parser) {
   auto options = std::make_shared<ListingOptions>();
@@ -14,4 +14,4 @@ void add_repair(Parser& parser) {
   command.action([options] { rebuild_store(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

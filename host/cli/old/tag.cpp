@@ -7,7 +7,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/upkeep/run_editor.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -16,8 +16,8 @@ struct Options : ListingOptions {
 };
 
 void tag_run(const Options& options) {
-  const RunRef run = options.open_run().ref;
-  RunEditor editor(options.storage_path());
+  const store::RunRef run = options.open_run().ref;
+  store::RunEditor editor(options.storage_path());
   const bool asks = options.added.empty() && options.removed.empty();
   const std::vector<std::string> tags =
       asks ? editor.tags(run) : editor.change_tags(run, options.added, options.removed);
@@ -50,4 +50,4 @@ void add_tag(Parser& parser) {
   command.action([options] { tag_run(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -5,7 +5,7 @@
 #include "host/cli/train/estimate.h"
 #include "host/cli/train/lr_find.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 void add_lr_find(Parser& parser) {
   struct Options {
@@ -33,4 +33,4 @@ void add_estimate(Parser& parser) {
   command.action([options] { estimate(options->tryout, options->memory_gb); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 
 #include "host/cli/parser/parser.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // `command_line`: all words, for the run's record.
 void add_init(Parser& parser);
@@ -76,4 +76,4 @@ int run_far_ingest(int number, int parent_pid);
 // Answers the queries of `rtrain completion`'s scripts: host/cli/tool/complete.cpp. Never fails.
 int run_complete(const std::vector<std::string>& args);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

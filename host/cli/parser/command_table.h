@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Where a shell finds candidates. Those that are not files come from the store.
 enum class Source { kFiles, kFolders, kRuns, kMetrics, kTags, kCheckpoints };
@@ -50,4 +50,4 @@ struct CommandTable {
   std::vector<CommandRow> commands;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -10,7 +10,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/parser/unknown_name.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // The group of old option names. Without a group CLI11 would hide an option, and then also omit its
@@ -357,4 +357,4 @@ std::string Parser::parse(const std::vector<std::string>& typed) {
   return app_->get_subcommands().front()->get_name();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -19,7 +19,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Where a value is stored. It must outlive the parser: a command's action holds its values.
 using OptionTarget =
@@ -125,4 +125,4 @@ class Parser {
   std::string heading_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

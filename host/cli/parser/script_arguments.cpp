@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Appended to the argument, so that it does not end with the bracket. Users do not type this
@@ -35,4 +35,4 @@ std::vector<std::string> unmarked(std::vector<std::string> args) {
   return args;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

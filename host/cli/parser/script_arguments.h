@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Returns the command line without the program's name, with marks on the script's arguments that
 // CLI11 would split.
@@ -17,4 +17,4 @@ std::vector<std::string> mark_script_arguments(const std::vector<std::string>& c
 // Returns the arguments without marks.
 std::vector<std::string> unmarked(std::vector<std::string> args);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
@@ -59,4 +59,4 @@ std::string explain_unknown_name(const KnownNames& program, std::span<const std:
   return cat("unknown option '", option, "'", suggestion(option, known->options));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

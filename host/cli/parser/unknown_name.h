@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // The names of a program, or of a command.
 struct KnownNames {
@@ -21,4 +21,4 @@ struct KnownNames {
 // a two-word command is given, lists the possible second words. "" if all names are known.
 std::string explain_unknown_name(const KnownNames& program, std::span<const std::string> args);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -8,15 +8,15 @@
 #include "host/cli/processes/job.h"
 #include "host/machine/processes/process_start.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 [[noreturn]] void serve(const std::string& launcher) {
-  outlive_readers();
+  machine::outlive_readers();
   int code = 0;
   {
-    State state;
-    add_host_modules(state);
+    lua::State state;
+    bind::add_host_modules(state);
     const auto job = find_job(state, launcher);
     if (!job) {
       throw Error(
@@ -50,4 +50,4 @@ void add_agent(Parser& parser) {
   command.action([launcher] { serve(*launcher); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

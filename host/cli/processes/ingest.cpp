@@ -21,7 +21,7 @@
 #include "host/wire/secret.h"
 #include "host/wire/tls_tunnel.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr size_t kMostOrderBytes = 65536;
@@ -33,18 +33,18 @@ int report(int number, const Error& error) {
 }
 
 void serve(int channel_fd) {
-  State state;
-  add_host_modules(state);
-  push_module_function(state, "rtrain.data.ingest.maker", "main");
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.data.ingest.maker", "main");
   lua_pushinteger(state, channel_fd);
-  protected_call(state, 1, 0);
+  lua::protected_call(state, 1, 0);
 }
 
-void serve_near() { serve(kChannelFd); }
+void serve_near() { serve(loop::kChannelFd); }
 
 message::StartIngest receive_order() {
   std::string bytes(kMostOrderBytes, '\0');
-  const ssize_t n = ::recv(kChannelFd, bytes.data(), bytes.size(), 0);
+  const ssize_t n = ::recv(loop::kChannelFd, bytes.data(), bytes.size(), 0);
   if (n <= 0) throw Error(Code::kPeerLost, "its host's agent has gone");
   bytes.resize(static_cast<size_t>(n));
   return from_value<message::StartIngest>(decode(bytes));
@@ -52,31 +52,31 @@ message::StartIngest receive_order() {
 
 void serve_far() {
   const message::StartIngest order = receive_order();
-  const Secret secret(order.secret, "the rank");
-  const auto tunnel =
-      TlsTunnel::connect(order.address, order.port,
-                         secret.derive({.role = "ingest", .run_id = order.run_id}), kConnectTime);
+  const wire::Secret secret(order.secret, "the rank");
+  const auto tunnel = wire::TlsTunnel::connect(
+      order.address, order.port, secret.derive({.role = "ingest", .run_id = order.run_id}),
+      kConnectTime);
   serve(tunnel->take_socket());
 }
 
 int run_as(int number, int parent_pid, void (*body)()) {
   struct stat info {};
-  if (fstat(kChannelFd, &info) != 0 || !S_ISSOCK(info.st_mode)) {
+  if (fstat(loop::kChannelFd, &info) != 0 || !S_ISSOCK(info.st_mode)) {
     std::fputs("rtrain: an ingest worker is started by its rank alone\n", stderr);
     return exit_code(Code::kUsage);
   }
-  die_with_parent(parent_pid);
+  loop::die_with_parent(parent_pid);
   // A program started by the user's functions must not hold the channel open after this process has
   // ended.
-  fcntl(kChannelFd, F_SETFD, FD_CLOEXEC);
-  take_engine_file(kEngineFd);
+  fcntl(loop::kChannelFd, F_SETFD, FD_CLOEXEC);
+  lua::take_engine_file(loop::kEngineFd);
   int code = 0;
   try {
     body();
   } catch (const Error& e) {
     code = report(number, e);
   } catch (const std::exception& e) {
-    code = report(number, HostTranslate::from(e));
+    code = report(number, lua::HostTranslate::from(e));
   }
   leave(code);
 }
@@ -87,4 +87,4 @@ int run_ingest(int number, int parent_pid) { return run_as(number, parent_pid, &
 
 int run_far_ingest(int number, int parent_pid) { return run_as(number, parent_pid, &serve_far); }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -9,7 +9,7 @@
 
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 std::atomic<lua_State*> interrupted_state{nullptr};
@@ -22,7 +22,7 @@ int raise_interrupt(lua_State*) { throw Error(Code::kInterrupted, "interrupted")
 void interrupt_line_hook(lua_State* L, lua_Debug*) {
   lua_sethook(L, nullptr, 0, 0);
   is_asked = false;
-  push_function<&raise_interrupt>(L);
+  lua::push_function<&raise_interrupt>(L);
   lua_call(L, 0, 0);
 }
 
@@ -67,4 +67,4 @@ Interrupt::~Interrupt() {
   if (is_asked) lua_sethook(L, nullptr, 0, 0);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -9,7 +9,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // While it exists, SIGINT, or each of `signals`, raises an Error(kInterrupted) in the Lua state at
 // its next instruction. A call that runs no Lua, such as a long operator, runs to its end; a second
@@ -25,4 +25,4 @@ class Interrupt {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,19 +7,19 @@
 #include "host/lua/state.h"
 #include "host/node/job_spec.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Returns this process's part in the job of the launcher that started it, from
 // modules/rtrain/launch/; nullopt for a single host. `launcher`: --launcher, or empty.
-std::optional<JobSpec> find_job(State& state, const std::string& launcher);
+std::optional<node::JobSpec> find_job(lua::State& state, const std::string& launcher);
 
 // Serves the job's controller until the job ends, and returns the job's exit code. Not for a rank.
-int run_agent(const JobSpec& job);
+int run_agent(const node::JobSpec& job);
 
 // Begins this process's part in the job; afterwards it runs the script. In task 0 the agents of the
 // other hosts can connect from now on; they end with this process, with its exit code. In a host's
 // first rank the host's agent starts, which also serves the host's other ranks until this process
 // ends.
-void begin_job(const JobSpec& job);
+void begin_job(const node::JobSpec& job);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

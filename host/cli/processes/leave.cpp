@@ -5,7 +5,7 @@
 
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 int code_of_argument(lua_State* L) {
@@ -28,15 +28,15 @@ void leave(int code) {
   std::_Exit(code);
 }
 
-void replace_os_exit(State& state, bool may_close) {
+void replace_os_exit(lua::State& state, bool may_close) {
   lua_getglobal(state, "os");
   if (may_close) {
-    push_function<&exit_closing>(state);
+    lua::push_function<&exit_closing>(state);
   } else {
-    push_function<&exit_now>(state);
+    lua::push_function<&exit_now>(state);
   }
   lua_setfield(state, -2, "exit");
   lua_pop(state, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -11,7 +11,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/read/run_comparison.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -141,11 +141,11 @@ void add_diff(Parser& parser) {
       "or\n"
       "may, files (kind: script, module or diff, path, diff); metrics: of each a, b, delta");
   command.action([options] {
-    OpenRun a = RunReader::open_run(options->storage_path(), options->a);
-    const Value document = compare_runs(a.reader, a.ref, a.reader.find(options->b));
+    store::OpenRun a = store::RunReader::open_run(options->storage_path(), options->a);
+    const Value document = store::compare_runs(a.reader, a.ref, a.reader.find(options->b));
     if (options->for_programs()) return options->print(document);
     DiffPrinter(document, options->width()).print();
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

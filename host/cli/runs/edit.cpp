@@ -9,7 +9,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/upkeep/run_editor.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -28,14 +28,14 @@ struct Options : ListingOptions {
   }
 };
 
-void change(RunEditor& editor, const RunRef& run, const Options& options) {
+void change(store::RunEditor& editor, const store::RunRef& run, const Options& options) {
   if (options.changes_tags()) editor.change_tags(run, options.added, options.removed);
   if (options.note) editor.set_note(run, *options.note);
   if (options.line) editor.append_note(run, *options.line);
   if (options.archive || options.unarchive) editor.set_archived(run, options.archive);
 }
 
-Map row_of(RunEditor& editor, const RunRef& run, const Options& options) {
+Map row_of(store::RunEditor& editor, const store::RunRef& run, const Options& options) {
   const std::vector<std::string> tags = editor.tags(run);
   Map row{{"name", run.name},
           {"run_id", run.run_id},
@@ -77,17 +77,17 @@ void edit(const Options& options) {
                 "edit: nothing to change: give --tag, --untag, --note, --append-note, --name, "
                 "--archive or --unarchive (`rtrain show RUN` prints what there is)");
   }
-  const std::vector<RunRef> runs = options.find_runs(options.runs);
+  const std::vector<store::RunRef> runs = options.find_runs(options.runs);
   if (options.name && runs.size() != 1) {
     throw Error(Code::kUsage,
                 cat("edit --name: one run can have the name, ", runs.size(), " are given"));
   }
-  RunEditor editor(options.storage_path());
+  store::RunEditor editor(options.storage_path());
   // Checks everything that can be refused first, so that an error changes nothing.
-  for (const RunRef& run : runs) editor.check_has_tags(run, options.removed);
+  for (const store::RunRef& run : runs) editor.check_has_tags(run, options.removed);
   if (options.name) editor.rename(runs.front(), *options.name);
   List rows;
-  for (const RunRef& run : runs) {
+  for (const store::RunRef& run : runs) {
     change(editor, run, options);
     rows.emplace_back(row_of(editor, run, options));
   }
@@ -127,4 +127,4 @@ void add_edit(Parser& parser) {
   command.action([options] { edit(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

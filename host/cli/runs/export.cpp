@@ -22,7 +22,7 @@
 #include "host/store/import/event_file.h"
 #include "host/store/read/run_table.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Has no --json, because --format replaces it.
@@ -37,9 +37,9 @@ struct Options {
   bool html = false;
 };
 
-std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
-  std::vector<RunRef> runs = options.listing.find_runs(options.runs);
-  for (RunRef& run : tagged_runs(reader, options.tags)) runs.push_back(std::move(run));
+std::vector<store::RunRef> runs_of(store::RunReader& reader, const Options& options) {
+  std::vector<store::RunRef> runs = options.listing.find_runs(options.runs);
+  for (store::RunRef& run : tagged_runs(reader, options.tags)) runs.push_back(std::move(run));
   if (!runs.empty()) return runs;
   throw Error(Code::kUsage, options.tags.empty() ? std::string("export: give a RUN, or --tag TAG")
                                                  : no_tagged_run(reader, options.tags));
@@ -68,11 +68,11 @@ void write_text(const Options& options, const Write& write) {
 }
 
 // Writes the lines of `rtrain metrics --json`, with the run's name.
-void write_json_lines(std::ostream& out, RunReader& reader, const std::vector<RunRef>& runs,
-                      bool series) {
-  for (const RunRef& run : runs) {
+void write_json_lines(std::ostream& out, store::RunReader& reader,
+                      const std::vector<store::RunRef>& runs, bool series) {
+  for (const store::RunRef& run : runs) {
     if (!series) {
-      reader.each_report(run, [&](const RankReport& report) {
+      reader.each_report(run, [&](const store::RankReport& report) {
         out << to_json(Map{{"run", run.name},
                            {"index", report.index},
                            {"attempt", report.attempt},
@@ -83,7 +83,7 @@ void write_json_lines(std::ostream& out, RunReader& reader, const std::vector<Ru
       continue;
     }
     for (const std::string& key : reader.series_names(run)) {
-      reader.each_point(run, key, std::nullopt, [&](const LoggedPoint& logged) {
+      reader.each_point(run, key, std::nullopt, [&](const store::LoggedPoint& logged) {
         out << to_json(Map{{"run", run.name},
                            {"key", key},
                            {"step", logged.point.step},
@@ -96,7 +96,7 @@ void write_json_lines(std::ostream& out, RunReader& reader, const std::vector<Ru
   }
 }
 
-EventFile::Histogram histogram_of(const Value& stored) {
+store::EventFile::Histogram histogram_of(const Value& stored) {
   const auto numbers = [](const Value& list) {
     std::vector<double> out;
     for (const Value& number : list.as_list()) out.push_back(number.as_float());
@@ -114,7 +114,8 @@ EventFile::Histogram histogram_of(const Value& stored) {
 }
 
 // Media of rank 0 have their name as tag; those of other ranks are below "rank-1/" and so on.
-void add_media_event(EventFile& file, const MediaRow& row, const std::string& content) {
+void add_media_event(store::EventFile& file, const store::MediaRow& row,
+                     const std::string& content) {
   const std::string tag = row.rank == 0 ? row.name : cat("rank-", row.rank, "/", row.name);
   if (row.kind == "image") {
     file.add_image(tag, row.step, row.time_ms, content);
@@ -127,14 +128,14 @@ void add_media_event(EventFile& file, const MediaRow& row, const std::string& co
 
 // Writes reports with their index as step, in one pass. Series of train.log whose name is also a
 // reported metric are below "logged/".
-void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
-  std::optional<EventFile> file;
+void write_events_of(std::ostream& out, store::RunReader& reader, const store::RunRef& run) {
+  std::optional<store::EventFile> file;
   const auto add = [&](const std::string& tag, int64_t step, int64_t time_ms, double value) {
     if (!file) file.emplace(out, time_ms);
     file->add_scalar(tag, step, time_ms, value);
   };
   std::set<std::string> reported;
-  reader.each_report(run, [&](const RankReport& report) {
+  reader.each_report(run, [&](const store::RankReport& report) {
     each_metric(report.metrics, [&](const std::string& name, const Value& value) {
       if (!value.is_number()) return;
       reported.insert(name);
@@ -143,11 +144,11 @@ void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
   });
   for (const std::string& name : reader.series_names(run)) {
     const std::string tag = reported.contains(name) ? cat("logged/", name) : name;
-    reader.each_point(run, name, 0, [&](const LoggedPoint& logged) {
+    reader.each_point(run, name, 0, [&](const store::LoggedPoint& logged) {
       add(tag, logged.point.step, logged.point.time_ms, logged.point.value);
     });
   }
-  for (const MediaRow& row : reader.media(run)) {
+  for (const store::MediaRow& row : reader.media(run)) {
     if (row.kind == "table") continue;  // TensorBoard has no tables
     if (!file) file.emplace(out, row.time_ms);
     add_media_event(*file, row, reader.media_content(run, row.hash));
@@ -155,23 +156,24 @@ void write_events_of(std::ostream& out, RunReader& reader, const RunRef& run) {
   if (!file) file.emplace(out, 0);
 }
 
-void write_events(RunReader& reader, const std::vector<RunRef>& runs, const std::string& folder) {
-  for (const RunRef& run : runs) {
+void write_events(store::RunReader& reader, const std::vector<store::RunRef>& runs,
+                  const std::string& folder) {
+  for (const store::RunRef& run : runs) {
     const std::string place = cat(folder, "/", run.name);
-    make_folders(absolute_path(place));
+    store::make_folders(store::absolute_path(place));
     write_file(cat(place, "/events.out.tfevents.0.rtrain"),
                [&](std::ostream& out) { write_events_of(out, reader, run); });
   }
   std::cerr << "wrote " << folder << ": tensorboard --logdir " << folder << "\n";
 }
 
-void write_page(const Options& options, const std::vector<RunRef>& runs) {
-  const Api api(options.listing.storage_path());
-  OfflineOmissions omitted;
+void write_page(const Options& options, const std::vector<store::RunRef>& runs) {
+  const dash::Api api(options.listing.storage_path());
+  dash::OfflineOmissions omitted;
   write_text(options, [&](std::ostream& out) {
-    omitted = write_offline_page(out, api, runs, page_files());
+    omitted = dash::write_offline_page(out, api, runs, page_files());
   });
-  const OfflineLimits limits;
+  const dash::OfflineLimits limits;
   if (omitted.curves > 0) {
     std::cerr << "rtrain: without " << counted(omitted.curves, "curve") << ": of a run the first "
               << limits.curves << " are in it\n";
@@ -192,20 +194,21 @@ void export_runs(const Options& options) {
     throw Error(Code::kUsage, cat("export --format ", options.format, ": say -o ",
                                   options.format == "parquet" ? "FILE" : "FOLDER"));
   }
-  std::optional<RunReader> reader = options.listing.reader();
+  std::optional<store::RunReader> reader = options.listing.reader();
   if (!reader) throw Error(Code::kUsage, "export: there are no runs yet");
-  const std::vector<RunRef> runs = runs_of(*reader, options);
+  const std::vector<store::RunRef> runs = runs_of(*reader, options);
   if (options.html) return write_page(options, runs);
   if (options.format == "tensorboard") return write_events(*reader, runs, options.output);
   if (options.format == "json") {
     return write_text(
         options, [&](std::ostream& out) { write_json_lines(out, *reader, runs, options.series); });
   }
-  const RunTable table = options.series ? series_table(*reader, runs) : report_table(*reader, runs);
+  const store::RunTable table =
+      options.series ? store::series_table(*reader, runs) : store::report_table(*reader, runs);
   if (options.format == "csv") {
-    const CsvFormulas formulas =
-        options.escape_formulas ? CsvFormulas::kEscaped : CsvFormulas::kKept;
-    return write_text(options, [&](std::ostream& out) { write_csv(table, out, formulas); });
+    const store::CsvFormulas formulas =
+        options.escape_formulas ? store::CsvFormulas::kEscaped : store::CsvFormulas::kKept;
+    return write_text(options, [&](std::ostream& out) { store::write_csv(table, out, formulas); });
   }
   write_parquet(table, options.output);
   std::cerr << "wrote " << options.output << "\n";
@@ -256,4 +259,4 @@ void add_export(Parser& parser) {
   command.action([options] { export_runs(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -17,7 +17,7 @@
 #include "host/store/import/imported_csv.h"
 #include "host/store/import/imported_run.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,10 +47,10 @@ int64_t time_of(const std::string& path) {
 }
 
 // Reads a table. Its errors name the file.
-ImportedCsv read_table(const std::string& path, const CsvOptions& options) {
-  const std::string text = read_text(path);
+store::ImportedCsv read_table(const std::string& path, const store::CsvOptions& options) {
+  const std::string text = store::read_text(path);
   try {
-    return read_imported_csv(text, options);
+    return store::read_imported_csv(text, options);
   } catch (const Error& e) {
     constexpr std::string_view kWho = "import: ";
     std::string_view what = e.message();
@@ -60,12 +60,13 @@ ImportedCsv read_table(const std::string& path, const CsvOptions& options) {
 }
 
 // Returns the runs of a table. With --name, the only run of a table gets that name.
-std::vector<ImportedRun> runs_of_table(const std::string& path, const Options& options) {
-  const CsvOptions csv{.name = options.name.empty() ? fs::path(path).stem().string() : options.name,
-                       .step_column = options.step,
-                       .time_ms = time_of(path)};
-  ImportedCsv table = read_table(path, csv);
-  std::vector<ImportedRun> out = std::move(table.runs);
+std::vector<store::ImportedRun> runs_of_table(const std::string& path, const Options& options) {
+  const store::CsvOptions csv{
+      .name = options.name.empty() ? fs::path(path).stem().string() : options.name,
+      .step_column = options.step,
+      .time_ms = time_of(path)};
+  store::ImportedCsv table = read_table(path, csv);
+  std::vector<store::ImportedRun> out = std::move(table.runs);
   if (!options.name.empty() && out.size() > 1) {
     throw Error(Code::kUsage, cat("import: --name is for one run, and ", path, " has ",
                                   counted(out.size(), "run")));
@@ -79,13 +80,14 @@ std::vector<ImportedRun> runs_of_table(const std::string& path, const Options& o
   return out;
 }
 
-std::vector<ImportedRun> runs_at(const std::string& path, const Options& options) {
-  if (!path_exists(path)) throw Error(Code::kUsage, cat("import: there is no ", path));
-  std::vector<ImportedRun> out = has_events(path, options)
-                                     ? read_imported_events(path, options.name)
-                                     : runs_of_table(path, options);
-  for (ImportedRun& run : out) {
-    run.note = options.note.empty() ? cat("imported from ", absolute_path(path)) : options.note;
+std::vector<store::ImportedRun> runs_at(const std::string& path, const Options& options) {
+  if (!store::path_exists(path)) throw Error(Code::kUsage, cat("import: there is no ", path));
+  std::vector<store::ImportedRun> out = has_events(path, options)
+                                            ? read_imported_events(path, options.name)
+                                            : runs_of_table(path, options);
+  for (store::ImportedRun& run : out) {
+    run.note =
+        options.note.empty() ? cat("imported from ", store::absolute_path(path)) : options.note;
     run.tags = options.tags;
     run.command = {"rtrain", "import", path};
   }
@@ -93,14 +95,14 @@ std::vector<ImportedRun> runs_at(const std::string& path, const Options& options
 }
 
 void import_runs(const Options& options) {
-  std::vector<ImportedRun> runs;
+  std::vector<store::ImportedRun> runs;
   for (const std::string& path : options.paths) {
-    for (ImportedRun& run : runs_at(path, options)) runs.push_back(std::move(run));
+    for (store::ImportedRun& run : runs_at(path, options)) runs.push_back(std::move(run));
   }
   ListingOptions listing;
   listing.storage = options.storage;
-  add_imported_runs(listing.storage_path(), runs);
-  for (const ImportedRun& run : runs) {
+  store::add_imported_runs(listing.storage_path(), runs);
+  for (const store::ImportedRun& run : runs) {
     std::cout << "imported " << run.name << ", "
               << (run.reports.empty() ? cat(run.series.size(), " logged series")
                                       : counted(run.reports.size(), "report"))
@@ -148,4 +150,4 @@ void add_import(Parser& parser) {
   command.action([options] { import_runs(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -11,7 +11,7 @@
 #include "host/store/files/file.h"
 #include "host/store/import/event_records.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,9 +37,9 @@ std::map<std::string, std::vector<std::string>> event_files(const std::string& p
   return out;
 }
 
-EventRecords records_of(const std::string& file) {
+store::EventRecords records_of(const std::string& file) {
   try {
-    return read_event_records(read_text(file));
+    return store::read_event_records(store::read_text(file));
   } catch (const Error& e) {
     if (e.code() != Code::kArgument) throw;
     throw Error(Code::kUsage, cat("import: ", file, ": ", e.message()));
@@ -50,12 +50,12 @@ EventRecords records_of(const std::string& file) {
 std::vector<Report> reports_of(const std::vector<std::string>& files) {
   std::map<int64_t, Report> by_step;
   for (const std::string& file : files) {
-    const EventRecords records = records_of(file);
+    const store::EventRecords records = records_of(file);
     size_t num_without_tag = 0;
     if (records.is_cut) {
       std::cerr << "rtrain: " << file << " ends within a record, which is left out\n";
     }
-    for (const EventScalar& scalar : records.scalars) {
+    for (const store::EventScalar& scalar : records.scalars) {
       if (scalar.step < 0) {
         throw Error(Code::kUsage, cat("import: ", file, ": step ", scalar.step, " is below 0"));
       }
@@ -85,7 +85,7 @@ std::string name_of(const std::string& folder, const std::string& path, const st
   const std::string below = fs::path(folder).lexically_relative(path).string();
   if (!fs::is_directory(path) || below == "." || below.empty()) {
     if (!name.empty()) return name;
-    const fs::path own = fs::path(absolute_path(fs::is_directory(path) ? path : folder));
+    const fs::path own = fs::path(store::absolute_path(fs::is_directory(path) ? path : folder));
     return own.filename().empty() ? own.parent_path().filename().string() : own.filename().string();
   }
   std::string out = name.empty() ? below : cat(name, "/", below);
@@ -95,10 +95,11 @@ std::string name_of(const std::string& folder, const std::string& path, const st
 
 }  // namespace
 
-std::vector<ImportedRun> read_imported_events(const std::string& path, const std::string& name) {
-  std::vector<ImportedRun> out;
+std::vector<store::ImportedRun> read_imported_events(const std::string& path,
+                                                     const std::string& name) {
+  std::vector<store::ImportedRun> out;
   for (const auto& [folder, files] : event_files(path)) {
-    ImportedRun run;
+    store::ImportedRun run;
     run.reports = reports_of(files);
     if (run.reports.empty()) continue;
     run.name = name_of(folder, path, name);
@@ -108,4 +109,4 @@ std::vector<ImportedRun> read_imported_events(const std::string& path, const std
   throw Error(Code::kUsage, cat("import: no scalars of TensorBoard in ", path));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

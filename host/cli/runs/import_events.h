@@ -6,7 +6,7 @@
 
 #include "host/store/import/imported_run.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // `path`: an event file, or a folder. Each folder below it with event files is a run, named by its
 // relative path; `name` (default: the name of the file or folder) is the name for the folder
@@ -15,6 +15,7 @@ namespace rtrain {
 // checkpoint writes it again. Warns on stderr if a file's last record is incomplete. Throws
 // Error(kUsage) if there are no scalars and for a damaged file, kEnvironment for one that cannot be
 // read.
-std::vector<ImportedRun> read_imported_events(const std::string& path, const std::string& name);
+std::vector<store::ImportedRun> read_imported_events(const std::string& path,
+                                                     const std::string& name);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

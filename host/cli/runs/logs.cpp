@@ -17,7 +17,7 @@
 #include "host/store/read/newest_lines.h"
 #include "host/store/read/run_logs.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -42,7 +42,7 @@ bool has_number(const List& rows, std::string_view name, int64_t number) {
 }
 
 // Throws for an attempt or a rank that the run does not have.
-void check_asked(OpenRun& run, const Options& options) {
+void check_asked(store::OpenRun& run, const Options& options) {
   const List attempts = run.reader.run(run.ref)["attempts"].as_list();
   if (options.attempt >= 0 && !has_number(attempts, "attempt", options.attempt)) {
     throw Error(Code::kUsage, cat("the run '", run.ref.name, "' has no attempt ", options.attempt,
@@ -62,11 +62,11 @@ void check_asked(OpenRun& run, const Options& options) {
                   "' has no rank ", options.rank, ", its ranks: ", numbers(workers, "rank")));
 }
 
-void print_line(const RunLogLine& line) {
+void print_line(const store::RunLogLine& line) {
   std::cout << "[rank " << line.rank << "] " << line.log.text << "\n";
 }
 
-void print_timed_line(const RunLogLine& line) {
+void print_timed_line(const store::RunLogLine& line) {
   constexpr size_t kClockAt = 11;  // 2026-11-21T14:03:05.123Z
   constexpr size_t kClockSize = 12;
   const int64_t time_ms = line.log.time_ms;
@@ -76,12 +76,12 @@ void print_timed_line(const RunLogLine& line) {
   print_line(line);
 }
 
-void print_json_line(const RunLogLine& line) {
-  std::cout << to_json(describe_log_line(line)) << "\n";
+void print_json_line(const store::RunLogLine& line) {
+  std::cout << to_json(store::describe_log_line(line)) << "\n";
 }
 
 // Opens the existing logs.
-void find_logs(RunLogs& logs) {
+void find_logs(store::RunLogs& logs) {
   for (const int64_t rank : logs.find()) {
     std::cerr << "rtrain: rank " << rank
               << " has printed more than its log keeps (RunConfig.log_bytes): its first lines are "
@@ -89,32 +89,32 @@ void find_logs(RunLogs& logs) {
   }
 }
 
-LogChoice choice_of(const Options& options) {
-  LogChoice out{.rank = options.rank,
-                .attempt = options.attempt,
-                .all_attempts = options.follow,
-                .last_lines = options.tail};
+store::LogChoice choice_of(const Options& options) {
+  store::LogChoice out{.rank = options.rank,
+                       .attempt = options.attempt,
+                       .all_attempts = options.follow,
+                       .last_lines = options.tail};
   if (options.pattern.empty()) return out;
   auto pattern = std::make_shared<LinePattern>(options.pattern);
   out.matches = [pattern](std::string_view line) { return pattern->matches(line); };
   return out;
 }
 
-using PrintLine = std::function<void(const RunLogLine&)>;
+using PrintLine = std::function<void(const store::RunLogLine&)>;
 
 // Prints new lines. With `tail`, prints only the last lines of the existing ones.
-void print_new_lines(RunLogs& logs, bool at_end, int64_t tail, const PrintLine& print) {
+void print_new_lines(store::RunLogs& logs, bool at_end, int64_t tail, const PrintLine& print) {
   find_logs(logs);
   if (tail == 0) {
     logs.each_new_line(at_end, print);
     return;
   }
-  NewestLines newest(static_cast<size_t>(tail));
-  logs.each_new_line(at_end, [&](const RunLogLine& line) { newest.add(line); });
+  store::NewestLines newest(static_cast<size_t>(tail));
+  logs.each_new_line(at_end, [&](const store::RunLogLine& line) { newest.add(line); });
   newest.take(print);
 }
 
-void follow(RunLogs& logs, const OpenRun& run, int64_t tail, const PrintLine& print) {
+void follow(store::RunLogs& logs, const store::OpenRun& run, int64_t tail, const PrintLine& print) {
   constexpr int kPauseMs = 100;
   bool live = true;
   while (live) {
@@ -127,11 +127,11 @@ void follow(RunLogs& logs, const OpenRun& run, int64_t tail, const PrintLine& pr
 }
 
 // Prints a JSON list with one line of text for each item, because a log may not fit into memory.
-void print_as_json(RunLogs& logs, int64_t tail) {
+void print_as_json(store::RunLogs& logs, int64_t tail) {
   const char* separator = "\n  ";
   std::cout << "[";
-  print_new_lines(logs, true, tail, [&](const RunLogLine& line) {
-    std::cout << separator << to_json(describe_log_line(line));
+  print_new_lines(logs, true, tail, [&](const store::RunLogLine& line) {
+    std::cout << separator << to_json(store::describe_log_line(line));
     separator = ",\n  ";
   });
   std::cout << "\n]\n";
@@ -159,9 +159,9 @@ void add_logs(Parser& parser) {
     if (options->follow && options->json == "true") {
       throw Error(Code::kUsage, "logs --follow: one JSON document has an end: say --json=lines");
     }
-    OpenRun run = options->open_run();
+    store::OpenRun run = options->open_run();
     check_asked(run, *options);
-    RunLogs logs(run.ref, choice_of(*options));
+    store::RunLogs logs(run.ref, choice_of(*options));
     const PrintLine print = options->for_programs() ? print_json_line
                             : options->times        ? print_timed_line
                                                     : print_line;
@@ -171,4 +171,4 @@ void add_logs(Parser& parser) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -8,7 +8,7 @@
 #include "host/cli/runs/queued_runs.h"
 #include "host/cli/screen/listing.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // A shorter wait is part of a normal start.
@@ -25,7 +25,7 @@ std::string status_text(const Value& run) {
   return cat(run["status"].as_string(), archived ? " archived" : "");
 }
 
-void print_runs(const List& runs, const std::optional<BestRun>& best, size_t width) {
+void print_runs(const List& runs, const std::optional<store::BestRun>& best, size_t width) {
   const bool any_waited = std::any_of(runs.begin(), runs.end(), [](const Value& run) {
     return run["waiting_s"].as_float() >= kWaitS;
   });
@@ -60,7 +60,7 @@ void print_runs(const List& runs, const std::optional<BestRun>& best, size_t wid
 
 void add_ls(Parser& parser) {
   struct Options : ListingOptions {
-    RunFilter filter;
+    store::RunFilter filter;
     int64_t limit = -1;
     bool names = false;
   };
@@ -95,7 +95,7 @@ void add_ls(Parser& parser) {
       "the runs rank their checkpoints; `rtrain show best:METRIC` is the best of all");
   command.action([options] {
     if (options->limit >= 0) options->filter.limit = options->limit;
-    std::optional<RunReader> reader = options->reader();
+    std::optional<store::RunReader> reader = options->reader();
     List runs = reader ? reader->runs(options->filter) : List{};
     if (reader) find_lost_jobs(runs, *reader);
     if (reader && runs.empty() && !options->filter.tags.empty()) {
@@ -110,4 +110,4 @@ void add_ls(Parser& parser) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

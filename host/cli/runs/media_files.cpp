@@ -8,7 +8,7 @@
 #include "host/store/files/file.h"
 #include "host/store/read/run_table.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 std::string file_name(std::string_view name) {
@@ -29,20 +29,20 @@ std::string ending_of(std::string_view kind) {
   return kind == "table" ? ".csv" : ".txt";
 }
 
-std::string csv_of(const Value& stored, CsvFormulas formulas) {
-  std::string out = csv_line(stored["columns"].as_list(), formulas);
-  for (const Value& row : stored["rows"].as_list()) out += csv_line(row.as_list(), formulas);
+std::string csv_of(const Value& stored, store::CsvFormulas formulas) {
+  std::string out = store::csv_line(stored["columns"].as_list(), formulas);
+  for (const Value& row : stored["rows"].as_list()) out += store::csv_line(row.as_list(), formulas);
   return out;
 }
 
 }  // namespace
 
-MediaFiles::MediaFiles(std::string folder, CsvFormulas formulas)
+MediaFiles::MediaFiles(std::string folder, store::CsvFormulas formulas)
     : folder_(std::move(folder)), formulas_(formulas) {
-  make_folders(absolute_path(folder_));
+  store::make_folders(store::absolute_path(folder_));
 }
 
-std::string MediaFiles::path_of(const MediaRow& row) {
+std::string MediaFiles::path_of(const store::MediaRow& row) {
   const std::string begin =
       cat(folder_, "/", file_name(row.name), "-", row.step, "-rank", row.rank);
   std::string path = begin + ending_of(row.kind);
@@ -52,10 +52,10 @@ std::string MediaFiles::path_of(const MediaRow& row) {
   return path;
 }
 
-std::string MediaFiles::write(const MediaRow& row, const std::string& content) {
+std::string MediaFiles::write(const store::MediaRow& row, const std::string& content) {
   std::string path = path_of(row);
   write_output(path, row.kind == "table" ? csv_of(from_json(content), formulas_) : content);
   return path;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/listing.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -109,7 +109,7 @@ void add_metrics(Parser& parser) {
       "metrics); with --superseded: superseded. Of --series, for each point: step, time, rank,\n"
       "value; with --superseded: attempt, superseded");
   command.action([options] {
-    OpenRun run = options->open_run();
+    store::OpenRun run = options->open_run();
     if (!options->series.empty()) {
       const List points = run.reader.series(run.ref, options->series, options->all);
       if (options->for_programs()) return options->print(points);
@@ -121,4 +121,4 @@ void add_metrics(Parser& parser) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -3,7 +3,7 @@
 #include "host/base/text/text.h"
 #include "host/lua/embed.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 std::string type_of(std::string_view name) {
@@ -11,14 +11,14 @@ std::string type_of(std::string_view name) {
   if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
   if (name.ends_with(".css")) return "text/css; charset=utf-8";
   if (name.ends_with(".svg")) return "image/svg+xml";
-  return kJsonType;
+  return http::kJsonType;
 }
 
 }  // namespace
 
-std::vector<PageFile> page_files() {
-  std::vector<PageFile> out;
-  for (const NamedText& page : embedded_web_files()) {
+std::vector<dash::PageFile> page_files() {
+  std::vector<dash::PageFile> out;
+  for (const NamedText& page : lua::embedded_web_files()) {
     const bool is_first = page.name == "index.html";
     out.push_back({.path = is_first ? "/" : cat("/", page.name),
                    .type = type_of(page.name),
@@ -27,4 +27,4 @@ std::vector<PageFile> page_files() {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

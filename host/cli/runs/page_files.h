@@ -5,8 +5,8 @@
 
 #include "host/dash/dashboard.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
-std::vector<PageFile> page_files();
+std::vector<dash::PageFile> page_files();
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -13,10 +13,10 @@
 #include "host/lua/require.h"
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
-using Type = TableColumn::Type;
+using Type = store::TableColumn::Type;
 
 constexpr int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
 
@@ -85,10 +85,10 @@ void add_cell(ColumnData& data, Type type, const Value& cell, size_t row) {
   add_value(data, type, cell, row);
 }
 
-std::shared_ptr<ArrowColumn> arrow_column(const TableColumn& column,
-                                          std::unique_ptr<ColumnData> data, size_t num_rows) {
+std::shared_ptr<api::ArrowColumn> arrow_column(const store::TableColumn& column,
+                                               std::unique_ptr<ColumnData> data, size_t num_rows) {
   data->buffers = {data->validity.data(), data->values.data(), data->bytes.data()};
-  auto out = std::make_shared<ArrowColumn>();
+  auto out = std::make_shared<api::ArrowColumn>();
   auto name = std::make_unique<std::string>(column.name);
   out->name = column.name;
   out->schema.format = format_of(column.type);
@@ -108,9 +108,11 @@ std::shared_ptr<ArrowColumn> arrow_column(const TableColumn& column,
 // Rows that are written as one batch.
 class BatchBuilder {
  public:
-  explicit BatchBuilder(const std::vector<TableColumn>& columns) : columns_(columns) { begin(); }
+  explicit BatchBuilder(const std::vector<store::TableColumn>& columns) : columns_(columns) {
+    begin();
+  }
 
-  void add(const TableRow& row) {
+  void add(const store::TableRow& row) {
     for (size_t i = 0; i < columns_.size(); ++i) {
       add_cell(*data_[i], columns_[i].type, row[i], num_rows_);
       if (row[i].is_string()) num_bytes_ += row[i].as_string().size();
@@ -122,8 +124,8 @@ class BatchBuilder {
   size_t num_bytes() const { return num_bytes_; }
 
   // Returns the rows so far as a batch and starts the next one.
-  std::shared_ptr<ArrowBatch> finish() {
-    auto batch = std::make_shared<ArrowBatch>();
+  std::shared_ptr<api::ArrowBatch> finish() {
+    auto batch = std::make_shared<api::ArrowBatch>();
     batch->num_rows = static_cast<int64_t>(num_rows_);
     for (size_t i = 0; i < columns_.size(); ++i) {
       batch->columns.push_back(arrow_column(columns_[i], std::move(data_[i]), num_rows_));
@@ -135,14 +137,14 @@ class BatchBuilder {
  private:
   void begin() {
     data_.clear();
-    for (const TableColumn& column : columns_) {
+    for (const store::TableColumn& column : columns_) {
       data_.push_back(std::make_unique<ColumnData>());
       if (column.type == Type::kText) add_number(data_.back()->values, int64_t{0});
     }
     num_rows_ = num_bytes_ = 0;
   }
 
-  const std::vector<TableColumn>& columns_;
+  const std::vector<store::TableColumn>& columns_;
   std::vector<std::unique_ptr<ColumnData>> data_;
   size_t num_rows_ = 0;
   size_t num_bytes_ = 0;
@@ -152,21 +154,21 @@ class BatchBuilder {
 class ParquetWriter {
  public:
   explicit ParquetWriter(const std::string& path) {
-    add_host_modules(state_);
-    push_module_function(state_, "base._arrow", "parquet_writer");
-    push_value(state_, path);
+    bind::add_host_modules(state_);
+    lua::push_module_function(state_, "base._arrow", "parquet_writer");
+    lua::push_value(state_, path);
     // The size of a row group, which is held in memory until it is complete.
     constexpr int64_t kGroupBytes = int64_t{8} << 20;
-    push_value(state_, Map{{"row_group_bytes", kGroupBytes}});
-    protected_call(state_, 2, 1);
-    register_arrow_batch(state_);
+    lua::push_value(state_, Map{{"row_group_bytes", kGroupBytes}});
+    lua::protected_call(state_, 2, 1);
+    lua::register_arrow_batch(state_);
   }
 
-  void write(std::shared_ptr<ArrowBatch> batch) {
+  void write(std::shared_ptr<api::ArrowBatch> batch) {
     lua_getfield(state_, -1, "write");
     lua_pushvalue(state_, -2);
-    push<ArrowBatch>(state_, std::move(batch));
-    protected_call(state_, 2, 0);
+    lua::push<api::ArrowBatch>(state_, std::move(batch));
+    lua::protected_call(state_, 2, 0);
     // Lua holds the batch's memory until garbage collection.
     lua_gc(state_, LUA_GCCOLLECT, 0);
   }
@@ -174,20 +176,20 @@ class ParquetWriter {
   void close() {
     lua_getfield(state_, -1, "close");
     lua_pushvalue(state_, -2);
-    protected_call(state_, 1, 0);
+    lua::protected_call(state_, 1, 0);
   }
 
  private:
-  State state_;  // the writer is on top of its stack
+  lua::State state_;  // the writer is on top of its stack
 };
 
 }  // namespace
 
-void write_parquet(const RunTable& table, const std::string& path) {
+void write_parquet(const store::RunTable& table, const std::string& path) {
   constexpr size_t kBatchBytes = size_t{1} << 20;
   ParquetWriter writer(path);
   BatchBuilder rows(table.columns);
-  table.each_row([&](const TableRow& row) {
+  table.each_row([&](const store::TableRow& row) {
     rows.add(row);
     if (rows.num_bytes() >= kBatchBytes) writer.write(rows.finish());
   });
@@ -195,4 +197,4 @@ void write_parquet(const RunTable& table, const std::string& path) {
   writer.close();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -5,10 +5,10 @@
 
 #include "host/store/read/run_table.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // The file appears complete or not at all. Loads libarrow; throws Error(kEnvironment) if it is not
 // installed.
-void write_parquet(const RunTable& table, const std::string& path);
+void write_parquet(const store::RunTable& table, const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -20,7 +20,7 @@
 #include "host/plot/terminal_chart.h"
 #include "host/store/read/curve_points.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -38,73 +38,75 @@ struct Options : ListingOptions {
 };
 
 struct CurveSource {
-  RunRef run;
+  store::RunRef run;
   std::string metric;
   std::string name;  // of the curve
-  CurvePoints points;
+  store::CurvePoints points;
 };
 
 struct FoundCurve {
-  Curve curve;
+  plot::Curve curve;
   size_t infinite = 0;  // infinite points, which the curve leaves out
 };
 
-std::vector<RunRef> runs_of(RunReader& reader, const Options& options) {
-  std::vector<RunRef> out;
+std::vector<store::RunRef> runs_of(store::RunReader& reader, const Options& options) {
+  std::vector<store::RunRef> out;
   for (size_t i = 0; i + 1 < options.words.size(); ++i) {
     out.push_back(reader.find(options.words[i]));
   }
-  for (RunRef& run : tagged_runs(reader, options.tags)) out.push_back(std::move(run));
+  for (store::RunRef& run : tagged_runs(reader, options.tags)) out.push_back(std::move(run));
   if (!out.empty()) return out;
   throw Error(Code::kUsage, no_tagged_run(reader, options.tags));
 }
 
-double x_of(const SeriesPoint& point, int64_t begin_ms, bool by_time) {
+double x_of(const store::SeriesPoint& point, int64_t begin_ms, bool by_time) {
   constexpr double kMsPerSecond = 1000;
   return by_time ? static_cast<double>(point.time_ms - begin_ms) / kMsPerSecond
                  : static_cast<double>(point.step);
 }
 
-std::vector<PlotPoint> plot_points(const std::vector<SeriesPoint>& points, bool by_time) {
-  std::vector<PlotPoint> out;
-  for (const SeriesPoint& point : points) {
+std::vector<plot::PlotPoint> plot_points(const std::vector<store::SeriesPoint>& points,
+                                         bool by_time) {
+  std::vector<plot::PlotPoint> out;
+  for (const store::SeriesPoint& point : points) {
     out.push_back({x_of(point, points.front().time_ms, by_time), point.value});
   }
   std::stable_sort(out.begin(), out.end(),
-                   [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
+                   [](const plot::PlotPoint& a, const plot::PlotPoint& b) { return a.x < b.x; });
   return out;
 }
 
 // Returns twice the number of columns that can be distinguished.
 size_t columns_of(const Options& options) {
   constexpr size_t kDotsWide = 2;
-  size_t columns = ChartSize().columns;
+  size_t columns = plot::ChartSize().columns;
   if (const size_t width = options.width(); width != kAnyWidth) columns = width;
-  if (!options.output.empty()) columns = static_cast<size_t>(PictureSize().width);
+  if (!options.output.empty()) columns = static_cast<size_t>(plot::PictureSize().width);
   if (options.chart_width > 0) columns = static_cast<size_t>(options.chart_width);
   return 2 * (options.output.empty() ? columns * kDotsWide : columns);
 }
 
 // Returns a curve, with its unsmoothed points below.
-Curve curve_of(const CurveSource& source, const std::vector<SeriesPoint>& points,
-               const Options& options) {
-  Curve out{.name = source.name, .points = plot_points(points, options.by == "time")};
+plot::Curve curve_of(const CurveSource& source, const std::vector<store::SeriesPoint>& points,
+                     const Options& options) {
+  plot::Curve out{.name = source.name, .points = plot_points(points, options.by == "time")};
   if (options.smooth <= 0) return out;
   out.faint = std::move(out.points);
-  out.points = smoothed(out.faint, options.smooth);
+  out.points = plot::smoothed(out.faint, options.smooth);
   return out;
 }
 
 // Returns the logged points as chart columns if there are more points than can be shown.
-std::optional<FoundCurve> charted(RunReader& reader, const CurveSource& source,
+std::optional<FoundCurve> charted(store::RunReader& reader, const CurveSource& source,
                                   const Options& options) {
   const bool by_time = options.by == "time";
-  ChartQuery query{.columns = columns_of(options), .by_time = by_time, .is_log = options.log_x};
+  store::ChartQuery query{
+      .columns = columns_of(options), .by_time = by_time, .is_log = options.log_x};
   const auto columns_of_points = [&] {
     return reader.charted(source.run, source.metric, options.rank, query);
   };
-  const std::vector<SeriesSummary> columns = columns_of_points();
-  const SeriesSummary all = total(columns);
+  const std::vector<store::SeriesSummary> columns = columns_of_points();
+  const store::SeriesSummary all = store::total(columns);
   constexpr size_t kPerColumn = 4;
   const bool is_short = static_cast<size_t>(all.count) <= kPerColumn * query.columns;
   // The least value above zero is not known.
@@ -112,16 +114,17 @@ std::optional<FoundCurve> charted(RunReader& reader, const CurveSource& source,
   if (is_short || is_below_axis) return std::nullopt;
   FoundCurve out{.curve = {.name = source.name, .points = {}},
                  .infinite = static_cast<size_t>(all.infinities)};
-  out.curve.points = plot_points(drawn_points(columns), by_time);
+  out.curve.points = plot_points(store::drawn_points(columns), by_time);
   if (options.smooth <= 0) return out;
   query.smoothing = options.smooth;
   out.curve.faint = std::move(out.curve.points);
-  out.curve.points = plot_points(drawn_points(columns_of_points()), by_time);
+  out.curve.points = plot_points(store::drawn_points(columns_of_points()), by_time);
   return out;
 }
 
-FoundCurve found_curve(RunReader& reader, const CurveSource& source, const Options& options) {
-  const std::vector<SeriesPoint>& reported = source.points.reported;
+FoundCurve found_curve(store::RunReader& reader, const CurveSource& source,
+                       const Options& options) {
+  const std::vector<store::SeriesPoint>& reported = source.points.reported;
   if (!reported.empty()) return {curve_of(source, reported, options)};
   if (auto found = charted(reader, source, options)) return *std::move(found);
   const auto points = reader.logged(source.run, source.metric, options.rank);
@@ -129,33 +132,34 @@ FoundCurve found_curve(RunReader& reader, const CurveSource& source, const Optio
 }
 
 // Returns the error for a metric that no run has for the requested rank.
-Error no_points(RunReader& reader, const std::vector<RunRef>& runs, const std::string& metric,
-                const Options& options) {
+Error no_points(store::RunReader& reader, const std::vector<store::RunRef>& runs,
+                const std::string& metric, const Options& options) {
   const std::string problem =
       cat("no points of '", terminal_line(metric), "' of rank ", options.rank, " in ",
           runs.size() == 1 ? runs.front().name : counted(runs.size(), "run"));
-  for (const RunRef& run : runs) {
+  for (const store::RunRef& run : runs) {
     const std::vector<int64_t> ranks = reader.ranks_with(run, metric);
     if (ranks.empty() || std::ranges::count(ranks, options.rank) > 0) continue;  // without --logged
     return Error(Code::kUsage,
                  cat(problem, ": ", runs.size() == 1 ? "" : cat("in ", run.name, " "),
                      rank_ranges(ranks), ranks.size() == 1 ? " has some" : " have some"));
   }
-  ReportCharts charts;
+  store::ReportCharts charts;
   const std::vector<std::string> names =
       options.series ? reader.series_names(runs.front()) : reader.curve_names(runs.front(), charts);
   return Error(Code::kUsage, cat(problem, suggestion(metric, names)));
 }
 
 // Returns the runs that have the metric. Throws if no run has it.
-std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>& runs,
+std::vector<CurveSource> sources_of(store::RunReader& reader,
+                                    const std::vector<store::RunRef>& runs,
                                     const Options& options) {
   std::vector<CurveSource> out;
   const std::vector<std::string> metrics = split(options.words.back(), ',');
   for (const std::string& metric : metrics) {
     const size_t before = out.size();
-    for (const RunRef& run : runs) {
-      auto points = curve_points(reader, run, metric, options.rank, options.series);
+    for (const store::RunRef& run : runs) {
+      auto points = store::curve_points(reader, run, metric, options.rank, options.series);
       if (!points) {
         std::cerr << "rtrain: the run " << run.name << " has no '" << terminal_line(metric)
                   << "'\n";
@@ -173,25 +177,26 @@ std::vector<CurveSource> sources_of(RunReader& reader, const std::vector<RunRef>
 }
 
 // Converts seconds to a larger unit if the times are long.
-std::string scale_times(std::vector<Curve>& curves) {
+std::string scale_times(std::vector<plot::Curve>& curves) {
   double most = 0;
-  for (const Curve& curve : curves) most = std::max(most, curve.points.back().x);
+  for (const plot::Curve& curve : curves) most = std::max(most, curve.points.back().x);
   constexpr double kMinute = 60;
   constexpr double kHour = 60 * kMinute;
   const double unit = most > 2 * kHour ? kHour : most > 2 * kMinute ? kMinute : 1;
-  for (Curve& curve : curves) {
-    for (PlotPoint& point : curve.points) point.x /= unit;
-    for (PlotPoint& point : curve.faint) point.x /= unit;
+  for (plot::Curve& curve : curves) {
+    for (plot::PlotPoint& point : curve.points) point.x /= unit;
+    for (plot::PlotPoint& point : curve.faint) point.x /= unit;
   }
   return unit == kHour ? "hours" : unit == kMinute ? "minutes" : "seconds";
 }
 
-Chart chart_of(RunReader& reader, const std::vector<CurveSource>& sources, const Options& options) {
-  Chart chart{.title = join(split(options.words.back(), ','), ", "),
-              .x_label = options.by,
-              .log_x = options.log_x,
-              .log_y = options.log_y,
-              .curves = {}};
+plot::Chart chart_of(store::RunReader& reader, const std::vector<CurveSource>& sources,
+                     const Options& options) {
+  plot::Chart chart{.title = join(split(options.words.back(), ','), ", "),
+                    .x_label = options.by,
+                    .log_x = options.log_x,
+                    .log_y = options.log_y,
+                    .curves = {}};
   size_t dropped = 0;
   for (const CurveSource& source : sources) {
     FoundCurve found = found_curve(reader, source, options);
@@ -199,7 +204,7 @@ Chart chart_of(RunReader& reader, const std::vector<CurveSource>& sources, const
     chart.curves.push_back(std::move(found.curve));
   }
   if (options.by == "time") chart.x_label = scale_times(chart.curves);
-  dropped += drop_unplaceable(chart);
+  dropped += plot::drop_unplaceable(chart);
   if (dropped > 0) {
     std::cerr << "rtrain: " << counted(dropped, "point") << " left out: "
               << (options.log_x || options.log_y ? "not above zero, or infinite\n" : "infinite\n");
@@ -208,22 +213,22 @@ Chart chart_of(RunReader& reader, const std::vector<CurveSource>& sources, const
 }
 
 // Prints all points, one after the other.
-void print_points(RunReader& reader, const CurveSource& source, const Options& options) {
+void print_points(store::RunReader& reader, const CurveSource& source, const Options& options) {
   MovingAverage average(options.smooth);
   std::optional<int64_t> begin;
-  const auto print = [&](const SeriesPoint& point) {
+  const auto print = [&](const store::SeriesPoint& point) {
     if (begin) std::cout << ",";
     if (!begin) begin = point.time_ms;
     const double y = options.smooth > 0 ? average.add(point.value) : point.value;
     std::cout << to_json(List{x_of(point, *begin, options.by == "time"), y});
   };
-  for (const SeriesPoint& point : source.points.reported) print(point);
+  for (const store::SeriesPoint& point : source.points.reported) print(point);
   if (!source.points.reported.empty()) return;
   reader.each_point(source.run, source.metric, options.rank,
-                    [&](const LoggedPoint& logged) { print(logged.point); });
+                    [&](const store::LoggedPoint& logged) { print(logged.point); });
 }
 
-void print_documents(RunReader& reader, const std::vector<CurveSource>& sources,
+void print_documents(store::RunReader& reader, const std::vector<CurveSource>& sources,
                      const Options& options) {
   const bool is_document = options.json == "true";
   if (is_document) std::cout << "[";
@@ -241,17 +246,17 @@ void print_documents(RunReader& reader, const std::vector<CurveSource>& sources,
   if (is_document) std::cout << "]\n";
 }
 
-void write_picture(const Chart& chart, const Options& options) {
-  PictureSize size;
+void write_picture(const plot::Chart& chart, const Options& options) {
+  plot::PictureSize size;
   if (options.chart_width > 0) size.width = options.chart_width;
   if (options.chart_height > 0) size.height = options.chart_height;
   write_chart(chart, options.output, size);
 }
 
-void print_chart(const Chart& chart, const Options& options) {
+void print_chart(const plot::Chart& chart, const Options& options) {
   constexpr size_t kMostRows = 24;
-  ChartSize size;
-  if (const auto terminal = terminal_size(STDOUT_FILENO)) {
+  plot::ChartSize size;
+  if (const auto terminal = machine::terminal_size(STDOUT_FILENO)) {
     // Leaves lines for the legend and the next prompt.
     const size_t others = chart.curves.size() + 2;
     size.rows =
@@ -260,7 +265,7 @@ void print_chart(const Chart& chart, const Options& options) {
   if (const size_t columns = options.width(); columns != kAnyWidth) size.columns = columns;
   if (options.chart_width > 0) size.columns = static_cast<size_t>(options.chart_width);
   if (options.chart_height > 0) size.rows = static_cast<size_t>(options.chart_height);
-  for (const std::string& line : terminal_chart(chart, size, wants_colour())) {
+  for (const std::string& line : plot::terminal_chart(chart, size, wants_colour())) {
     std::cout << line << "\n";
   }
 }
@@ -270,11 +275,11 @@ void plot(const Options& options) {
   if (options.words.size() < 2 && options.tags.empty()) {
     throw Error(Code::kUsage, "plot: expected RUN… METRIC, or --tag TAG METRIC");
   }
-  std::optional<RunReader> reader = options.reader();
+  std::optional<store::RunReader> reader = options.reader();
   if (!reader) throw Error(Code::kUsage, "plot: there are no runs yet");
   const std::vector<CurveSource> sources = sources_of(*reader, runs_of(*reader, options), options);
   if (options.for_programs()) return print_documents(*reader, sources, options);
-  const Chart chart = chart_of(*reader, sources, options);
+  const plot::Chart chart = chart_of(*reader, sources, options);
   return options.output.empty() ? print_chart(chart, options) : write_picture(chart, options);
 }
 
@@ -318,4 +323,4 @@ void add_plot(Parser& parser) {
   command.action([options] { plot(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

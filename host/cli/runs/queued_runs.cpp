@@ -7,23 +7,23 @@
 #include "host/lua/guard.h"
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Asks the launchers' Lua modules, modules/rtrain/launch/.
 class Launchers {
  public:
-  Launchers() { add_host_modules(state_); }
+  Launchers() { bind::add_host_modules(state_); }
 
   // Returns nullopt if the launcher does not answer.
   std::optional<bool> is_gone(const std::string& launcher, const std::string& job) {
     lua_getglobal(state_, "require");
     lua_pushstring(state_, "rtrain.launch");
-    protected_call(state_, 1, 1);
+    lua::protected_call(state_, 1, 1);
     lua_getfield(state_, -1, "is_gone");
-    push_value(state_, launcher);
-    push_value(state_, job);
-    protected_call(state_, 2, 1);
+    lua::push_value(state_, launcher);
+    lua::push_value(state_, job);
+    lua::protected_call(state_, 2, 1);
     std::optional<bool> out;
     if (!lua_isnil(state_, -1)) out = lua_toboolean(state_, -1) != 0;
     lua_pop(state_, 2);
@@ -31,12 +31,12 @@ class Launchers {
   }
 
  private:
-  State state_;
+  lua::State state_;
 };
 
 }  // namespace
 
-void find_lost_jobs(List& runs, RunReader& reader) {
+void find_lost_jobs(List& runs, store::RunReader& reader) {
   std::optional<Launchers> launchers;
   for (Value& run : runs) {
     if (run["status"] != Value("QUEUED")) continue;
@@ -49,4 +49,4 @@ void find_lost_jobs(List& runs, RunReader& reader) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -11,7 +11,7 @@
 #include "host/store/files/file.h"
 #include "host/store/upkeep/run_editor.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -20,7 +20,7 @@ struct Options : ListingOptions {
   bool dry_run = false;
 };
 
-void print_removed(const Options& options, const std::vector<RunRef>& runs,
+void print_removed(const Options& options, const std::vector<store::RunRef>& runs,
                    const std::vector<int64_t>& sizes) {
   List rows;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -37,19 +37,19 @@ void print_removed(const Options& options, const std::vector<RunRef>& runs,
 }
 
 void remove_runs(const Options& options) {
-  const std::vector<RunRef> runs = options.find_runs(options.runs);
-  RunEditor editor(options.storage_path());
+  const std::vector<store::RunRef> runs = options.find_runs(options.runs);
+  store::RunEditor editor(options.storage_path());
   std::vector<int64_t> sizes;
   int64_t total = 0;
   // Checks all runs before it removes the first, so that either all are removed or none.
-  for (const RunRef& run : runs) {
+  for (const store::RunRef& run : runs) {
     editor.check_removable(run);
-    sizes.push_back(folder_size(run.path));
+    sizes.push_back(store::folder_size(run.path));
     total += sizes.back();
   }
   if (!options.dry_run) {
     std::vector<std::string> names;
-    for (const RunRef& run : runs) names.push_back(run.name);
+    for (const store::RunRef& run : runs) names.push_back(run.name);
     const std::string what = runs.size() == 1
                                  ? cat("the run ", names.front())
                                  : cat(counted(runs.size(), "run"), " (", join(names, ", "), ")");
@@ -58,7 +58,7 @@ void remove_runs(const Options& options) {
       std::cerr << "nothing was removed\n";
       return;
     }
-    for (const RunRef& run : runs) editor.remove(run);
+    for (const store::RunRef& run : runs) editor.remove(run);
   }
   print_removed(options, runs, sizes);
 }
@@ -78,4 +78,4 @@ void add_rm(Parser& parser) {
   command.action([options] { remove_runs(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

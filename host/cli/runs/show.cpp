@@ -16,7 +16,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/cli/screen/pictures.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // A shorter wait is part of a normal start.
@@ -248,7 +248,8 @@ struct Options : ListingOptions {
 
 MediaOutput media_output(const Options& options) {
   return {.folder = options.output,
-          .formulas = options.escape_formulas ? CsvFormulas::kEscaped : CsvFormulas::kKept,
+          .formulas =
+              options.escape_formulas ? store::CsvFormulas::kEscaped : store::CsvFormulas::kKept,
           .images = options.images};
 }
 
@@ -348,7 +349,7 @@ void print_run(const Page& page, const Value& run, const Value& details, const L
 }
 
 // Prints only the diff or the script, unchanged.
-void print_source(const Options& options, const OpenRun& run, const List& sources) {
+void print_source(const Options& options, const store::OpenRun& run, const List& sources) {
   const std::string_view kind = options.diff ? "diff" : "script";
   const Value* source = source_of(sources, kind);
   if (source == nullptr) {
@@ -417,7 +418,7 @@ void add_show(Parser& parser) {
     if (options->escape_formulas && options->output.empty()) {
       throw Error(Code::kUsage, "show --escape-formulas is for the tables of --media -o FOLDER");
     }
-    OpenRun run = options->open_run();
+    store::OpenRun run = options->open_run();
     if (options->media) return show_media(*options, run, media_output(*options));
     const List sources = run.reader.sources(run.ref);
     if (options->diff || options->script) return print_source(*options, run, sources);
@@ -431,4 +432,4 @@ void add_show(Parser& parser) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

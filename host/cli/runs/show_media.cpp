@@ -21,11 +21,11 @@
 #include "host/lua/require.h"
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
-Map row_of(const MediaRow& row, const std::optional<std::string>& path) {
-  Map out = describe_media(row);
+Map row_of(const store::MediaRow& row, const std::optional<std::string>& path) {
+  Map out = store::describe_media(row);
   out.set("path", path ? Value(*path) : Value());
   return out;
 }
@@ -47,10 +47,11 @@ void print_list(const List& rows, size_t width) {
 }
 
 // Returns the rows of the last step, for each kind, name and rank.
-std::vector<MediaRow> newest_of(const std::vector<MediaRow>& rows) {
-  std::map<std::tuple<std::string, std::string, int64_t>, MediaRow> newest;
-  for (const MediaRow& row : rows) newest.insert_or_assign({row.kind, row.name, row.rank}, row);
-  std::vector<MediaRow> out;
+std::vector<store::MediaRow> newest_of(const std::vector<store::MediaRow>& rows) {
+  std::map<std::tuple<std::string, std::string, int64_t>, store::MediaRow> newest;
+  for (const store::MediaRow& row : rows)
+    newest.insert_or_assign({row.kind, row.name, row.rank}, row);
+  std::vector<store::MediaRow> out;
   for (auto& [key, row] : newest) out.push_back(std::move(row));
   return out;
 }
@@ -59,22 +60,22 @@ std::vector<MediaRow> newest_of(const std::vector<MediaRow>& rows) {
 class Pictures {
  public:
   Pictures(PictureForm form, size_t width) : form_(form), size_(picture_size(form, width)) {
-    add_host_modules(state_);
+    bind::add_host_modules(state_);
   }
 
   void print(const std::string& label, const std::string& png) {
-    push_module_function(state_, "rtrain.data.peek", "picture");
-    push_value(state_, Value(png));
-    push_value(state_, Value(static_cast<int64_t>(size_)));
-    protected_call(state_, 2, 1);
-    Value picture = to_value(state_, -1, "the picture");
+    lua::push_module_function(state_, "rtrain.data.peek", "picture");
+    lua::push_value(state_, Value(png));
+    lua::push_value(state_, Value(static_cast<int64_t>(size_)));
+    lua::protected_call(state_, 2, 1);
+    Value picture = lua::to_value(state_, -1, "the picture");
     lua_pop(state_, 1);
     picture.as_map().set("label", label);
     print_pictures({picture}, form_);
   }
 
  private:
-  State state_;
+  lua::State state_;
   PictureForm form_;
   size_t size_;
 };
@@ -125,11 +126,11 @@ void print_logged_table(const Value& table, size_t width) {
   if (rows.size() > kRows) std::cout << "and " << counted(rows.size() - kRows, "row") << " more\n";
 }
 
-void print_contents(const ListingOptions& options, OpenRun& run, const std::vector<MediaRow>& rows,
-                    const std::string& images) {
+void print_contents(const ListingOptions& options, store::OpenRun& run,
+                    const std::vector<store::MediaRow>& rows, const std::string& images) {
   std::optional<PictureForm> form;
   std::optional<Pictures> pictures;
-  for (const MediaRow& row : newest_of(rows)) {
+  for (const store::MediaRow& row : newest_of(rows)) {
     const std::string label =
         terminal_line(cat(row.kind, " ", row.name, ", step ", row.step, ", rank ", row.rank));
     const bool is_image = row.kind == "image";
@@ -155,12 +156,12 @@ void print_contents(const ListingOptions& options, OpenRun& run, const std::vect
 
 }  // namespace
 
-void show_media(const ListingOptions& options, OpenRun& run, const MediaOutput& output) {
-  const std::vector<MediaRow> media = run.reader.media(run.ref);
+void show_media(const ListingOptions& options, store::OpenRun& run, const MediaOutput& output) {
+  const std::vector<store::MediaRow> media = run.reader.media(run.ref);
   std::optional<MediaFiles> files;
   if (!output.folder.empty()) files.emplace(output.folder, output.formulas);
   List rows;
-  for (const MediaRow& row : media) {
+  for (const store::MediaRow& row : media) {
     std::optional<std::string> path;
     if (files) path = files->write(row, run.reader.media_content(run.ref, row.hash));
     rows.push_back(row_of(row, path));
@@ -179,4 +180,4 @@ void show_media(const ListingOptions& options, OpenRun& run, const MediaOutput& 
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

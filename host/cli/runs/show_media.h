@@ -7,15 +7,15 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/read/run_table.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct MediaOutput {
-  std::string folder;                         // folder for files: .png, .json, .csv, .txt; or empty
-  CsvFormulas formulas = CsvFormulas::kKept;  // in the .csv files
-  std::string images;                         // as for picture_form (host/cli/screen/pictures.h)
+  std::string folder;  // folder for files: .png, .json, .csv, .txt; or empty
+  store::CsvFormulas formulas = store::CsvFormulas::kKept;  // in the .csv files
+  std::string images;  // as for picture_form (host/cli/screen/pictures.h)
 };
 
 // Lists all media and shows those of the newest step.
-void show_media(const ListingOptions& options, OpenRun& run, const MediaOutput& output);
+void show_media(const ListingOptions& options, store::OpenRun& run, const MediaOutput& output);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

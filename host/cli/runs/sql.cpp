@@ -7,10 +7,10 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/db/schema.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
-void print_rows(const RunReader::Table& table) {
+void print_rows(const store::RunReader::Table& table) {
   std::vector<Column> columns;
   for (const std::string& name : table.columns) columns.push_back({name});
   std::vector<std::vector<std::string>> rows;
@@ -25,7 +25,7 @@ void print_rows(const RunReader::Table& table) {
   print_table(columns, rows);
 }
 
-Value rows_as_maps(const RunReader::Table& table) {
+Value rows_as_maps(const store::RunReader::Table& table) {
   List out;
   for (const List& row : table.rows) {
     Map entry;
@@ -50,16 +50,17 @@ void add_sql(Parser& parser) {
   command.footer("With --json a list of rows, each a map of column and value");
   command.action([options] {
     if (options->schema) {
-      if (options->for_programs()) return options->print(Map{{"schema", schema_text()}});
-      std::cout << schema_text();
+      if (options->for_programs()) return options->print(Map{{"schema", store::schema_text()}});
+      std::cout << store::schema_text();
       return;
     }
     if (options->query.empty()) throw Error(Code::kUsage, "sql: give a QUERY, or --schema");
-    std::optional<RunReader> reader = options->reader();
-    const RunReader::Table table = reader ? reader->query(options->query) : RunReader::Table{};
+    std::optional<store::RunReader> reader = options->reader();
+    const store::RunReader::Table table =
+        reader ? reader->query(options->query) : store::RunReader::Table{};
     if (options->for_programs()) return options->print(rows_as_maps(table));
     if (reader) print_rows(table);
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -19,7 +19,7 @@
 #include "host/cli/screen/live_screen.h"
 #include "host/store/read/live_runs.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -127,7 +127,7 @@ void add_filled(std::vector<std::string>& out, const std::vector<Column>& column
 void add_ranks(std::vector<std::string>& out, const List& runs, size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const Value& run : runs) {
-    if (is_over(run)) continue;
+    if (store::is_over(run)) continue;
     for (const Value& rank : run["ranks"].as_list()) rows.push_back(rank_row(rank, run));
   }
   if (rows.empty()) return;
@@ -150,8 +150,8 @@ void add_ranks(std::vector<std::string>& out, const List& runs, size_t width) {
 std::vector<std::string> page_of(const List& runs, size_t width) {
   constexpr size_t kClockAt = 11;
   constexpr size_t kClockSize = 8;
-  const auto live =
-      std::count_if(runs.begin(), runs.end(), [](const Value& run) { return !is_over(run); });
+  const auto live = std::count_if(runs.begin(), runs.end(),
+                                  [](const Value& run) { return !store::is_over(run); });
   std::vector<std::string> out{cat(time_text(now_ms()).substr(kClockAt, kClockSize), " UTC  ",
                                    counted(static_cast<size_t>(live), "run"),
                                    live == 1 ? " goes on" : " go on", "  (q ends this)")};
@@ -163,7 +163,7 @@ std::vector<std::string> page_of(const List& runs, size_t width) {
 }
 
 bool is_end(const List& runs, const Options& options) {
-  return !options.run.empty() && std::all_of(runs.begin(), runs.end(), is_over);
+  return !options.run.empty() && std::all_of(runs.begin(), runs.end(), store::is_over);
 }
 
 // Prints what stays on the screen at the end.
@@ -178,7 +178,7 @@ void print_end(const List& runs, const Options& options) {
   }
 }
 
-void watch_on_terminal(LiveRuns& live, const Options& options) {
+void watch_on_terminal(store::LiveRuns& live, const Options& options) {
   List runs;
   int signal = 0;
   {
@@ -186,7 +186,7 @@ void watch_on_terminal(LiveRuns& live, const Options& options) {
     auto event = LiveScreen::Event::kTime;
     while (event == LiveScreen::Event::kTime || event == LiveScreen::Event::kResize) {
       if (event == LiveScreen::Event::kTime)
-        runs = live.look(RunReader::open(options.storage_path()));
+        runs = live.look(store::RunReader::open(options.storage_path()));
       screen.draw(page_of(runs, options.wide ? kAnyWidth : screen.size().columns - 1));
       if (is_end(runs, options)) break;
       event = screen.wait(options.interval_s);
@@ -214,10 +214,10 @@ void print_change(const Value& run) {
             << (rate.empty() ? "" : "  " + rate) << (newest.empty() ? "" : "  " + newest) << "\n";
 }
 
-void watch_as_lines(LiveRuns& live, const Options& options) {
+void watch_as_lines(store::LiveRuns& live, const Options& options) {
   std::map<std::string, std::string> shown;  // by run id
   for (;;) {
-    const List runs = live.look(RunReader::open(options.storage_path()));
+    const List runs = live.look(store::RunReader::open(options.storage_path()));
     for (const Value& run : runs) {
       std::string& last = shown[run["run_id"].as_string()];
       std::string now = change_of(run);
@@ -238,7 +238,7 @@ void watch_as_lines(LiveRuns& live, const Options& options) {
 void watch(const Options& options) {
   std::optional<std::string> run_id;
   if (!options.run.empty()) run_id = options.open_run().ref.run_id;
-  LiveRuns live(run_id);
+  store::LiveRuns live(run_id);
   if (::isatty(STDOUT_FILENO) == 1 && !options.for_programs()) {
     return watch_on_terminal(live, options);
   }
@@ -268,4 +268,4 @@ void add_watch(Parser& parser) {
   command.action([options] { watch(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

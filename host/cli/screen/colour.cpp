@@ -4,11 +4,11 @@
 
 #include <cstdlib>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 bool wants_colour() {
   const char* no_color = std::getenv("NO_COLOR");
   return ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -1,9 +1,9 @@
 // host/cli/screen/colour.h: whether output is coloured.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Returns true if stdout is a terminal and NO_COLOR is not set.
 bool wants_colour();
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 bool confirm(const std::string& question, bool yes) {
   if (yes) return true;
@@ -21,4 +21,4 @@ bool confirm(const std::string& question, bool yes) {
   return word == "y" || word == "Y" || word == "yes";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

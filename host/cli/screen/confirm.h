@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Returns true if `yes` is set or the user answers yes. Asks "<question>? [y/N]" on stderr and
 // reads a line from stdin. Throws Error(kUsage) if stdin is not a terminal, because an answer may
 // never come.
 bool confirm(const std::string& question, bool yes);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

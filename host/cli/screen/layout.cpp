@@ -6,7 +6,7 @@
 #include "host/base/text/text.h"
 #include "host/base/text/text_width.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
@@ -172,4 +172,4 @@ std::vector<std::string> table_lines(const std::vector<Column>& columns, const R
   return lines;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

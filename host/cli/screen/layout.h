@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // For text of any width.
 inline constexpr size_t kAnyWidth = static_cast<size_t>(-1);
@@ -40,4 +40,4 @@ std::vector<std::string> table_lines(const std::vector<Column>& columns,
                                      const std::vector<std::vector<std::string>>& rows,
                                      size_t width);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

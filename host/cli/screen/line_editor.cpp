@@ -22,7 +22,7 @@
 #include "host/cli/screen/layout.h"
 #include "host/machine/terminal_size.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct LineEditor::Parts {
   EditLine* editor = nullptr;
@@ -133,7 +133,7 @@ void print_choices(const std::vector<std::string>& choices) {
   const size_t count = std::min(choices.size(), kMost);
   size_t width = 0;
   for (size_t i = 0; i < count; ++i) width = std::max(width, text_width(choices[i]) + 2);
-  const auto size = terminal_size(STDOUT_FILENO);
+  const auto size = machine::terminal_size(STDOUT_FILENO);
   const size_t columns = std::max<size_t>(1, (size ? size->columns : kDefaultColumns) / width);
   const size_t rows = (count + columns - 1) / columns;
   std::string text = "\n";
@@ -238,4 +238,4 @@ void LineEditor::add_history(const std::string& line) {
   ::history(parts_->history, &parts_->event, H_ENTER, line.c_str());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct LineCompletion {
   std::string insert;                // text to insert after the cursor
@@ -40,4 +40,4 @@ class LineEditor {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -12,7 +12,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/folder_copy.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr size_t kMostLines = 5000;
@@ -29,7 +29,7 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
 LineHistory::LineHistory(std::string path) : path_(std::move(path)) {
   if (path_.empty()) return;
   try {
-    make_user_folders(path_.substr(0, path_.rfind('/')));
+    store::make_user_folders(path_.substr(0, path_.rfind('/')));
     std::ifstream in(path_, std::ios::binary);
     for (std::string line; std::getline(in, line);) lines_.push_back(line);
     if (lines_.size() <= 2 * kMostLines) return;
@@ -52,4 +52,4 @@ void LineHistory::add(const std::string& line) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 class LineHistory {
  public:
@@ -23,4 +23,4 @@ class LineHistory {
   std::vector<std::string> lines_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct LinePattern::Compiled {
   explicit Compiled(const std::string& pattern) {
@@ -36,4 +36,4 @@ bool LinePattern::matches(std::string_view line) const {
   return ::regexec(&compiled_->regex, line.data(), 1, &range, REG_STARTEND) == 0;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

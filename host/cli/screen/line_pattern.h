@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 class LinePattern {
  public:
@@ -21,4 +21,4 @@ class LinePattern {
   std::unique_ptr<Compiled> compiled_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

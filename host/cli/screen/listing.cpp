@@ -21,7 +21,7 @@
 #include "host/store/runs/storage_folder.h"
 #include "host/store/upkeep/run_tag.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 std::string formatted(const char* format, double number) {
@@ -40,8 +40,8 @@ std::string two_units(int64_t big, const char* big_unit, int64_t small, const ch
 }  // namespace
 
 std::string ListingOptions::storage_path() const {
-  std::string folder = storage_folder(storage);
-  if (const auto objects = ObjectStorage::of(folder)) {
+  std::string folder = store::storage_folder(storage);
+  if (const auto objects = store::ObjectStorage::of(folder)) {
     for (const auto& [run, problem] : objects->refresh_all()) {
       std::cerr << cat("rtrain: the run '", run, "' is shown as it was: ", problem, "\n");
     }
@@ -49,23 +49,26 @@ std::string ListingOptions::storage_path() const {
   return folder;
 }
 
-std::optional<RunReader> ListingOptions::reader() const {
+std::optional<store::RunReader> ListingOptions::reader() const {
   const std::string folder = storage_path();
-  std::optional<RunReader> reader = RunReader::open(folder);
+  std::optional<store::RunReader> reader = store::RunReader::open(folder);
   if (!reader) std::cerr << "no runs in " << folder << " yet\n";
   return reader;
 }
 
-OpenRun ListingOptions::open_run() const { return RunReader::open_run(storage_path(), run); }
+store::OpenRun ListingOptions::open_run() const {
+  return store::RunReader::open_run(storage_path(), run);
+}
 
-std::vector<RunRef> ListingOptions::find_runs(const std::vector<std::string>& names) const {
-  std::vector<RunRef> out;
-  std::optional<OpenRun> open;
+std::vector<store::RunRef> ListingOptions::find_runs(const std::vector<std::string>& names) const {
+  std::vector<store::RunRef> out;
+  std::optional<store::OpenRun> open;
   for (const std::string& name : names) {
-    if (!open) open = RunReader::open_run(storage_path(), name);
-    RunRef run = open->reader.find(name);
-    const bool is_new = std::none_of(out.begin(), out.end(),
-                                     [&](const RunRef& each) { return each.run_id == run.run_id; });
+    if (!open) open = store::RunReader::open_run(storage_path(), name);
+    store::RunRef run = open->reader.find(name);
+    const bool is_new = std::none_of(out.begin(), out.end(), [&](const store::RunRef& each) {
+      return each.run_id == run.run_id;
+    });
     if (is_new) out.push_back(std::move(run));
   }
   return out;
@@ -82,7 +85,7 @@ void ListingOptions::print(const Value& document) const {
 
 size_t ListingOptions::width() const {
   if (wide) return kAnyWidth;
-  if (const auto size = terminal_size(STDOUT_FILENO)) return size->columns;
+  if (const auto size = machine::terminal_size(STDOUT_FILENO)) return size->columns;
   const char* columns = std::getenv("COLUMNS");
   const int set = columns == nullptr ? 0 : std::atoi(columns);
   return set > 0 ? static_cast<size_t>(set) : kAnyWidth;
@@ -132,12 +135,13 @@ Option add_runs_argument(Command& command, std::vector<std::string>& runs) {
 }
 
 std::string new_tag_error(const std::string& tag) {
-  const std::string problem = tag_problem(tag);
+  const std::string problem = store::tag_problem(tag);
   return problem.empty() ? "" : cat("'", terminal_line(tag), "' cannot be a tag: ", problem);
 }
 
-std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags) {
-  std::vector<RunRef> out;
+std::vector<store::RunRef> tagged_runs(store::RunReader& reader,
+                                       const std::vector<std::string>& tags) {
+  std::vector<store::RunRef> out;
   if (tags.empty()) return out;
   for (const Value& run : reader.runs({.where = {}, .sort = {}, .tags = tags})) {
     out.push_back(reader.find(run["run_id"].as_string()));
@@ -145,7 +149,7 @@ std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string
   return out;
 }
 
-std::string no_tagged_run(RunReader& reader, const std::vector<std::string>& tags) {
+std::string no_tagged_run(store::RunReader& reader, const std::vector<std::string>& tags) {
   std::vector<std::string> known;
   for (const List& row : reader.query("SELECT DISTINCT value FROM runs, json_each(tags)").rows) {
     known.push_back(row[0].as_string());
@@ -223,4 +227,4 @@ std::string human_metrics(const Value& metrics) {
   return terminal_cell(out);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -11,7 +11,7 @@
 #include "host/cli/screen/layout.h"
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct ListingOptions {
   std::string storage;
@@ -22,11 +22,11 @@ struct ListingOptions {
   // Returns --storage, else $RTRAIN_STORAGE, else ~/rtrain_results, as an absolute path.
   std::string storage_path() const;
   // Returns the store, or nullopt after a message on stderr if there is no store yet.
-  std::optional<RunReader> reader() const;
+  std::optional<store::RunReader> reader() const;
   // Opens the store and the requested run. Throws Error(kUsage) if there is no store.
-  OpenRun open_run() const;
+  store::OpenRun open_run() const;
   // Finds several runs, without duplicates.
-  std::vector<RunRef> find_runs(const std::vector<std::string>& names) const;
+  std::vector<store::RunRef> find_runs(const std::vector<std::string>& names) const;
   // Whether the output is for a program: one document with --json, or one line for each item of a
   // list with --json=lines.
   bool for_programs() const { return !json.empty() && json != "text"; }
@@ -58,10 +58,11 @@ Option add_runs_argument(Command& command, std::vector<std::string>& runs);
 std::string new_tag_error(const std::string& tag);
 
 // The runs with all of these tags; none if no tag is given.
-std::vector<RunRef> tagged_runs(RunReader& reader, const std::vector<std::string>& tags);
+std::vector<store::RunRef> tagged_runs(store::RunReader& reader,
+                                       const std::vector<std::string>& tags);
 
 // The message that no run has all of these tags, with a suggestion.
-std::string no_tagged_run(RunReader& reader, const std::vector<std::string>& tags);
+std::string no_tagged_run(store::RunReader& reader, const std::vector<std::string>& tags);
 
 // Writes the file. On an error an older file stays unchanged. Throws Error(kEnvironment).
 void write_output(const std::string& path, const std::string& bytes);
@@ -79,4 +80,4 @@ std::string human_number(const Value& value);     // five significant digits; ot
 std::string human_shape(const Value& shape);      // "(60000, 28, 28)"; "" for nil
 std::string human_metrics(const Value& metrics);  // "loss 0.25  accuracy 0.9", on one line
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

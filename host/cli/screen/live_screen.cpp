@@ -16,7 +16,7 @@
 #include "host/cli/screen/colour.h"
 #include "host/cli/screen/layout.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};
@@ -80,12 +80,13 @@ void LiveScreen::suspend() {
   enter();
 }
 
-TerminalSize LiveScreen::size() const {
-  return terminal_size(STDOUT_FILENO).value_or(TerminalSize{.columns = 80, .rows = 24});
+machine::TerminalSize LiveScreen::size() const {
+  return machine::terminal_size(STDOUT_FILENO)
+      .value_or(machine::TerminalSize{.columns = 80, .rows = 24});
 }
 
 void LiveScreen::draw(const std::vector<std::string>& lines) {
-  const TerminalSize now = size();
+  const machine::TerminalSize now = size();
   // The last column stays empty, because some terminals continue on the next line after it.
   const size_t columns = std::max<size_t>(now.columns, 2) - 1;
   const size_t room = std::max<size_t>(now.rows, 1);
@@ -134,4 +135,4 @@ LiveScreen::Event LiveScreen::wait(double seconds) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -12,7 +12,7 @@
 
 #include "host/machine/terminal_size.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 class LiveScreen {
  public:
@@ -25,7 +25,7 @@ class LiveScreen {
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
 
-  TerminalSize size() const;
+  machine::TerminalSize size() const;
   // Draws as many lines as fit, each cut to the width and safe to show. Highlights the first one if
   // the terminal has colours.
   void draw(const std::vector<std::string>& lines);
@@ -44,4 +44,4 @@ class LiveScreen {
   termios before_{};  // of stdin
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -13,13 +13,14 @@
 #include "host/plot/half_blocks.h"
 #include "host/plot/sixel.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
-TerminalColours colours_of_terminal() {
+plot::TerminalColours colours_of_terminal() {
   const char* known = std::getenv("COLORTERM");
   const std::string_view name = known == nullptr ? "" : known;
-  return name == "truecolor" || name == "24bit" ? TerminalColours::kAll : TerminalColours::kPalette;
+  return name == "truecolor" || name == "24bit" ? plot::TerminalColours::kAll
+                                                : plot::TerminalColours::kPalette;
 }
 
 struct Pixels {
@@ -48,13 +49,13 @@ void print_sixel(const Pixels& picture) {
   const size_t longest = std::max(picture.width, picture.height);
   const Pixels shown = enlarged(picture, std::max<size_t>(1, kEasilySeen / longest));
   std::cout.flush();
-  write_all(STDOUT_FILENO, sixel(shown.bytes, shown.width, shown.height));
+  write_all(STDOUT_FILENO, plot::sixel(shown.bytes, shown.width, shown.height));
   std::cout << "\n";
 }
 
 void print_blocks(const Pixels& picture) {
   for (const std::string& line :
-       half_blocks(picture.bytes, picture.width, picture.height, colours_of_terminal())) {
+       plot::half_blocks(picture.bytes, picture.width, picture.height, colours_of_terminal())) {
     std::cout << line << "\n";
   }
 }
@@ -76,14 +77,15 @@ PictureForm picture_form(const std::string& form) {
   if (!wants_colour()) return PictureForm::kNone;
   constexpr double kPatienceS = 1;
   std::cout.flush();
-  return terminal_has_sixel(STDOUT_FILENO, kPatienceS) ? PictureForm::kSixel : PictureForm::kBlocks;
+  return machine::terminal_has_sixel(STDOUT_FILENO, kPatienceS) ? PictureForm::kSixel
+                                                                : PictureForm::kBlocks;
 }
 
 size_t picture_size(PictureForm form, size_t columns) {
   if (form == PictureForm::kSixel) {
     constexpr size_t kLargest = 640;
     constexpr size_t kNarrowColumn = 8;
-    const auto terminal = terminal_size(STDOUT_FILENO);
+    const auto terminal = machine::terminal_size(STDOUT_FILENO);
     if (!terminal) return kLargest;
     const size_t width = terminal->width_pixels;
     return std::min(kLargest, width > 0 ? width : terminal->columns * kNarrowColumn);
@@ -106,4 +108,4 @@ void print_pictures(const List& pictures, PictureForm form) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -7,7 +7,7 @@
 #include "host/base/value.h"
 #include "host/cli/parser/parser.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 enum class PictureForm {
   kNone,
@@ -30,4 +30,4 @@ size_t picture_size(PictureForm form, size_t columns);
 // modules/rtrain/data/peek.lua.
 void print_pictures(const List& pictures, PictureForm form);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

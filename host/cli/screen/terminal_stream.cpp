@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 TerminalStream::TerminalStream(std::ostream& stream, int fd) : stream_(stream) {
   if (isatty(fd) == 1) under_ = stream.rdbuf(this);
@@ -32,4 +32,4 @@ std::streamsize TerminalStream::xsputn(const char* bytes, std::streamsize size) 
 
 int TerminalStream::sync() { return under_->pubsync(); }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

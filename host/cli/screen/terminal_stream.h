@@ -8,7 +8,7 @@
 
 #include "host/base/text/terminal_text.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 class TerminalStream : private std::streambuf {
  public:
@@ -29,4 +29,4 @@ class TerminalStream : private std::streambuf {
   TerminalText text_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -4,7 +4,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/tool/completion_scripts.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // A bash function sees the variables of its callers: `current` is the word to complete, `words` the
@@ -206,4 +206,4 @@ std::string bash_completion(const CommandTable& table) {
   return cat(kBegin, names(table), options(table), values(table), kEnd);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -23,7 +23,7 @@
 #include "host/store/read/listing_columns.h"
 #include "host/store/runs/storage_folder.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr unsigned kMostSeconds = 2;
@@ -64,8 +64,8 @@ void offer(const std::string& candidate, const std::string& current,
   std::cout << '\n';
 }
 
-std::vector<RunRef> newest_runs(RunReader& reader) {
-  std::vector<RunRef> out;
+std::vector<store::RunRef> newest_runs(store::RunReader& reader) {
+  std::vector<store::RunRef> out;
   for (const Value& run : reader.runs({.where = {}, .sort = {}, .limit = kRunsForMetrics})) {
     out.push_back(reader.find(run["run_id"].as_string()));
   }
@@ -79,8 +79,8 @@ std::span<const std::string> arguments(const Request& request) {
 }
 
 // Returns the runs named by the words. Ignores other words.
-std::vector<RunRef> named_runs(RunReader& reader, const Request& request) {
-  std::vector<RunRef> out;
+std::vector<store::RunRef> named_runs(store::RunReader& reader, const Request& request) {
+  std::vector<store::RunRef> out;
   for (const std::string& word : arguments(request)) {
     try {
       out.push_back(reader.find(word));
@@ -92,11 +92,11 @@ std::vector<RunRef> named_runs(RunReader& reader, const Request& request) {
 
 // Returns the logged metrics and those of the newest reports; reading all reports of a long run
 // would take too long.
-std::vector<std::string> metric_names(RunReader& reader, const RunRef& run) {
+std::vector<std::string> metric_names(store::RunReader& reader, const store::RunRef& run) {
   std::vector<std::string> out = reader.series_names(run);
-  const RunReader::Table reports =
-      reader.query(cat("SELECT metrics FROM reports WHERE run_id = ", in_quotes(run.run_id, '\''),
-                       " ORDER BY idx DESC LIMIT ", kReportsForMetrics));
+  const store::RunReader::Table reports = reader.query(
+      cat("SELECT metrics FROM reports WHERE run_id = ", store::in_quotes(run.run_id, '\''),
+          " ORDER BY idx DESC LIMIT ", kReportsForMetrics));
   for (const List& row : reports.rows) {
     each_metric_text(row[0].as_string(), [&](std::string_view path, std::string_view value) {
       constexpr std::string_view kNoNumber = "\"{[tf";
@@ -107,9 +107,10 @@ std::vector<std::string> metric_names(RunReader& reader, const RunRef& run) {
   return out;
 }
 
-std::vector<std::string> metric_names(RunReader& reader, const std::vector<RunRef>& runs) {
+std::vector<std::string> metric_names(store::RunReader& reader,
+                                      const std::vector<store::RunRef>& runs) {
   std::vector<std::string> out;
-  for (const RunRef& run : runs) {
+  for (const store::RunRef& run : runs) {
     for (std::string& name : metric_names(reader, run)) out.push_back(std::move(name));
   }
   std::sort(out.begin(), out.end());
@@ -117,7 +118,7 @@ std::vector<std::string> metric_names(RunReader& reader, const std::vector<RunRe
   return out;
 }
 
-void offer_best(RunReader& reader, const std::string& current) {
+void offer_best(store::RunReader& reader, const std::string& current) {
   for (const std::string& name : metric_names(reader, newest_runs(reader))) {
     const std::string run = cat(kBest, name);
     offer(run, current);
@@ -127,15 +128,15 @@ void offer_best(RunReader& reader, const std::string& current) {
   }
 }
 
-void offer_runs(RunReader& reader, const Request& request) {
+void offer_runs(store::RunReader& reader, const Request& request) {
   const std::string& current = request.current;
   if (current.starts_with(kBest)) return offer_best(reader, current);
-  RunFilter filter{.where = {}, .sort = {}, .limit = kMostRuns};
+  store::RunFilter filter{.where = {}, .sort = {}, .limit = kMostRuns};
   // Counts characters as SQLite does: bytes that continue a UTF-8 character do not count.
   const auto length =
       std::count_if(current.begin(), current.end(), [](char c) { return (c & 0xC0) != 0x80; });
   if (length > 0) {
-    filter.where = cat("substr(name, 1, ", length, ") = ", in_quotes(current, '\''));
+    filter.where = cat("substr(name, 1, ", length, ") = ", store::in_quotes(current, '\''));
   }
   filter.archived = request.command == "edit" || request.command == "rm";
   for (const Value& run : reader.runs(filter)) {
@@ -147,19 +148,19 @@ void offer_runs(RunReader& reader, const Request& request) {
 }
 
 // `plot` takes several metrics, separated by commas; in `ls --sort` a "-" reverses the order.
-void offer_metrics(RunReader& reader, const Request& request) {
+void offer_metrics(store::RunReader& reader, const Request& request) {
   std::string front;
   if (request.command == "plot") front = request.current.substr(0, request.current.rfind(',') + 1);
   if (request.current.starts_with("-")) front = "-";
-  std::vector<RunRef> runs = named_runs(reader, request);
+  std::vector<store::RunRef> runs = named_runs(reader, request);
   if (runs.empty()) runs = newest_runs(reader);
   for (const std::string& name : metric_names(reader, runs)) {
     offer(front + name, request.current);
   }
 }
 
-void offer_tags(RunReader& reader, const Request& request) {
-  const RunReader::Table tags = reader.query(
+void offer_tags(store::RunReader& reader, const Request& request) {
+  const store::RunReader::Table tags = reader.query(
       "SELECT value, count(*) FROM runs, json_each(tags) GROUP BY value ORDER BY value");
   for (const List& row : tags.rows) {
     const int64_t runs = row[1].as_int();
@@ -167,8 +168,8 @@ void offer_tags(RunReader& reader, const Request& request) {
   }
 }
 
-void offer_checkpoints(RunReader& reader, const Request& request) {
-  const std::vector<RunRef> runs = named_runs(reader, request);
+void offer_checkpoints(store::RunReader& reader, const Request& request) {
+  const std::vector<store::RunRef> runs = named_runs(reader, request);
   if (runs.empty()) return;
   offer("best", request.current);
   offer("latest", request.current);
@@ -178,7 +179,8 @@ void offer_checkpoints(RunReader& reader, const Request& request) {
 }
 
 void offer_all(const Request& request) {
-  std::optional<RunReader> reader = RunReader::open(storage_folder(request.storage));
+  std::optional<store::RunReader> reader =
+      store::RunReader::open(store::storage_folder(request.storage));
   if (!reader) return;
   if (request.source == "runs") offer_runs(*reader, request);
   if (request.source == "metrics") offer_metrics(*reader, request);
@@ -200,4 +202,4 @@ int run_complete(const std::vector<std::string>& args) {
   return 0;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

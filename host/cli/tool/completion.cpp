@@ -8,7 +8,7 @@
 #include "host/cli/parser/command.h"
 #include "host/cli/tool/completion_scripts.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 std::string source_name(Source source) {
   switch (source) {
@@ -79,4 +79,4 @@ void add_completion(Parser& parser) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

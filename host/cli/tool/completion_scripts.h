@@ -8,7 +8,7 @@
 
 #include "host/cli/parser/command_table.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 std::string bash_completion(const CommandTable& table);
 std::string zsh_completion(const CommandTable& table);
@@ -21,4 +21,4 @@ CommandTable flattened(const CommandTable& table);
 // Returns for example "runs", the name of the source in the scripts.
 std::string source_name(Source source);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -18,7 +18,7 @@
 #include "host/lua/require.h"
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct DocOptions {
@@ -43,12 +43,12 @@ Map to_map(const DocOptions& options) {
 }
 
 void run_doc(const DocOptions& options) {
-  State state;
-  add_host_modules(state);
-  push_module_function(state, "rtrain.doc", "run");
-  push_value(state, to_map(options));
-  protected_call(state, 1, 1);
-  if (options.json && options.stubs.empty()) print_json(to_value(state, -1, "doc"));
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.doc", "run");
+  lua::push_value(state, to_map(options));
+  lua::protected_call(state, 1, 1);
+  if (options.json && options.stubs.empty()) print_json(lua::to_value(state, -1, "doc"));
 }
 
 }  // namespace
@@ -68,4 +68,4 @@ void add_doc(Parser& parser) {
   command.action([options] { run_doc(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

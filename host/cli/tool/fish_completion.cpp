@@ -1,7 +1,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/tool/completion_scripts.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr const char* kFunctions = R"(
@@ -161,4 +161,4 @@ std::string fish_completion(const CommandTable& table) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

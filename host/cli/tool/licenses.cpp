@@ -3,12 +3,12 @@
 #include "host/base/text/text.h"
 #include "host/lua/embed.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 std::string licenses_text() {
   constexpr size_t kWidth = 100;
   std::string out = "rtrain " RTRAIN_VERSION "\n";
-  for (const NamedText& notice : embedded_notices()) {
+  for (const NamedText& notice : lua::embedded_notices()) {
     const std::string head = cat("---- ", notice.name, " ");
     out += cat("\n", head, std::string(kWidth - head.size(), '-'), "\n\n", notice.text);
   }
@@ -16,4 +16,4 @@ std::string licenses_text() {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Returns the version, LICENSE, NOTICE and the licence of each Debian package included in the
 // executable.
 std::string licenses_text();
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -11,7 +11,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/cli/tool/man_page.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,4 +68,4 @@ void add_man(Parser& parser) {
   command.action([options, &parser] { print_pages(parser.table(), *options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -9,10 +9,10 @@
 #include "host/base/text/text.h"
 #include "host/cli/machine/variables.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
-// The table in README.md, Commands, must be equal: tests/e2e/test_man.py compares.
+// The table in README.md, Commands, must be equal: tests/e2e/cli/test_man.py compares.
 struct ExitStatus {
   int status;
   std::string_view meaning;
@@ -163,4 +163,4 @@ std::string man_page(const CommandTable& table, const CommandRow& command) {
   return cat(out, ".SH \"SEE ALSO\"\n", reference(table.program), "\n");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -6,11 +6,11 @@
 
 #include "host/cli/parser/command_table.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Returns rtrain(1): the commands, exit statuses and environment variables.
 std::string man_page(const CommandTable& table);
 // Returns rtrain-COMMAND(1).
 std::string man_page(const CommandTable& table, const CommandRow& command);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -17,7 +17,7 @@
 #include "host/lua/state.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct Options : ListingOptions {
@@ -34,12 +34,12 @@ Value look(const Options& options, PictureForm form) {
   if (form != PictureForm::kNone) {
     request.set("picture_size", picture_size(form, options.width()));
   }
-  State state;
-  add_host_modules(state);
-  push_module_function(state, "rtrain.data.peek", "look");
-  push_value(state, request);
-  protected_call(state, 1, 1);
-  return to_value(state, -1, "what the file holds");
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.data.peek", "look");
+  lua::push_value(state, request);
+  lua::protected_call(state, 1, 1);
+  return lua::to_value(state, -1, "what the file holds");
 }
 
 std::string cell_text(const Value& value) {
@@ -115,7 +115,7 @@ void print_tensors(const Value& document, size_t width) {
 }
 
 void peek(const Options& options) {
-  if (path_kind(options.path) != "file") {
+  if (store::path_kind(options.path) != "file") {
     throw Error(Code::kUsage, cat("peek: ", options.path, ": there is no such file"));
   }
   const PictureForm form =
@@ -173,4 +173,4 @@ void add_data(Parser& parser) {
   add_arguments(command, options);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

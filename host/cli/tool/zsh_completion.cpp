@@ -1,7 +1,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/tool/completion_scripts.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // A zsh function sees the variables of its callers: `rtrain_words` are the program and all words up
@@ -140,4 +140,4 @@ std::string zsh_completion(const CommandTable& table) {
   return out + kEnd;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

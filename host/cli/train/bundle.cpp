@@ -27,7 +27,7 @@ extern const unsigned char rtrain_bundle_start_begin[];
 extern const unsigned char rtrain_bundle_start_end[];
 }
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,7 +40,7 @@ struct BundleOptions {
   bool json = false;
 };
 
-using Entries = std::vector<BundleEntry>;
+using Entries = std::vector<bundle::BundleEntry>;
 
 void add_file(Entries& out, const std::string& name, const fs::path& source) {
   out.push_back({name, source.string(), ""});
@@ -62,8 +62,8 @@ void add_program(Entries& out) {
 // Adds LibTorch's CPU libraries, and Arrow if it is found, in the places where the executable
 // searches first.
 void add_libraries(Entries& out) {
-  const LibTorchSearch search = find_libtorch();
-  if (!search.found) throw Error(Code::kEnvironment, libtorch_refusal(search));
+  const machine::LibTorchSearch search = machine::find_libtorch();
+  if (!search.found) throw Error(Code::kEnvironment, machine::libtorch_refusal(search));
   const fs::path lib = search.found->lib;
   const std::string torch = "bin/lib/torch/";
   add_if_there(out, torch, lib / "../version.py");
@@ -73,7 +73,7 @@ void add_libraries(Entries& out) {
   for (const char* name : {"libcudart.so.13", "libcupti.so.13"}) {
     add_if_there(out, "bin/lib/nvidia/cu13/lib/", lib / "../../nvidia/cu13/lib" / name);
   }
-  const ArrowLibrarySearch arrow = find_arrow_library();
+  const machine::ArrowLibrarySearch arrow = machine::find_arrow_library();
   if (!arrow.found) return;
   for (const char* name : {"libarrow.so.2600", "libparquet.so.2600", "libarrow_s3.so.2600"}) {
     add_if_there(out, "bin/lib/pyarrow/", fs::path(arrow.found->lib) / name);
@@ -82,33 +82,33 @@ void add_libraries(Entries& out) {
 
 // Adds a file, or all files of a folder. Both must be below the script's folder.
 void add_data(Entries& out, const fs::path& script_folder, const std::string& data) {
-  const fs::path path = absolute_path(data);
+  const fs::path path = store::absolute_path(data);
   const std::string below = path.lexically_relative(script_folder).string();
   if (below.starts_with("..")) {
     throw Error(Code::kUsage, cat("bundle: ", data, " is not below the folder of the script, ",
                                   script_folder.string(), ": the script would not find it there"));
   }
-  const std::string kind = path_kind(path.string());
+  const std::string kind = store::path_kind(path.string());
   if (kind.empty()) throw Error(Code::kUsage, cat("bundle: there is no ", data));
   if (kind != "folder") return add_file(out, "job/" + below, path);
-  for (const std::string& entry : folder_entries(path.string())) {
+  for (const std::string& entry : store::folder_entries(path.string())) {
     add_data(out, script_folder, (path / entry).string());
   }
 }
 
 // Calls rtrain.project.requires, in Lua.
 List required_modules(const std::string& script) {
-  State state;
-  add_host_modules(state);
-  push_module_function(state, "rtrain.project.requires", "of");
-  push_value(state, script);
-  protected_call(state, 1, 1);
-  const Value modules = to_value(state, -1, "the modules");
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.project.requires", "of");
+  lua::push_value(state, script);
+  lua::protected_call(state, 1, 1);
+  const Value modules = lua::to_value(state, -1, "the modules");
   return modules.is_list() ? modules.as_list() : List{};  // an empty table is a map
 }
 
 void write(const BundleOptions& options) {
-  const fs::path script = absolute_path(options.file);
+  const fs::path script = store::absolute_path(options.file);
   const List modules = required_modules(script.string());
   Entries entries;
   add_program(entries);
@@ -127,9 +127,9 @@ void write(const BundleOptions& options) {
   const std::string_view program(
       reinterpret_cast<const char*>(rtrain_bundle_start_begin),
       static_cast<size_t>(rtrain_bundle_start_end - rtrain_bundle_start_begin));
-  const BundleSize size = write_bundle(options.output, program, entries);
+  const bundle::BundleSize size = bundle::write_bundle(options.output, program, entries);
   if (options.json) {
-    return print_json(Map{{"path", absolute_path(options.output)},
+    return print_json(Map{{"path", store::absolute_path(options.output)},
                           {"size_bytes", size.file},
                           {"unpacked_bytes", size.unpacked},
                           {"files", files},
@@ -139,8 +139,9 @@ void write(const BundleOptions& options) {
             << human_size(size.unpacked) << "\n";
   for (const Value& file : files) std::cout << "  " << file.as_string() << "\n";
   if (!options.with_libtorch) {
-    std::cout << "without LibTorch: a machine that runs it needs version " << engine_minors_text()
-              << " (`" << libtorch_install_command() << "`), or --with-libtorch\n";
+    std::cout << "without LibTorch: a machine that runs it needs version "
+              << machine::engine_minors_text() << " (`" << machine::libtorch_install_command()
+              << "`), or --with-libtorch\n";
   }
 }
 
@@ -169,4 +170,4 @@ void add_bundle(Parser& parser) {
   command.action([options] { write(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -13,7 +13,7 @@
 #include "host/cli/train/lr_find.h"
 #include "host/cli/train/tryout.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct CheckOptions : TryoutOptions {
@@ -150,4 +150,4 @@ void add_check(Parser& parser) {
   command.action([options] { run_check(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

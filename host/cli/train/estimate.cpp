@@ -6,7 +6,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/screen/listing.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 void print_rows(const Value& rows, bool with_batch) {
@@ -52,4 +52,4 @@ void estimate(const TryoutOptions& options, double memory_gb) {
   print_rows(document["rows"], memory_gb > 0);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -4,10 +4,10 @@
 
 #include "host/cli/train/tryout.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 // Prints a row for each dtype, or the document of --json. With a device's memory in gigabytes also
 // prints the largest batch that fits; 0: not requested.
 void estimate(const TryoutOptions& options, double memory_gb);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -10,7 +10,7 @@
 #include "host/lua/state.h"
 #include "host/machine/processes/full_stack.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct ExecOptions {
@@ -20,17 +20,17 @@ struct ExecOptions {
 };
 
 void run_exec(ExecOptions options) {
-  explain_full_stack();
-  State state;
-  add_host_modules(state);
+  machine::explain_full_stack();
+  lua::State state;
+  bind::add_host_modules(state);
   replace_os_exit(state, /*may_close=*/true);
   if (!options.code) {
     if (options.file.empty()) throw Error(Code::kUsage, "exec: expected a FILE or -e CODE");
-    return run_file(state, options.file, unmarked(options.args));
+    return lua::run_file(state, options.file, unmarked(options.args));
   }
   // With -e CODE the first argument belongs to the script.
   if (!options.file.empty()) options.args.insert(options.args.begin(), options.file);
-  run_code(state, *options.code, unmarked(options.args));
+  lua::run_code(state, *options.code, unmarked(options.args));
 }
 
 }  // namespace
@@ -48,4 +48,4 @@ void add_exec(Parser& parser) {
   command.action([options] { run_exec(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -11,7 +11,7 @@
 #include "host/lua/require.h"
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct InitOptions {
@@ -23,17 +23,17 @@ struct InitOptions {
 // it is "blank".
 Map request_of(const InitOptions& options) {
   if (!options.second.empty()) return {{"template", options.first}, {"folder", options.second}};
-  const std::vector<std::string> names = embedded_templates();
+  const std::vector<std::string> names = lua::embedded_templates();
   const bool is_template = std::find(names.begin(), names.end(), options.first) != names.end();
   return {{"template", is_template ? options.first : "blank"}, {"folder", options.first}};
 }
 
 void run_init(const InitOptions& options) {
-  State state;
-  add_host_modules(state);
-  push_module_function(state, "rtrain.project", "run");
-  push_value(state, request_of(options));
-  protected_call(state, 1, 0);
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.project", "run");
+  lua::push_value(state, request_of(options));
+  lua::protected_call(state, 1, 0);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void add_init(Parser& parser) {
                 "mnist, cifar, tabular, gpt or blank; may be left out: blank, or the folder's name "
                 "where that is a template")
       .required()
-      .offers({.sources = {Source::kFolders}, .words = embedded_templates()});
+      .offers({.sources = {Source::kFolders}, .words = lua::embedded_templates()});
   command.argument("FOLDER", &options->second,
                    "where to; it may exist, without files of these names");
   command.footer(
@@ -60,4 +60,4 @@ void add_init(Parser& parser) {
   command.action([options] { run_init(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

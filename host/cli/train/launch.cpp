@@ -12,7 +12,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct LaunchOptions : RunOptions {
@@ -45,16 +45,16 @@ Map variables_of(const std::vector<std::string>& settings) {
   return out;
 }
 
-void launch(State& state, const LaunchOptions& options) {
+void launch(lua::State& state, const LaunchOptions& options) {
   List command{options.file};
   for (const std::string& arg : unmarked(options.args)) command.push_back(arg);
-  push_module_function(state, "rtrain.program.launch", "run");
-  push_value(state, command);
-  push_value(state, variables_of(options.env));
-  push_value(state, Map{{"backend", options.backend},
-                        {"status_endpoint", options.status_endpoint},
-                        {"checkpoint_config", checkpoint_config_of(options)}});
-  protected_call(state, 3, 0);
+  lua::push_module_function(state, "rtrain.program.launch", "run");
+  lua::push_value(state, command);
+  lua::push_value(state, variables_of(options.env));
+  lua::push_value(state, Map{{"backend", options.backend},
+                             {"status_endpoint", options.status_endpoint},
+                             {"checkpoint_config", checkpoint_config_of(options)}});
+  lua::protected_call(state, 3, 0);
 }
 
 }  // namespace
@@ -100,8 +100,8 @@ void add_launch(Parser& parser, const std::vector<std::string>& command_line) {
   command.footer(
       "A run as every other: records, logs, retries, stops, leases; `rtrain doc guide/programs`.");
   command.action([options, &command_line] {
-    run_with(*options, command_line, [&](State& state) { launch(state, *options); });
+    run_with(*options, command_line, [&](lua::State& state) { launch(state, *options); });
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

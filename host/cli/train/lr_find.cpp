@@ -14,11 +14,11 @@
 #include "host/machine/terminal_size.h"
 #include "host/plot/terminal_chart.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
-Chart chart_of(const Value& steps) {
-  Curve curve{.name = "loss", .points = {}, .faint = {}};
+plot::Chart chart_of(const Value& steps) {
+  plot::Curve curve{.name = "loss", .points = {}, .faint = {}};
   for (const Value& step : steps.as_list()) {
     curve.points.push_back({step["lr"].as_float(), step["smoothed"].as_float()});
     curve.faint.push_back({step["lr"].as_float(), step["loss"].as_float()});
@@ -26,11 +26,11 @@ Chart chart_of(const Value& steps) {
   return {.title = "loss, averaged", .x_label = "learning rate", .log_x = true, .curves = {curve}};
 }
 
-void print_chart(const Chart& chart) {
+void print_chart(const plot::Chart& chart) {
   constexpr size_t kRows = 16;
-  ChartSize size{.rows = kRows};
-  if (const auto terminal = terminal_size(STDOUT_FILENO)) size.columns = terminal->columns;
-  for (const std::string& line : terminal_chart(chart, size, wants_colour())) {
+  plot::ChartSize size{.rows = kRows};
+  if (const auto terminal = machine::terminal_size(STDOUT_FILENO)) size.columns = terminal->columns;
+  for (const std::string& line : plot::terminal_chart(chart, size, wants_colour())) {
     std::cout << line << "\n";
   }
 }
@@ -50,7 +50,7 @@ void find_lr(const TryoutOptions& tryout, const LrOptions& options) {
        .document = "lr_find",
        .asked = {{"steps", options.steps}, {"min_lr", options.min_lr}, {"max_lr", options.max_lr}},
        .limit_batches = {}});
-  const Chart chart = chart_of(document["steps"]);
+  const plot::Chart chart = chart_of(document["steps"]);
   if (!options.output.empty()) write_chart(chart, options.output);
   if (tryout.json) return print_json(document);
   print_chart(chart);
@@ -74,4 +74,4 @@ void add_lr_options(Command& command, LrOptions& options, std::optional<Option> 
   for (Option* option : {&steps, &min_lr, &max_lr, &output}) option->needs(*needed);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

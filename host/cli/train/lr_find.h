@@ -9,7 +9,7 @@
 #include "host/cli/parser/parser.h"
 #include "host/cli/train/tryout.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct LrOptions {
   int64_t steps = 100;
@@ -24,4 +24,4 @@ void add_lr_options(Command& command, LrOptions& options, std::optional<Option> 
 // Prints a chart and the learning rate, or the document of --json.
 void find_lr(const TryoutOptions& tryout, const LrOptions& options);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -22,7 +22,7 @@
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 struct PredictOptions {
@@ -59,12 +59,12 @@ List arguments_of(const Value& command) {
 
 // Returns MODEL in the form that modules/rtrain/predict expects. `lease` protects its files from
 // removal.
-Map model_of(const PredictOptions& options, std::optional<DirectoryLease>& lease) {
+Map model_of(const PredictOptions& options, std::optional<store::DirectoryLease>& lease) {
   if (options.model.find('/') != std::string::npos) {
-    if (path_kind(options.model) != "folder") {
+    if (store::path_kind(options.model) != "folder") {
       throw Error(Code::kUsage, cat("predict: ", options.model, ": there is no such folder"));
     }
-    return Map{{"folder", absolute_path(options.model)}};
+    return Map{{"folder", store::absolute_path(options.model)}};
   }
   // The colon in best:METRIC does not separate a checkpoint.
   const size_t colon =
@@ -72,12 +72,13 @@ Map model_of(const PredictOptions& options, std::optional<DirectoryLease>& lease
   ListingOptions listing;
   listing.storage = options.storage;
   listing.run = options.model.substr(0, colon);
-  OpenRun run = listing.open_run();
+  store::OpenRun run = listing.open_run();
   const std::string name = colon == std::string::npos ? "best" : options.model.substr(colon + 1);
   const std::string path = find_checkpoint(run, name)["path"].as_string();
   lease.emplace(path);
   List files;
-  for (const CheckpointFile& file : CheckpointFiles::verify(path).files) files.push_back(file.path);
+  for (const store::CheckpointFile& file : store::CheckpointFiles::verify(path).files)
+    files.push_back(file.path);
   return Map{{"folder", path},
              {"files", std::move(files)},
              {"config", run.reader.config(run.ref)},
@@ -115,18 +116,18 @@ Map request_of(const PredictOptions& options, Map request) {
 }
 
 void predict(const PredictOptions& options) {
-  std::optional<DirectoryLease> lease;
+  std::optional<store::DirectoryLease> lease;
   const Map request = request_of(options, model_of(options, lease));
-  State state;
-  add_host_modules(state);
-  push_module_function(state, "rtrain.predict", "run");
-  push_value(state, request);
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.predict", "run");
+  lua::push_value(state, request);
   {
     // On an interrupt the incomplete output is removed.
     const Interrupt interrupt(state.get(), {SIGINT, SIGTERM});
-    protected_call(state, 1, 1);
+    lua::protected_call(state, 1, 1);
   }
-  const Value done = to_value(state, -1, "what was predicted");
+  const Value done = lua::to_value(state, -1, "what was predicted");
   std::cerr << done["model"].as_string() << " on " << done["device"].as_string() << ": "
             << counted(static_cast<size_t>(done["rows"].as_int()), "row")
             << (done["transform"].is_nil() ? ""
@@ -227,4 +228,4 @@ void add_predict(Parser& parser) {
   command.action([options] { predict(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -30,7 +30,7 @@
 #include "host/store/files/state_folder.h"
 #include "host/store/runs/environment.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr const char* kPrompt = "> ";
@@ -40,16 +40,16 @@ constexpr const char* kMorePrompt = ">> ";
 class Session {
  public:
   Session() {
-    add_host_modules(state_);
+    bind::add_host_modules(state_);
     replace_os_exit(state_, /*may_close=*/true);
-    const std::string folder = absolute_path(".");
-    add_script_folder(state_, folder);
-    push_module(state_, "rtrain.repl");
-    push_value(state_, Map{{"folder", folder},
-                           {"can_stop_loops", hooks_reach_compiled_code()},
-                           {"colour", wants_colour()}});
-    protected_call(state_, 1, 1);
-    session_ = Ref(state_);
+    const std::string folder = store::absolute_path(".");
+    lua::add_script_folder(state_, folder);
+    lua::push_module(state_, "rtrain.repl");
+    lua::push_value(state_, Map{{"folder", folder},
+                                {"can_stop_loops", lua::hooks_reach_compiled_code()},
+                                {"colour", wants_colour()}});
+    lua::protected_call(state_, 1, 1);
+    session_ = lua::Ref(state_);
   }
 
   bool has_ended() const { return has_ended_; }
@@ -73,15 +73,15 @@ class Session {
   // Forgets the chunk's lines after Ctrl-C.
   void drop() {
     push_method("drop");
-    protected_call(state_, 1, 0);
+    lua::protected_call(state_, 1, 0);
     wants_more_ = false;
   }
 
   LineCompletion complete(const std::string& line) {
-    push_module(state_, "rtrain.repl.completion");
+    lua::push_module(state_, "rtrain.repl.completion");
     lua_pushlstring(state_, line.data(), line.size());
-    protected_call(state_, 1, 1);
-    const Value found = to_value(state_, -1, "completion");
+    lua::protected_call(state_, 1, 1);
+    const Value found = lua::to_value(state_, -1, "completion");
     lua_pop(state_, 1);
     LineCompletion out{found["insert"].as_string(), {}};
     if (found["choices"].is_list()) {
@@ -104,7 +104,7 @@ class Session {
   void run_meaning(int arguments) {
     try {
       const Interrupt interrupt(state_);
-      protected_call(state_, arguments, 3);
+      lua::protected_call(state_, arguments, 3);
       run(lua_tostring(state_, -3));
     } catch (const Error& e) {
       print(e);
@@ -120,27 +120,27 @@ class Session {
     has_ended_ = meaning == "end";
     if (meaning == "wrong") {
       const std::string text = lua_tostring(state_, -1);
-      throw Error(Code::kUser, with_python_advice(state_, text, lua_tostring(state_, -2)));
+      throw Error(Code::kUser, lua::with_python_advice(state_, text, lua_tostring(state_, -2)));
     }
     if (meaning != "run") return;
-    if (lua_isfunction(state_, -1)) refuse_python_constants(state_);
+    if (lua_isfunction(state_, -1)) lua::refuse_python_constants(state_);
     lua_pop(state_, 1);
-    protected_call(state_, 0, 0);
+    lua::protected_call(state_, 0, 0);
   }
 
   void print(const Error& error) {
     std::fflush(stdout);
     std::cerr << "rtrain: " << error.message() << "\n";
     push_method("shown_lines");
-    push_value(state_, error.message());
-    push_value(state_, error.traceback());
-    protected_call(state_, 3, 1);
+    lua::push_value(state_, error.message());
+    lua::push_value(state_, error.traceback());
+    lua::protected_call(state_, 3, 1);
     if (lua_isstring(state_, -1) != 0) std::cerr << lua_tostring(state_, -1) << "\n";
     lua_pop(state_, 1);
   }
 
-  State state_;
-  Ref session_;
+  lua::State state_;
+  lua::Ref session_;
   bool wants_more_ = false;
   bool has_ended_ = false;
   int exit_code_ = 0;
@@ -149,14 +149,14 @@ class Session {
 // Returns "" if there is no state folder: the history is then only kept for this session.
 std::string history_path() {
   try {
-    return cat(state_folder(), "/repl_history");
+    return cat(store::state_folder(), "/repl_history");
   } catch (const Error&) {
     return "";
   }
 }
 
 void run_terminal(Session& session) {
-  std::cout << "rtrain " << rtrain_version()
+  std::cout << "rtrain " << store::rtrain_version()
             << "  ? NAME explains, %help lists what else there is, Ctrl-D ends" << std::endl;
   LineHistory history(history_path());
   LineEditor editor(history.lines(),
@@ -194,7 +194,7 @@ int run_pipe(Session& session) {
 }
 
 void run_repl() {
-  explain_full_stack();
+  machine::explain_full_stack();
   Session session;
   if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) return run_terminal(session);
   if (const int code = run_pipe(session); code != 0) leave(code);
@@ -215,4 +215,4 @@ void add_repl(Parser& parser) {
   command.action([] { run_repl(); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

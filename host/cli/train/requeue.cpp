@@ -10,7 +10,7 @@
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 constexpr double kTimeoutS = 30;
@@ -24,7 +24,7 @@ std::string& requeue_command() {
 // command and this process at once: then nothing is printed.
 std::string problem_of_requeue() {
   try {
-    CommandOutput command(cat("{ ", requeue_command(), "; } 2>&1 || exit; echo done"));
+    loop::CommandOutput command(cat("{ ", requeue_command(), "; } 2>&1 || exit; echo done"));
     if (!command.finish(kTimeoutS)) return cat("no end after ", kTimeoutS, " s");
     const std::string text(trim(command.text()));
     return text.ends_with("done") ? "" : text;
@@ -43,14 +43,14 @@ void on_end(int code, void*) {
 
 }  // namespace
 
-std::string find_requeue_command(State& state, const std::string& launcher) {
+std::string find_requeue_command(lua::State& state, const std::string& launcher) {
   lua_getglobal(state, "require");
   lua_pushstring(state, "rtrain.launch");
-  protected_call(state, 1, 1);
+  lua::protected_call(state, 1, 1);
   lua_getfield(state, -1, "requeue_command");
-  push_value(state, launcher.empty() ? Value() : Value(launcher));
-  protected_call(state, 1, 1);
-  const Value command = to_value(state, -1, "the command");
+  lua::push_value(state, launcher.empty() ? Value() : Value(launcher));
+  lua::protected_call(state, 1, 1);
+  const Value command = lua::to_value(state, -1, "the command");
   lua_pop(state, 2);
   return command.string_or("");
 }
@@ -61,4 +61,4 @@ void requeue_when_preempted(const std::string& command) {
   on_exit(on_end, nullptr);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -9,24 +9,24 @@
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 bool has_trained(lua_State* L) {
-  push_module_function(L, "rtrain.run.command_flags", "has_fitted");
-  protected_call(L, 0, 1);
+  lua::push_module_function(L, "rtrain.run.command_flags", "has_fitted");
+  lua::protected_call(L, 0, 1);
   const bool out = lua_toboolean(L, -1) != 0;
   lua_pop(L, 1);
   return out;
 }
 
-void run_script(State& state, const RunOptions& options) {
+void run_script(lua::State& state, const RunOptions& options) {
   if (options.seed) {
-    push_module_function(state, "rtrain.worker.run_flags", "seed_script");
-    push_value(state, *options.seed);
-    protected_call(state, 1, 0);
+    lua::push_module_function(state, "rtrain.worker.run_flags", "seed_script");
+    lua::push_value(state, *options.seed);
+    lua::protected_call(state, 1, 0);
   }
-  run_file(state, options.file, unmarked(options.args));
+  lua::run_file(state, options.file, unmarked(options.args));
   if (has_trained(state) || options.quiet) return;
   std::cerr << "rtrain: " << options.file
             << " ended without a call of fit(): nothing was trained\n";
@@ -71,8 +71,8 @@ void add_run(Parser& parser, const std::vector<std::string>& command_line) {
       .excludes(limit);
   command.argument("ARGS", &options->args, "after --: the script's own arguments (global `arg`)");
   command.action([options, &command_line] {
-    run_with(*options, command_line, [&](State& state) { run_script(state, *options); });
+    run_with(*options, command_line, [&](lua::State& state) { run_script(state, *options); });
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -21,7 +21,7 @@
 #include "host/machine/processes/full_stack.h"
 #include "host/machine/processes/process_start.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // Reserves standard output for events: the script's output goes to stderr.
@@ -85,9 +85,9 @@ CommandFlags flags_of(const RunOptions& options, const std::vector<std::string>&
 }  // namespace
 
 void set_command_flags(lua_State* L, CommandFlags flags) {
-  push_module_function(L, "rtrain.run.command_flags", "set");
-  push_value(L, to_value(std::move(flags)));
-  protected_call(L, 1, 0);
+  lua::push_module_function(L, "rtrain.run.command_flags", "set");
+  lua::push_value(L, to_value(std::move(flags)));
+  lua::protected_call(L, 1, 0);
 }
 
 void add_run_options(Command& command, RunOptions& options) {
@@ -141,16 +141,16 @@ void add_run_options(Command& command, RunOptions& options) {
 }
 
 void run_with(const RunOptions& options, const std::vector<std::string>& command_line,
-              const std::function<void(State& state)>& train) {
+              const std::function<void(lua::State& state)>& train) {
   exit_on_signals();
-  explain_full_stack();
-  outlive_readers();
-  State state;
-  add_host_modules(state);
+  machine::explain_full_stack();
+  machine::outlive_readers();
+  lua::State state;
+  bind::add_host_modules(state);
   CommandFlags flags = flags_of(options, command_line);
   if (getenv("RTRAIN_TRIAL") != nullptr) {
-    push_module_function(state, "rtrain.trial", "begin");
-    protected_call(state, 0, 0);
+    lua::push_module_function(state, "rtrain.trial", "begin");
+    lua::protected_call(state, 0, 0);
   }
   if (const auto job = find_job(state, options.launcher)) {
     if (job->task > 0 && !job->join) std::exit(run_agent(*job));
@@ -164,4 +164,4 @@ void run_with(const RunOptions& options, const std::vector<std::string>& command
   train(state);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -12,7 +12,7 @@
 #include "host/cli/parser/parser.h"
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct RunOptions {
   std::string file;
@@ -66,34 +66,34 @@ struct CommandFlags {
   std::optional<bool> has_agents = {};
   std::optional<Value> tryout = {};
 
-  static constexpr Fields kFields{optional("script", &CommandFlags::script),
-                                  optional("command", &CommandFlags::command),
-                                  required("set", &CommandFlags::set),
-                                  required("tags", &CommandFlags::tags),
-                                  optional("note", &CommandFlags::note),
-                                  optional("name", &CommandFlags::name),
-                                  optional("storage", &CommandFlags::storage),
-                                  optional("resume", &CommandFlags::resume),
-                                  optional("num_workers", &CommandFlags::num_workers),
-                                  optional("gpus", &CommandFlags::gpus),
-                                  optional("max_failures", &CommandFlags::max_failures),
-                                  optional("seed", &CommandFlags::seed),
-                                  optional("deterministic", &CommandFlags::deterministic),
-                                  optional("limit_batches", &CommandFlags::limit_batches),
-                                  optional("overfit", &CommandFlags::overfit),
-                                  optional("launcher", &CommandFlags::launcher),
-                                  optional("oversubscribe", &CommandFlags::oversubscribe),
-                                  optional("quiet", &CommandFlags::quiet),
-                                  optional("terminal", &CommandFlags::terminal),
-                                  optional("events_fd", &CommandFlags::events_fd),
-                                  optional("has_agents", &CommandFlags::has_agents),
-                                  optional("tryout", &CommandFlags::tryout)};
+  static constexpr RecordFields kFields{optional("script", &CommandFlags::script),
+                                        optional("command", &CommandFlags::command),
+                                        required("set", &CommandFlags::set),
+                                        required("tags", &CommandFlags::tags),
+                                        optional("note", &CommandFlags::note),
+                                        optional("name", &CommandFlags::name),
+                                        optional("storage", &CommandFlags::storage),
+                                        optional("resume", &CommandFlags::resume),
+                                        optional("num_workers", &CommandFlags::num_workers),
+                                        optional("gpus", &CommandFlags::gpus),
+                                        optional("max_failures", &CommandFlags::max_failures),
+                                        optional("seed", &CommandFlags::seed),
+                                        optional("deterministic", &CommandFlags::deterministic),
+                                        optional("limit_batches", &CommandFlags::limit_batches),
+                                        optional("overfit", &CommandFlags::overfit),
+                                        optional("launcher", &CommandFlags::launcher),
+                                        optional("oversubscribe", &CommandFlags::oversubscribe),
+                                        optional("quiet", &CommandFlags::quiet),
+                                        optional("terminal", &CommandFlags::terminal),
+                                        optional("events_fd", &CommandFlags::events_fd),
+                                        optional("has_agents", &CommandFlags::has_agents),
+                                        optional("tryout", &CommandFlags::tryout)};
 };
 void set_command_flags(lua_State* L, CommandFlags flags);
 
 // Calls `train` with a state that has the command's flags, in the process that trains. A process
 // that serves another one's run in a job ends inside this call.
 void run_with(const RunOptions& options, const std::vector<std::string>& command_line,
-              const std::function<void(State& state)>& train);
+              const std::function<void(lua::State& state)>& train);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -22,7 +22,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // An option that is passed to rtrain.submit by its name, with underscores.
@@ -108,7 +108,7 @@ struct SubmitRequest {
   bool dry_run = false;
   Value options;  // the given options by name
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("engine", &SubmitRequest::engine),   required("file", &SubmitRequest::file),
       required("args", &SubmitRequest::args),       required("program", &SubmitRequest::program),
       required("dry_run", &SubmitRequest::dry_run), required("options", &SubmitRequest::options)};
@@ -151,15 +151,15 @@ SubmitRequest request_of(const SubmitOptions& options) {
 void run_submit(const SubmitOptions& options) {
   Value ending;
   {
-    State state;
-    add_host_modules(state);
+    lua::State state;
+    bind::add_host_modules(state);
     lua_getglobal(state, "require");
     lua_pushstring(state, "rtrain.submit");
-    protected_call(state, 1, 1);
+    lua::protected_call(state, 1, 1);
     lua_getfield(state, -1, "run");
-    push_value(state, to_value(request_of(options)));
-    protected_call(state, 1, 1);
-    ending = to_value(state, -1, "the end");
+    lua::push_value(state, to_value(request_of(options)));
+    lua::protected_call(state, 1, 1);
+    ending = lua::to_value(state, -1, "the end");
   }
   if (ending.is_int()) std::exit(static_cast<int>(ending.as_int()));
   if (!ending.is_nil()) become(ending.as_list());
@@ -221,4 +221,4 @@ void add_submit(Parser& parser) {
   command.action([options] { run_submit(*options); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -22,7 +22,7 @@
 #include "host/lua/state.h"
 #include "host/machine/processes/process_start.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // The argument of rtrain.tune.sweep_command.
@@ -37,46 +37,46 @@ struct SweepRequest {
   bool json = false;
   bool terminal = false;  // whether stderr is a terminal
 
-  static constexpr Fields kFields{required("script", &SweepRequest::script),
-                                  required("command", &SweepRequest::command),
-                                  required("args", &SweepRequest::args),
-                                  required("grid", &SweepRequest::grid),
-                                  required("space", &SweepRequest::space),
-                                  required("set", &SweepRequest::set),
-                                  required("tags", &SweepRequest::tags),
-                                  optional("random", &SweepRequest::random),
-                                  optional("jobs", &SweepRequest::jobs),
-                                  optional("seed", &SweepRequest::seed),
-                                  optional("num_workers", &SweepRequest::num_workers),
-                                  optional("max_failures", &SweepRequest::max_failures),
-                                  optional("metric", &SweepRequest::metric),
-                                  optional("mode", &SweepRequest::mode),
-                                  optional("scheduler", &SweepRequest::scheduler),
-                                  optional("search", &SweepRequest::search),
-                                  optional("name", &SweepRequest::name),
-                                  optional("storage", &SweepRequest::storage),
-                                  optional("note", &SweepRequest::note),
-                                  optional("resume", &SweepRequest::resume),
-                                  optional("gpus", &SweepRequest::gpus),
-                                  required("oversubscribe", &SweepRequest::oversubscribe),
-                                  required("quiet", &SweepRequest::quiet),
-                                  required("json", &SweepRequest::json),
-                                  required("terminal", &SweepRequest::terminal)};
+  static constexpr RecordFields kFields{required("script", &SweepRequest::script),
+                                        required("command", &SweepRequest::command),
+                                        required("args", &SweepRequest::args),
+                                        required("grid", &SweepRequest::grid),
+                                        required("space", &SweepRequest::space),
+                                        required("set", &SweepRequest::set),
+                                        required("tags", &SweepRequest::tags),
+                                        optional("random", &SweepRequest::random),
+                                        optional("jobs", &SweepRequest::jobs),
+                                        optional("seed", &SweepRequest::seed),
+                                        optional("num_workers", &SweepRequest::num_workers),
+                                        optional("max_failures", &SweepRequest::max_failures),
+                                        optional("metric", &SweepRequest::metric),
+                                        optional("mode", &SweepRequest::mode),
+                                        optional("scheduler", &SweepRequest::scheduler),
+                                        optional("search", &SweepRequest::search),
+                                        optional("name", &SweepRequest::name),
+                                        optional("storage", &SweepRequest::storage),
+                                        optional("note", &SweepRequest::note),
+                                        optional("resume", &SweepRequest::resume),
+                                        optional("gpus", &SweepRequest::gpus),
+                                        required("oversubscribe", &SweepRequest::oversubscribe),
+                                        required("quiet", &SweepRequest::quiet),
+                                        required("json", &SweepRequest::json),
+                                        required("terminal", &SweepRequest::terminal)};
 };
 
 void run_sweep(SweepRequest request, const std::vector<std::string>& command_line) {
   request.args = unmarked(request.args);
   request.command = command_line;
   request.terminal = isatty(STDERR_FILENO) == 1;
-  outlive_readers();
-  State state;
-  add_host_modules(state);
-  load_file(state, request.script, request.args);  // raises its errors before any trial
+  machine::outlive_readers();
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::load_file(state, request.script, request.args);  // raises its errors before any trial
   lua_pop(state, 1);
-  push_module_function(state, "rtrain.tune.sweep_command", "run");
-  push_value(state, to_value(std::move(request)));
-  protected_call(state, 1, 1);
-  const auto code = static_cast<int>(to_value(state, -1, "the exit code").as_int());
+  lua::push_module_function(state, "rtrain.tune.sweep_command", "run");
+  lua::push_value(state, to_value(std::move(request)));
+  lua::protected_call(state, 1, 1);
+  const auto code = static_cast<int>(lua::to_value(state, -1, "the exit code").as_int());
   if (code != 0) std::exit(code);
 }
 
@@ -172,4 +172,4 @@ void add_sweep(Parser& parser, const std::vector<std::string>& command_line) {
   command.action([options, &command_line] { run_sweep(*options, command_line); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

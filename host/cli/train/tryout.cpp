@@ -18,14 +18,14 @@
 #include "host/store/files/file.h"
 #include "host/store/files/folder_copy.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 // A temporary folder that the destructor removes.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(make_temp_folder("rtrain-tryout-")) {}
-  ~TemporaryFolder() { remove_tree(path_); }
+  TemporaryFolder() : path_(store::make_temp_folder("rtrain-tryout-")) {}
+  ~TemporaryFolder() { store::remove_tree(path_); }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const std::string& path() const { return path_; }
@@ -98,21 +98,21 @@ void add_tryout_options(Command& command, TryoutOptions& options) {
 }
 
 Value try_out(const TryoutOptions& options, const Tryout& tryout) {
-  outlive_readers();
+  machine::outlive_readers();
   const TemporaryFolder folder;
-  State state;
-  add_host_modules(state);
+  lua::State state;
+  bind::add_host_modules(state);
   set_command_flags(state, flags_of(options, tryout, folder.path()));
   {
     const OutputToStderr redirected;
-    run_file(state, options.file, unmarked(options.args));
+    lua::run_file(state, options.file, unmarked(options.args));
   }
-  push_module_function(state, cat("rtrain.tryout.", tryout.document), "document");
-  push_value(state, folder.path());
-  push_value(state, options.file);
-  push_value(state, tryout.asked);
-  protected_call(state, 3, 1);
-  return to_value(state, -1, "what was tried out");
+  lua::push_module_function(state, cat("rtrain.tryout.", tryout.document), "document");
+  lua::push_value(state, folder.path());
+  lua::push_value(state, options.file);
+  lua::push_value(state, tryout.asked);
+  lua::protected_call(state, 3, 1);
+  return lua::to_value(state, -1, "what was tried out");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -10,7 +10,7 @@
 #include "host/base/value.h"
 #include "host/cli/parser/parser.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 
 struct TryoutOptions {
   std::string file;
@@ -36,4 +36,4 @@ struct Tryout {
 // document.
 Value try_out(const TryoutOptions& options, const Tryout& tryout);
 
-}  // namespace rtrain
+}  // namespace rtrain::cli

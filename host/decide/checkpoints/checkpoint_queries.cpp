@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 // A rank that asks for the first time later than this many other questions is alone with its own.
@@ -94,4 +94,4 @@ std::optional<double> CheckpointQueries::next_deadline() const {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -18,7 +18,7 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 struct CheckpointQuestion {
   int64_t reports = 0;     // about the reports below this number
@@ -71,4 +71,4 @@ class CheckpointQueries {
   std::deque<std::pair<CheckpointQuestion, List>> answered_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

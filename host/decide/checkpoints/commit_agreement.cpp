@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::decide {
 
-std::optional<int64_t> CommitAgreement::on_host_ready(int host, int64_t step, size_t num_hosts) {
+std::optional<int64_t> CommitAgreement::on_node_ready(int host, int64_t step, size_t num_hosts) {
   int64_t& reached = ready_[host];
   reached = std::max(reached, step);
   if (ready_.size() < num_hosts) return std::nullopt;
@@ -15,4 +15,4 @@ std::optional<int64_t> CommitAgreement::on_host_ready(int host, int64_t step, si
   return least;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr std::array kSteps = {
@@ -28,4 +28,4 @@ NameChoice choose_name(const std::optional<NamedFolder>& there, int64_t attempt)
   return there->has_manifest ? NameChoice::kExchange : NameChoice::kSetAside;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::decide {
 
 enum class CommitStep {
   kMerge,          // the ranks' staged files, synced each, go into one folder
@@ -44,4 +44,4 @@ enum class NameChoice {
 };
 NameChoice choose_name(const std::optional<NamedFolder>& there, int64_t attempt);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

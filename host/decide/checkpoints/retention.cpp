@@ -9,7 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 std::optional<double> score_of(const RetentionPolicy& policy, const Value& metrics) {
   if (policy.score_attribute.empty()) return 0.0;
   const Value* found = find_metric(metrics, policy.score_attribute);
@@ -78,4 +78,4 @@ std::string missing_score(const RetentionPolicy& policy, const Value& metrics) {
              keys.empty() ? std::string("no keys") : join(keys, ", "));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

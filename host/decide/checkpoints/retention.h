@@ -11,7 +11,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // CheckpointConfig as the store needs it.
 struct RetentionPolicy {
@@ -44,4 +44,4 @@ void check_score(const RetentionPolicy& policy, const Value& metrics);
 // wanted.
 std::string missing_score(const RetentionPolicy& policy, const Value& metrics);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -1,6 +1,6 @@
 #include "host/decide/checkpoints/sweep_verdict.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 SweepVerdict judge_folder(const std::optional<FoundManifest>& manifest, const FoundRows& rows) {
   const bool is_kept = rows.kept_attempt.has_value();
@@ -12,4 +12,4 @@ SweepVerdict judge_folder(const std::optional<FoundManifest>& manifest, const Fo
   return rows.was_left_behind ? SweepVerdict::kLeftBehind : SweepVerdict::kUnrecorded;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

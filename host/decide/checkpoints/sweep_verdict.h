@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // What its manifest says.
 struct FoundManifest {
@@ -34,4 +34,4 @@ enum class SweepVerdict {
 // `manifest`: nothing where it cannot be read.
 SweepVerdict judge_folder(const std::optional<FoundManifest>& manifest, const FoundRows& rows);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -13,7 +13,7 @@
 #include "host/decide/run/stage.h"
 #include "host/decide/stop_agreement.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 namespace action {
 // Answered with ResourcesGranted as soon as between min and max workers can be had, be it at once.
@@ -127,4 +127,4 @@ using Action = std::variant<
     action::HealGroup, action::LookAgain, action::TellHealed, action::SendExit, action::KillGroup,
     action::EndAttempt, action::TellFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 #include "host/base/text/text.h"
 #include "host/decide/run/transition.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 // Teardown of a worker after its train function has returned.
@@ -103,4 +103,4 @@ void Transition::end_run(RunState outcome, std::optional<GroupError> error) {
   m_.stage = stage::Ending{outcome, std::move(error)};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -11,7 +11,7 @@
 #include "host/decide/group_state.h"
 #include "host/decide/stop_agreement.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 namespace event {
 // The run's row is on disk.
@@ -121,7 +121,7 @@ struct StopNow {
 struct StorageFailed {
   Error error;
 };
-// The host of the rank is not to be used any more, or the group is to begin again for another
+// The node of the rank is not to be used any more, or the group is to begin again for another
 // reason than what its ranks do.
 struct NodeUnhealthy {
   int rank;
@@ -138,4 +138,4 @@ using Event =
                  event::RunEnded, event::StopRequested, event::StopSeen, event::StopComplete,
                  event::GracePassed, event::StopNow, event::StorageFailed, event::NodeUnhealthy>;
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

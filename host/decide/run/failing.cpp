@@ -4,7 +4,7 @@
 #include "host/base/text/text.h"
 #include "host/decide/run/transition.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 // How long a failed group is left alive so that the other ranks can send their errors.
@@ -81,7 +81,7 @@ void Transition::on(const event::VerdictDue& e) {
 void Transition::on(const event::NodeUnhealthy& e) {
   if (is<stage::Killed, stage::Returning>()) return;
   m_.group.error = GroupError{.cause = e.error, .rank = e.rank, .kind = e.kind, .ranks = {}};
-  m_.group.is_transient = e.kind == FailureKind::kPreemption;  // another host may be able to
+  m_.group.is_transient = e.kind == FailureKind::kPreemption;  // another node may be able to
   kill();
 }
 
@@ -169,4 +169,4 @@ void Transition::check_all_gone() {
   if (is<stage::Killed, stage::Returning>() && all_gone(m_.group.ranks)) end_attempt();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -3,7 +3,7 @@
 #include "host/base/text/text.h"
 #include "host/decide/run/transition.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 void Transition::on(const event::ResourcesSeen& e) {
   if (e.attempt != m_.attempt || !is<stage::Running>() || m_.stop || is_failing()) return;
@@ -53,4 +53,4 @@ void Transition::fail_growth(const std::string& reason) {
   fail_start(Error(Code::kTimeout, cat("the group cannot become larger: ", reason)), 0);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

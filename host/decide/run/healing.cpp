@@ -3,7 +3,7 @@
 
 #include "host/decide/run/transition.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 // Replacements that follow each other before all ranks hold the state again: then something else is
@@ -63,7 +63,7 @@ int Transition::least_workers() const {
   return m_.group.can_shrink ? m_.scaling.min_workers() : static_cast<int>(m_.group.ranks.size());
 }
 
-bool Transition::can_heal() const { return rtrain::can_heal(m_.group.ranks, least_workers()); }
+bool Transition::can_heal() const { return decide::can_heal(m_.group.ranks, least_workers()); }
 
 // A run that is being stopped takes its last checkpoint with it.
 bool Transition::may_heal() const {
@@ -75,7 +75,7 @@ bool Transition::may_heal() const {
          m_.barren_heals < kMaxBarrenHeals && can_heal();
 }
 
-// Ranks of a host that is gone say nothing; the others have gone back because of them.
+// Ranks of a node that is gone say nothing; the others have gone back because of them.
 bool Transition::may_be_loss() const {
   const auto is_silent = [](const RankState& r) {
     return !r.unwound && !r.error && !r.returned && !r.is_lost();
@@ -160,7 +160,7 @@ void Transition::replace_lost() {
   heal_group();
 }
 
-// A host that is lost behind the row is one worker less than this says.
+// A node that is lost behind the row is one worker less than this says.
 void Transition::heal_group() {
   std::vector<RankState>& before = m_.group.ranks;
   if (!can_heal() || num_kept(before) != m_.num_workers) return give_up_heal();
@@ -190,4 +190,4 @@ void Transition::give_up_heal() {
   end_group();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr std::array kStateNames = {"INITIALIZING", "SCHEDULING", "RESCHEDULING", "RUNNING",
@@ -61,4 +61,4 @@ bool is_between_attempts(const Stage& stage) {
 
 bool is_ending(const Stage& stage) { return is_any<stage::Ending, stage::Over>(stage); }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -21,7 +21,7 @@
 
 #include "host/decide/group_state.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // A stage, as users see it.
 enum class RunState {
@@ -137,4 +137,4 @@ bool is_between_attempts(const Stage& stage);
 // The run's outcome is known.
 bool is_ending(const Stage& stage);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 #include "host/base/text/text.h"
 #include "host/decide/run/transition.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 GroupError controller_error(const Error& error, int rank) {
   return {.cause = error, .rank = rank, .kind = FailureKind::kController, .ranks = {}};
@@ -122,4 +122,4 @@ void Transition::fail_start(const Error& error, int rank, bool is_transient) {
   kill();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include "host/decide/run/transition.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 void check_stage(const Machine& m, const stage::Requesting&) { RT_CHECK(m.group.ranks.empty()); }
@@ -80,4 +80,4 @@ Step step(Machine machine, const Event& event) {
   return next;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -7,7 +7,7 @@
 // A **heal** (train.elastic) replaces lost ranks while the others live: they go back to their last
 // commit (Unwind, Unwound), the attempt's row is closed (EndHealed) and one for the next attempt
 // written, which takes them over (HealGroup). No budget is charged but max_heals. Where no worker
-// can take a lost rank's place (its host is gone, its process does not start) an elastic group
+// can take a lost rank's place (its node is gone, its process does not start) an elastic group
 // continues without it, down to its least number of workers; the ranks get new numbers then.
 //
 // Where all ranks hold a commit of train.elastic the group also **grows** from there: they are
@@ -37,14 +37,14 @@
 #include "host/decide/scaling_policy.h"
 #include "host/decide/stop_outcome.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // How often lost ranks may be replaced while the others live; -1: any number.
 struct HealLimits {
   int max_heals = 0;
   double unwind_timeout_s = 1800;  // until the others are back at their last commit
-  // From when ranks notice a loss until it is known here, at most: a host that is gone is waited
-  // for. 0: there is one host.
+  // From when ranks notice a loss until it is known here, at most: a node that is gone is waited
+  // for. 0: there is one node.
   double loss_timeout_s = 0;
 };
 
@@ -62,7 +62,7 @@ struct Group {
   Phase slowest = Phase::kSpawn;  // the phase that every rank has reached
   bool ran = false;               // every rank reached its train function
   Verdict verdict = Verdict::kNone;
-  // A failure that is not a rank's: of start-up, of storage, of a host.
+  // A failure that is not a rank's: of start-up, of storage, of a node.
   std::optional<GroupError> error;
   bool is_transient = false;  // that error: the same may work another time
   // Of train.elastic: all ranks of the group have been in it together, so that a lost one can be
@@ -112,4 +112,4 @@ struct Step {
 // Throws Error(kInternal) where the machine is in a state that must never be.
 Step step(Machine machine, const Event& event);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

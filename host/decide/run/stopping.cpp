@@ -1,7 +1,7 @@
 // How a run is stopped, by its own request or from outside.
 #include "host/decide/run/transition.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 void Transition::on(const event::StopRequested& e) {
   if (!accept(e.kind, e.by)) return;
@@ -95,4 +95,4 @@ void Transition::finish_preemption(const StopProgress& stop, const event::Attemp
   end_run(saved ? RunState::kPreempted : RunState::kAborted, error);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -11,7 +11,7 @@
 
 #include "host/decide/run/state_machine.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 class Transition {
  public:
@@ -144,4 +144,4 @@ class Transition {
 // A failure that no rank has caused, or that one whose start failed.
 GroupError controller_error(const Error& error, int rank = -1);
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -8,7 +8,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/lua/main_state.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using torch::autograd::AnomalyMode;
@@ -46,7 +46,7 @@ int detect_anomaly(lua_State* L) {
 int set_detect_anomaly(lua_State* L) {
   const bool enabled = check_boolean(L, 1, "set_detect_anomaly: enabled");
   AnomalyMode::set_enabled(enabled, lua_toboolean(L, 2) != 0);
-  set_anomaly_state(enabled ? main_state(L) : nullptr);
+  set_anomaly_state(enabled ? lua::main_state(L) : nullptr);
   return 0;
 }
 
@@ -55,7 +55,7 @@ int is_anomaly_enabled(lua_State* L) {
   return 1;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&detect_anomaly>("detect_anomaly"),
     torch_method<&set_detect_anomaly>("set_detect_anomaly"),
     torch_method<&is_anomaly_enabled>("is_anomaly_enabled"),
@@ -63,6 +63,6 @@ constexpr Method kFunctions[] = {
 
 }  // namespace
 
-std::span<const Method> anomaly_functions() { return kFunctions; }
+std::span<const lua::Method> anomaly_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

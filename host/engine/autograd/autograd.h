@@ -11,7 +11,7 @@
 #include "host/engine/runtime/vm.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Methods of tensors.
 int backward(lua_State* L);  // (tensor, gradient?, {retain_graph, create_graph, inputs, gradient})
@@ -20,13 +20,13 @@ int register_post_accumulate_grad_hook(lua_State* L);  // (leaf, fn) → handle 
 int retain_grad(lua_State* L);
 
 // Functions of `torch._C`.
-std::span<const Method> backward_functions();       // backward, grad
-std::span<const Method> grad_mode_functions();      // no_grad, enable_grad, inference_mode, …
-std::span<const Method> function_functions();       // apply_function
-std::span<const Method> anomaly_functions();        // detect_anomaly, set_detect_anomaly, …
-std::span<const Method> loss_watch_functions();     // watch_losses, take_losses, num_steps
-std::span<const Method> saved_tensors_functions();  // saved_tensors_hooks
-std::span<const Method> transforms_functions();     // _with_vmap, _add_batch_dim, …
+std::span<const lua::Method> backward_functions();    // backward, grad
+std::span<const lua::Method> grad_mode_functions();   // no_grad, enable_grad, inference_mode, …
+std::span<const lua::Method> function_functions();    // apply_function
+std::span<const lua::Method> anomaly_functions();     // detect_anomaly, set_detect_anomaly, …
+std::span<const lua::Method> loss_watch_functions();  // watch_losses, take_losses, num_steps
+std::span<const lua::Method> saved_tensors_functions();  // saved_tensors_hooks
+std::span<const lua::Method> transforms_functions();     // _with_vmap, _add_batch_dim, …
 
 void register_hook_class(lua_State* L);
 
@@ -50,4 +50,4 @@ class Running {
   lua_State* before_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -21,7 +21,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/list_items.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
@@ -168,9 +168,9 @@ std::vector<at::Tensor> read_tensors(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TTABLE) return check_tensors(L, index);
   Tensors out;
   const int size = static_cast<int>(lua_objlen(L, index));
-  if (!is_list(L, index, size)) {
+  if (!lua::is_list(L, index, size)) {
     throw Error(Code::kArgument, cat("argument ", index, ": expected a list of Tensors, got ",
-                                     describe_value(L, index), ": ", list_problem(L, index)));
+                                     describe_value(L, index), ": ", lua::list_problem(L, index)));
   }
   for (int i = 1; i <= size; ++i) {
     lua_rawgeti(L, index, i);
@@ -189,10 +189,10 @@ void push_or_none(lua_State* L, const at::Tensor& tensor) {
   }
 }
 
-std::span<const Method> backward_functions() {
-  static constexpr Method kFunctions[] = {torch_method<&backward_all>("backward"),
-                                          torch_method<&grad>("grad")};
+std::span<const lua::Method> backward_functions() {
+  static constexpr lua::Method kFunctions[] = {torch_method<&backward_all>("backward"),
+                                               torch_method<&grad>("grad")};
   return kFunctions;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

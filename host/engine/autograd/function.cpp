@@ -17,7 +17,7 @@
 #include "host/engine/runtime/torch_version.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using torch::autograd::SavedVariable;
@@ -94,7 +94,7 @@ class LuaNode final : public torch::autograd::Node {
     luaL_checkstack(L, static_cast<int>(gradients.size()) + 8, "too many gradients");
     push_saved(L);
     for (size_t i = 0; i < gradients.size(); ++i) push_tensor(L, given(gradients[i], i));
-    protected_call(L, static_cast<int>(gradients.size()) + 1, LUA_MULTRET);
+    lua::protected_call(L, static_cast<int>(gradients.size()) + 1, LUA_MULTRET);
     variable_list out = read_results(L, base);
     lua_settop(L, base);
     return out;
@@ -241,10 +241,10 @@ int apply_function(lua_State* L) {
   return lua_gettop(L) - first + 1;
 }
 
-constexpr Method kFunctions[] = {torch_method<&apply_function>("apply_function")};
+constexpr lua::Method kFunctions[] = {torch_method<&apply_function>("apply_function")};
 
 }  // namespace
 
-std::span<const Method> function_functions() { return kFunctions; }
+std::span<const lua::Method> function_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Calls the function at index 1 with the arguments after it and returns its results.
@@ -49,7 +49,7 @@ int is_inference_mode_enabled(lua_State* L) {
   return 1;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&no_grad>("no_grad"),
     torch_method<&enable_grad>("enable_grad"),
     torch_method<&inference_mode>("inference_mode"),
@@ -60,6 +60,6 @@ constexpr Method kFunctions[] = {
 
 }  // namespace
 
-std::span<const Method> grad_mode_functions() { return kFunctions; }
+std::span<const lua::Method> grad_mode_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

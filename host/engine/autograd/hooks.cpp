@@ -10,14 +10,14 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Calls the hook with the gradient. If the hook returns a tensor, that replaces the gradient.
 at::Tensor call_hook(const Callback& callback, const at::Tensor& gradient) {
   lua_State* L = callback.push();
   push_tensor(L, gradient);
-  protected_call(L, 1, 1);
+  lua::protected_call(L, 1, 1);
   const at::Tensor* result = test_tensor(L, -1);
   if (result == nullptr && !lua_isnil(L, -1)) {
     const std::string got = describe_value(L, lua_gettop(L));
@@ -38,7 +38,7 @@ class AfterAccumulation final : public torch::autograd::PostAccumulateGradHook {
     for (const auto& callback : callbacks) {
       lua_State* L = callback->push();
       push_tensor(L, leaf);
-      protected_call(L, 1, 0);
+      lua::protected_call(L, 1, 0);
     }
   }
   void add(std::shared_ptr<Callback> callback) { callbacks_.push_back(std::move(callback)); }
@@ -76,18 +76,25 @@ class HookHandle {
   std::shared_ptr<Callback> callback_;
 };
 
+}  // namespace rtrain::engine
+
 template <>
-struct Class<HookHandle> {
-  using Slot = std::unique_ptr<HookHandle>;
+struct rtrain::lua::Class<rtrain::engine::HookHandle> {
+  using Slot = std::unique_ptr<rtrain::engine::HookHandle>;
   static constexpr const char* kName = "torch.HookHandle";
+};
+
+namespace rtrain::engine {
+
+struct HookMethods {
   static int remove(lua_State* L) {
-    auto* slot = test<HookHandle>(L, 1);
+    auto* slot = lua::test<HookHandle>(L, 1);
     if (slot == nullptr) throw Error(Code::kArgument, "remove: expected a hook handle");
     if (*slot) (*slot)->remove();
     slot->reset();
     return 0;
   }
-  static constexpr Method kMethods[] = {torch_method<&remove>("remove")};
+  static constexpr lua::Method kMethods[] = {torch_method<&remove>("remove")};
 };
 
 int register_hook(lua_State* L) {
@@ -97,7 +104,7 @@ int register_hook(lua_State* L) {
   const auto callback = std::make_shared<Callback>(L);
   const unsigned position = self.register_hook(
       [callback](const at::Tensor& gradient) { return call_hook(*callback, gradient); });
-  push<HookHandle>(L, std::make_unique<HookHandle>(self, position));
+  lua::push<HookHandle>(L, std::make_unique<HookHandle>(self, position));
   return 1;
 }
 
@@ -115,7 +122,7 @@ int register_post_accumulate_grad_hook(lua_State* L) {
     torch::autograd::impl::set_post_acc_grad_hooks(self, std::make_unique<AfterAccumulation>());
   }
   after_accumulation(self)->add(callback);
-  push<HookHandle>(L, std::make_unique<HookHandle>(self, std::move(callback)));
+  lua::push<HookHandle>(L, std::make_unique<HookHandle>(self, std::move(callback)));
   return 1;
 }
 
@@ -125,7 +132,7 @@ int retain_grad(lua_State* L) {
 }
 
 void register_hook_class(lua_State* L) {
-  register_class<HookHandle>(L, Class<HookHandle>::kMethods);
+  lua::register_class<HookHandle>(L, HookMethods::kMethods);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct KeptLosses {
   struct Loss {
@@ -74,7 +74,7 @@ int num_steps(lua_State* L) {
   return 1;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&watch_losses>("watch_losses"),
     torch_method<&take_losses>("take_losses"),
     torch_method<&num_steps>("num_steps"),
@@ -93,6 +93,6 @@ void see_loss(Vm& vm, lua_State* L, const at::Tensor& loss) {
   lua_call(L, 1, 0);
 }
 
-std::span<const Method> loss_watch_functions() { return kFunctions; }
+std::span<const lua::Method> loss_watch_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,9 +12,9 @@
 
 #include "host/engine/runtime/vm.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Rethrows errors of the function. Does nothing without watch_losses.
 void see_loss(Vm& vm, lua_State* L, const at::Tensor& loss);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

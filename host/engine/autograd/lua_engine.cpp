@@ -12,7 +12,7 @@
 #include "host/engine/runtime/torch_version.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 thread_local lua_State* anomaly_state = nullptr;
@@ -23,7 +23,7 @@ thread_local std::vector<SavedTensorHooks> saved_tensor_hooks;
 class LuaMetadata final : public torch::autograd::AnomalyMetadata {
  public:
   void store_stack() override {
-    if (anomaly_state != nullptr) position_ = user_position(anomaly_state);
+    if (anomaly_state != nullptr) position_ = lua::user_position(anomaly_state);
   }
   void print_stack(const std::string& name) override {
     anomaly_text = cat("\n  the forward call behind ", name, ": ", described());
@@ -54,14 +54,14 @@ class LuaSavedTensor final : public torch::autograd::SavedVariableHooks {
   void call_pack_hook(const at::Tensor& tensor) override {
     lua_State* L = hooks_.pack->push();
     push_tensor(L, tensor);
-    protected_call(L, 1, 1);
+    lua::protected_call(L, 1, 1);
     packed_ = std::make_unique<Callback>(L);
   }
 
   at::Tensor call_unpack_hook() override {
     lua_State* L = hooks_.unpack->push();
     packed_->push();
-    protected_call(L, 1, 1);
+    lua::protected_call(L, 1, 1);
     const at::Tensor* tensor = test_tensor(L, -1);
     if (tensor == nullptr || !tensor->defined()) {
       const std::string got = describe_value(L, lua_gettop(L));
@@ -112,4 +112,4 @@ SavedTensorHooksGuard::SavedTensorHooksGuard(SavedTensorHooks hooks) {
 
 SavedTensorHooksGuard::~SavedTensorHooksGuard() { saved_tensor_hooks.pop_back(); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

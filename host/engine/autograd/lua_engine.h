@@ -8,7 +8,7 @@
 
 #include "host/engine/runtime/callback.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Makes LibTorch use this engine. Only the first call in the process has an effect.
 void install_lua_engine();
@@ -36,4 +36,4 @@ class SavedTensorHooksGuard {
   SavedTensorHooksGuard& operator=(const SavedTensorHooksGuard&) = delete;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

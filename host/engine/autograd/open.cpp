@@ -2,7 +2,7 @@
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/lua_engine.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 void open_autograd(lua_State* L) {
   install_lua_engine();
@@ -10,8 +10,8 @@ void open_autograd(lua_State* L) {
   for (const auto& functions :
        {backward_functions(), grad_mode_functions(), function_functions(), anomaly_functions(),
         loss_watch_functions(), saved_tensors_functions(), transforms_functions()}) {
-    add_functions(L, functions);
+    lua::add_functions(L, functions);
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Error message for hooks on this thread while they are disabled, else empty.
@@ -55,13 +55,13 @@ int disable_saved_tensors_hooks(lua_State* L) {
   return lua_gettop(L) - 1;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&saved_tensors_hooks>("saved_tensors_hooks"),
     torch_method<&disable_saved_tensors_hooks>("disable_saved_tensors_hooks"),
 };
 
 }  // namespace
 
-std::span<const Method> saved_tensors_functions() { return kFunctions; }
+std::span<const lua::Method> saved_tensors_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

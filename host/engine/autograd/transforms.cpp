@@ -19,7 +19,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 namespace ft = at::functorch;
@@ -179,7 +179,7 @@ int unpack_dual(lua_State* L) {
   return 2;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&with_vmap>("_with_vmap"),
     torch_method<&with_grad>("_with_grad"),
     torch_method<&with_jvp>("_with_jvp"),
@@ -194,6 +194,6 @@ constexpr Method kFunctions[] = {
 
 }  // namespace
 
-std::span<const Method> transforms_functions() { return kFunctions; }
+std::span<const lua::Method> transforms_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct CudaAllocatorApi {
   // "native" or "cudaMallocAsync"
@@ -23,4 +23,4 @@ struct CudaAllocatorApi {
   void (*set_free_memory_callback)(bool (*callback)()) = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

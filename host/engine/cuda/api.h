@@ -17,7 +17,7 @@
 #include "host/engine/cuda/memory_snapshot_api.h"
 #include "host/engine/cuda/nvtx_api.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct CudaApi {
   static constexpr uint32_t kVersion = 4;
@@ -35,4 +35,4 @@ struct CudaApi {
 // The only exported symbol of librtrain_cuda.so.
 using CudaApiFunction = const CudaApi* (*)();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -3,7 +3,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 const CudaApi* connected = nullptr;
@@ -39,4 +39,4 @@ void connect_cuda(const CudaApi* api, const char* reason) {
   refusal() = reason;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "host/engine/cuda/api.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Sets the functions of librtrain_cuda.so, or null and the reason why it is not loaded. Called
 // once, before the engine is opened in any state.
@@ -24,4 +24,4 @@ const CudaApi& need_cuda();
 // user's argument. Throws Error(kArgument) for a device that this process does not see.
 int check_cuda_device(lua_State* L, int index);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 #include "host/engine/cuda/fault.h"
 #include "host/engine/runtime/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // If librtrain_cuda.so is loaded, the first text means only that one operator has no CUDA kernel.
@@ -51,4 +51,4 @@ std::optional<Error> translate_device_error(const std::exception& e) {
                    cuda_api() == nullptr ? cuda_refusal() : "the NVIDIA driver does not answer"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

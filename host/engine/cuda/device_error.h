@@ -6,9 +6,9 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // An ErrorTranslator (runtime/guard.h). A lost device gives kWorkerLost (fault.h).
 std::optional<Error> translate_device_error(const std::exception& e);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

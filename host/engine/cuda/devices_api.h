@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The fields of torch.cuda.get_device_properties.
 struct CudaDeviceProperties {
@@ -42,4 +42,4 @@ struct CudaDevicesApi {
   void (*synchronize)(int device) = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

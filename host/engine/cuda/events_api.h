@@ -2,7 +2,7 @@
 // asks LibTorch for, without its CUDA headers.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct CudaEventKind {
   bool has_timing = false;
@@ -14,4 +14,4 @@ struct CudaEventsApi {
   void* (*create)(int device, CudaEventKind kind) = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

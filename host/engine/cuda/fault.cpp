@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr int kMemoryAllocation = 2;
@@ -48,4 +48,4 @@ std::string lost_device_text(std::string_view torch_text, std::string_view devic
              "the environment variable CUDA_LAUNCH_BLOCKING=1 finds");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Whether the device refuses all further calls of this process after the error, a
 // cudaError_t.
@@ -21,4 +21,4 @@ Code code_of_cuda_error(int cuda_error);
 // encountered" and advice): what happened, on which device ("" if unknown), and what to do.
 std::string lost_device_text(std::string_view torch_text, std::string_view device);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // What other threads may call in CUDA while a stream is being captured.
 enum class CudaCaptureMode { kGlobal, kThreadLocal, kRelaxed };
@@ -48,4 +48,4 @@ struct CudaGraphsApi {
   bool (*is_current_stream_capturing)() = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -17,7 +17,7 @@ class Backend;
 class Store;
 }  // namespace c10d
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct NcclOptions {
   int rank = 0;
@@ -48,4 +48,4 @@ struct CudaGroupsApi {
   std::string (*version)() = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

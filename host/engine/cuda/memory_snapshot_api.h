@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Arguments of torch.cuda.memory._record_memory_history.
 struct CudaMemoryHistory {
@@ -23,4 +23,4 @@ struct CudaMemorySnapshotApi {
   std::string (*pickled)() = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

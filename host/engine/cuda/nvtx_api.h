@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The C functions of NVTX. Null if librtrain_cuda.so was built without NVTX's headers.
 struct CudaNvtxApi {
@@ -15,4 +15,4 @@ struct CudaNvtxApi {
   void (*end)(uint64_t range) = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include "host/engine/runtime/open.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // (path, most) → tensor, number of rows. Reads at most `most` rows, if given.
@@ -59,10 +59,10 @@ void open_arrays(lua_State* L) {
   static constexpr std::array kReadIdx = {torch_method<&read_idx_file>("read_idx")};
   static constexpr std::array kFunctions = {torch_method<&read_npy_file>("read_npy"),
                                             torch_method<&read_npz_file>("read_npz")};
-  add_functions(L, kReadIdx);
+  lua::add_functions(L, kReadIdx);
   lua_getfield(L, -1, "data");
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
   lua_pop(L, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

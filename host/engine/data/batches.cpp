@@ -13,7 +13,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 Sizes check_limits(lua_State* L, int index) {
@@ -24,7 +24,7 @@ Sizes check_limits(lua_State* L, int index) {
 
 // (images, indices, {levels, places, height, width}) → batch
 int gather(lua_State* L) {
-  const Options options(L, 3, "gather_images", {"levels", "places", "height", "width"});
+  const lua::Options options(L, 3, "gather_images", {"levels", "places", "height", "width"});
   ImagePlan plan;
   options.push("levels");
   plan.levels = check_tensor(L, -1);
@@ -62,8 +62,8 @@ void open_batches(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&gather>("gather_images"),
                                             torch_method<&draw>("draw_samples")};
   lua_getfield(L, -1, "data");
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
   lua_pop(L, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

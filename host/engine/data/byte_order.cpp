@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Uses shifts, because compilers vectorize this loop for every x86-64, unlike a swap instruction.
@@ -34,4 +34,4 @@ void swap_bytes(void* data, size_t count, size_t width) {
   if (width == 8) swap_all<uint64_t>(data, count);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,13 +14,13 @@
 #include "host/engine/runtime/loader_thread.h"
 #include "host/engine/runtime/open.h"
 
-namespace rtrain {
 template <>
-struct Class<TreeChannel> {
-  using Slot = std::unique_ptr<TreeChannel>;
+struct rtrain::lua::Class<rtrain::engine::TreeChannel> {
+  using Slot = std::unique_ptr<rtrain::engine::TreeChannel>;
   static constexpr const char* kName = "torch.data.Channel";
 };
 
+namespace rtrain::engine {
 namespace {
 
 std::chrono::milliseconds seconds_at(lua_State* L, int index) {
@@ -32,13 +32,13 @@ std::chrono::milliseconds seconds_at(lua_State* L, int index) {
 
 // Channel(fd): the channel takes ownership of the descriptor.
 int new_channel(lua_State* L) {
-  push<TreeChannel>(L, TreeChannel::open(Fd(luaL_checkint(L, 1))));
+  lua::push<TreeChannel>(L, TreeChannel::open(Fd(luaL_checkint(L, 1))));
   return 1;
 }
 
 // send(value, timeout_s) → number of bytes, or nil if the other process has ended
 int send(lua_State* L) {
-  TreeChannel& channel = *check<TreeChannel>(L, 1);
+  TreeChannel& channel = *lua::check<TreeChannel>(L, 1);
   const auto bytes = channel.send(to_tree(L, 2, "message"), seconds_at(L, 3));
   if (!bytes) return 0;
   lua_pushnumber(L, static_cast<double>(*bytes));
@@ -48,7 +48,7 @@ int send(lua_State* L) {
 TreeChannel::Received receive_from(lua_State* L, TreeChannel& channel) {
   const std::chrono::milliseconds timeout = seconds_at(L, 2);
   if (lua_isnoneornil(L, 3)) return channel.receive(timeout);
-  const HostApi& api = host(L);
+  const api::HostApi& api = host(L);
   const BlockingRegion region(api, WaitKind::kData, luaL_checkstring(L, 3));
   TreeChannel::Received received = channel.receive(timeout);
   if (received.kind == TreeChannel::Received::Kind::kTree && api.batches != nullptr) {
@@ -60,7 +60,7 @@ TreeChannel::Received receive_from(lua_State* L, TreeChannel& channel) {
 // receive(timeout_s[, operation]) → 'message', value | 'closed' | 'timeout'; `operation` names what
 // the rank waits for, in status outputs
 int receive(lua_State* L) {
-  const TreeChannel::Received received = receive_from(L, *check<TreeChannel>(L, 1));
+  const TreeChannel::Received received = receive_from(L, *lua::check<TreeChannel>(L, 1));
   switch (received.kind) {
     case TreeChannel::Received::Kind::kClosed:
       lua_pushliteral(L, "closed");
@@ -87,7 +87,7 @@ int enter_loader(lua_State*) {
 // script.
 int raise(lua_State* L) {
   const Code code = code_from_name(luaL_checkstring(L, 1)).value_or(Code::kUser);
-  const std::string line = user_position(L);
+  const std::string line = lua::user_position(L);
   const std::string message = luaL_checkstring(L, 2);
   throw Error(code, line.empty() ? message : cat(line, ": ", message), luaL_checkstring(L, 3));
 }
@@ -97,13 +97,13 @@ int raise(lua_State* L) {
 void open_channels(lua_State* L) {
   static constexpr std::array kMethods = {torch_method<&send>("send"),
                                           torch_method<&receive>("receive")};
-  register_class<TreeChannel>(L, kMethods);
+  lua::register_class<TreeChannel>(L, kMethods);
   static constexpr std::array kFunctions = {torch_method<&new_channel>("Channel"),
                                             torch_method<&enter_loader>("enter_loader"),
                                             torch_method<&raise>("raise")};
   lua_getfield(L, -1, "data");
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
   lua_pop(L, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,28 +14,28 @@
 #include "host/lua/options.h"
 #include "host/lua/require.h"
 
-namespace rtrain {
 template <>
-struct Class<Pool> {
-  using Slot = std::unique_ptr<Pool>;
+struct rtrain::lua::Class<rtrain::engine::Pool> {
+  using Slot = std::unique_ptr<rtrain::engine::Pool>;
   static constexpr const char* kName = "torch.data.Pool";
 };
 
+namespace rtrain::engine {
 namespace {
 
 // Serializes the option `fn`. The workers share the memory of its tensors with this thread.
-void dump_function(lua_State* L, const Options& given, PoolOptions& options) {
+void dump_function(lua_State* L, const lua::Options& given, PoolOptions& options) {
   const ShareStorages share(options.storages);
-  push_module_function(L, "base._closure", "dump");
+  lua::push_module_function(L, "base._closure", "dump");
   given.push("fn");
-  protected_call(L, 1, 1);
+  lua::protected_call(L, 1, 1);
   size_t size = 0;
   const char* bytes = lua_tolstring(L, -1, &size);
   options.function.assign(bytes, size);
   lua_pop(L, 1);
 }
 
-int64_t at_least_one(const Options& given, const std::string& owner, const char* name,
+int64_t at_least_one(const lua::Options& given, const std::string& owner, const char* name,
                      int64_t fallback) {
   const int64_t value = given.integer(name, fallback);
   if (value < 1 || value > INT32_MAX) {
@@ -45,7 +45,7 @@ int64_t at_least_one(const Options& given, const std::string& owner, const char*
 }
 
 PoolOptions read_options(lua_State* L) {
-  const Options given(
+  const lua::Options given(
       L, 1, "Pool",
       {"fn", "blob", "name", "num_workers", "first_worker", "capacity", "capacity_bytes",
        "in_order", "timeout_s", "close_timeout_s", "timeout_name"});
@@ -69,16 +69,16 @@ PoolOptions read_options(lua_State* L) {
 
 // Pool{fn = function(request, worker_id), …}, or with blob = the result of base._closure.dump.
 int new_pool(lua_State* L) {
-  const HostApi& api = host(L);
+  const api::HostApi& api = host(L);
   if (api.new_state == nullptr || api.close_state == nullptr) {
     throw Error(Code::kUnsupported, "this program has no worker threads");
   }
-  push<Pool>(L, std::make_unique<Pool>(api, read_options(L)));
+  lua::push<Pool>(L, std::make_unique<Pool>(api, read_options(L)));
   return 1;
 }
 
 int submit(lua_State* L) {
-  Pool& pool = *check<Pool>(L, 1);
+  Pool& pool = *lua::check<Pool>(L, 1);
   lua_pushboolean(L, pool.submit(to_tree(L, 2, "request")) ? 1 : 0);
   return 1;
 }
@@ -89,14 +89,14 @@ Values next_values(lua_State* L, Pool& pool) {
   try {
     return pool.next();
   } catch (const Error& e) {
-    const std::string line = user_position(L);
+    const std::string line = lua::user_position(L);
     if (e.traceback().empty() || line.empty()) throw;
     throw Error(e.code(), cat(line, ": ", e.message()), e.traceback());
   }
 }
 
 int next(lua_State* L) {
-  const Values values = next_values(L, *check<Pool>(L, 1));
+  const Values values = next_values(L, *lua::check<Pool>(L, 1));
   // Tells this thread's garbage collector about the bytes that a worker allocated.
   for (const Tree& value : values)
     thread_uncollected_bytes += static_cast<int64_t>(tree_bytes(value));
@@ -106,17 +106,17 @@ int next(lua_State* L) {
 }
 
 int clear(lua_State* L) {
-  check<Pool>(L, 1)->clear();
+  lua::check<Pool>(L, 1)->clear();
   return 0;
 }
 
 int in_flight(lua_State* L) {
-  lua_pushnumber(L, static_cast<double>(check<Pool>(L, 1)->in_flight()));
+  lua_pushnumber(L, static_cast<double>(lua::check<Pool>(L, 1)->in_flight()));
   return 1;
 }
 
 int close(lua_State* L) {
-  check<Pool>(L, 1)->close();
+  lua::check<Pool>(L, 1)->close();
   return 0;
 }
 
@@ -125,7 +125,7 @@ double seconds(std::chrono::nanoseconds time) {
 }
 
 int stats(lua_State* L) {
-  const BoardStats out = check<Pool>(L, 1)->stats();
+  const BoardStats out = lua::check<Pool>(L, 1)->stats();
   lua_createtable(L, 0, 5);
   lua_createtable(L, static_cast<int>(out.workers.size()), 0);
   for (size_t i = 0; i < out.workers.size(); ++i) {
@@ -152,9 +152,9 @@ void open_data(lua_State* L) {
       torch_method<&submit>("submit"), torch_method<&next>("next"),
       torch_method<&clear>("clear"),   torch_method<&in_flight>("in_flight"),
       torch_method<&stats>("stats"),   torch_method<&close>("close")};
-  register_class<Pool>(L, kPoolMethods);
-  push_functions(L, kFunctions);
+  lua::register_class<Pool>(L, kPoolMethods);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "data");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

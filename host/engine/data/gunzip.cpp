@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 bool gunzip(std::span<const uint8_t> file, std::span<uint8_t> out) {
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>
@@ -22,4 +22,4 @@ bool gunzip(std::span<const uint8_t> file, std::span<uint8_t> out) {
   return out.empty();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

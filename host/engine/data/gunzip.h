@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <span>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Decompresses a gzip file of one or more members into `out`. Returns true if the file is whole and
 // fills `out` exactly; otherwise the content of `out` is undefined.
 bool gunzip(std::span<const uint8_t> file, std::span<uint8_t> out);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

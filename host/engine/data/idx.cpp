@@ -16,7 +16,7 @@
 #include "host/engine/data/gunzip.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // The dtype of an idx type byte; nullopt for an unknown byte.
@@ -174,4 +174,4 @@ class IdxFile {
 
 IdxRows read_idx(const std::string& path, int64_t most) { return IdxFile(path).read_rows(most); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct IdxRows {
   at::Tensor values;
@@ -20,4 +20,4 @@ struct IdxRows {
 // truncated, is longer than its header says, or has damaged compressed data.
 IdxRows read_idx(const std::string& path, int64_t most = INT64_MAX);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 class ByteCounter {
@@ -249,4 +249,4 @@ void JobBoard::leave(int worker) {
   done_.notify_all();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

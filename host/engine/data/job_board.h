@@ -29,7 +29,7 @@
 #include "host/base/error.h"
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Bytes of the value's tensors, strings and containers. A shared node counts once.
 size_t tree_bytes(const Tree& tree);
@@ -165,4 +165,4 @@ class JobBoard {
   std::chrono::nanoseconds owner_wait_{0};
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

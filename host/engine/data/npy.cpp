@@ -11,7 +11,7 @@
 #include "host/engine/files/file_storage.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -118,4 +118,4 @@ std::vector<std::pair<std::string, at::Tensor>> read_npz(const ByteSource& sourc
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -13,7 +13,7 @@
 
 #include "host/base/files/byte_source.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The array as a tensor with NumPy's dtype, shape and memory order. Values in this machine's byte
 // order stay in the source's mapping, if it has one; booleans are always copied.
@@ -23,4 +23,4 @@ at::Tensor read_npy(const ByteSource& source);
 // deflated; their checksums are verified.
 std::vector<std::pair<std::string, at::Tensor>> read_npz(const ByteSource& source);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

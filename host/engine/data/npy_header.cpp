@@ -6,7 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kMaxDims = 64;
@@ -184,4 +184,4 @@ class Parser {
 
 NpyHeader parse_npy_header(std::string_view text) { return Parser(text).header(); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

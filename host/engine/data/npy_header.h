@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct NpyHeader {
   at::ScalarType dtype = at::kByte;
@@ -19,4 +19,4 @@ struct NpyHeader {
 // Throws Error(kArgument) that says what is malformed, or why such an array is not read.
 NpyHeader parse_npy_header(std::string_view text);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Record = StoredZip::Record;
@@ -169,4 +169,4 @@ void visit_npz_records(const ByteSource& source,
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

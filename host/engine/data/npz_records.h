@@ -6,7 +6,7 @@
 
 #include "host/base/files/byte_source.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Calls `visit` with each record's name (without .npy) and bytes, in file order. Holds at most
 // one unpacked record at a time; its packed size bounds its unpacked size. Throws
@@ -15,4 +15,4 @@ namespace rtrain {
 void visit_npz_records(const ByteSource& source,
                        const std::function<void(const std::string&, const ByteSource&)>& visit);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 #include "host/engine/memory/allocator.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 enum Tag : uint8_t {
@@ -246,4 +246,4 @@ Tree unpack_tree(std::string_view bytes, const std::shared_ptr<void>& owner) {
   return Reader(bytes, owner).next();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

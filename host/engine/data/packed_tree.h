@@ -14,7 +14,7 @@
 
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class PackedTree {
  public:
@@ -39,4 +39,4 @@ class PackedTree {
 // bytes end too early.
 Tree unpack_tree(std::string_view bytes, const std::shared_ptr<void>& owner);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

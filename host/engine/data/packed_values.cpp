@@ -9,7 +9,7 @@
 #include "host/engine/runtime/lua_tensor.h"
 #include "host/engine/runtime/open.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 at::Tensor bytes_tensor(size_t size) {
@@ -68,8 +68,8 @@ void open_packed_values(lua_State* L) {
       torch_method<&pack>("pack"), torch_method<&unpack>("unpack"),
       torch_method<&pack_tensor>("pack_tensor"), torch_method<&unpack_tensor>("unpack_tensor")};
   lua_getfield(L, -1, "data");
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
   lua_pop(L, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

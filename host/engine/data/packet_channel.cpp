@@ -14,7 +14,7 @@
 #include "host/engine/data/packed_tree.h"
 #include "host/engine/data/socket_deadline.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kMostInline = 16384;
@@ -148,4 +148,4 @@ TreeChannel::Received PacketChannel::receive(std::chrono::milliseconds timeout) 
   return {Received::Kind::kTree, unpack_tree(*packet->bytes, packet->bytes)};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

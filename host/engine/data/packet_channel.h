@@ -8,7 +8,7 @@
 
 #include "host/engine/data/tree_channel.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class PackedTree;
 
@@ -25,4 +25,4 @@ class PacketChannel : public TreeChannel {
   Fd fd_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,7 +14,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kShownSamples = 8;
@@ -105,7 +105,7 @@ struct Pool::Shared {
 // What one thread runs. Its members are used only by that thread, except the board.
 class Pool::Worker {
  public:
-  Worker(const HostApi& host, std::shared_ptr<Shared> shared, int number)
+  Worker(const api::HostApi& host, std::shared_ptr<Shared> shared, int number)
       : host_(host),
         shared_(std::move(shared)),
         number_(number),
@@ -138,14 +138,14 @@ class Pool::Worker {
   }
 
   void load(lua_State* L) {
-    push_module_function(L, "base._closure", "load");
+    lua::push_module_function(L, "base._closure", "load");
     lua_pushlstring(L, shared_->options.function.data(), shared_->options.function.size());
-    protected_call(L, 1, 1);
+    lua::protected_call(L, 1, 1);
   }
 
   void serve(lua_State* L) {
     // Loads torch._C first: unpacking needs the userdata class of storages.
-    push_module(L, "torch._C");
+    lua::push_module(L, "torch._C");
     lua_pop(L, 1);
     const UseStorages use(shared_->options.storages);
     load(L);
@@ -165,7 +165,7 @@ class Pool::Worker {
     lua_pushvalue(L, function);
     push_tree(L, job.request);
     lua_pushnumber(L, id_);
-    protected_call(L, 2, LUA_MULTRET);
+    lua::protected_call(L, 2, LUA_MULTRET);
     const int first = function + 1;
     if (lua_gettop(L) == first && lua_isfunction(L, first)) return serve_stream(L, job, first);
     board().publish_last(job, values_from(L, first));
@@ -174,7 +174,7 @@ class Pool::Worker {
   void serve_stream(lua_State* L, Job& job, int stream) {
     while (board().has_room(job, number_)) {
       lua_pushvalue(L, stream);
-      protected_call(L, 0, LUA_MULTRET);
+      lua::protected_call(L, 0, LUA_MULTRET);
       if (lua_gettop(L) == stream || lua_isnil(L, stream + 1)) break;
       if (!board().publish(job, values_from(L, stream + 1))) break;
       lua_settop(L, stream);
@@ -182,13 +182,13 @@ class Pool::Worker {
     board().finish(job);
   }
 
-  const HostApi& host_;
+  const api::HostApi& host_;
   const std::shared_ptr<Shared> shared_;
   const int number_;  // index in the pool
   const int id_;      // in messages and for the function
 };
 
-Pool::Pool(const HostApi& host, PoolOptions options)
+Pool::Pool(const api::HostApi& host, PoolOptions options)
     : host_(host), shared_(std::make_shared<Shared>(std::move(options))) {
   at::get_num_threads();  // initializes ATen's thread count before workers set theirs
   const PoolOptions& given = shared_->options;
@@ -263,4 +263,4 @@ void Pool::close() {
   threads_.clear();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -23,7 +23,7 @@
 #include "host/engine/data/job_board.h"
 #include "host/engine/files/shared_storages.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct PoolOptions {
   std::string name = "Pool";  // prefix of error messages
@@ -40,7 +40,7 @@ struct PoolOptions {
 class Pool {
  public:
   // REQUIRES: the host offers new_state and close_state, and lives as long as the process.
-  Pool(const HostApi& host, PoolOptions options);
+  Pool(const api::HostApi& host, PoolOptions options);
   // Like close().
   ~Pool();
   Pool(const Pool&) = delete;
@@ -73,10 +73,10 @@ class Pool {
   struct Shared;
   class Worker;
 
-  const HostApi& host_;
+  const api::HostApi& host_;
   const std::shared_ptr<Shared> shared_;
   std::vector<std::thread> threads_;
   bool is_closed_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 at::Tensor empty_for(c10::ArrayRef<int64_t> limits, int64_t count) {
@@ -63,4 +63,4 @@ at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, const at::Tensor& seeds) 
   return numbers;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/ArrayRef.h>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Returns float64 (samples, limits). Row i has the numbers of sample i, one per limit: for limit 0
 // the result of rand(1), in [0, 1); for k > 0 the result of randint(0, k, 1).
@@ -17,4 +17,4 @@ namespace rtrain {
 at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, int64_t count, at::Generator generator);
 at::Tensor draw_samples(c10::ArrayRef<int64_t> limits, const at::Tensor& seeds);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 
 #include "host/base/clock.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class SocketDeadline {
  public:
@@ -31,4 +31,4 @@ class SocketDeadline {
   double end_s_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

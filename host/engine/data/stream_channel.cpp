@@ -13,7 +13,7 @@
 #include "host/engine/data/packed_tree.h"
 #include "host/engine/data/socket_deadline.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Larger than any block of rows: a larger length means that the data is not a message.
@@ -124,4 +124,4 @@ TreeChannel::Received StreamChannel::receive(std::chrono::milliseconds timeout) 
   return {Received::Kind::kTree, unpack_tree({message.bytes.get(), message.size}, message.bytes)};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

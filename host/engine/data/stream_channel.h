@@ -15,7 +15,7 @@
 
 #include "host/engine/data/tree_channel.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class StreamChannel : public TreeChannel {
  public:
@@ -45,4 +45,4 @@ class StreamChannel : public TreeChannel {
   std::thread reader_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

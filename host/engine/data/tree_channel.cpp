@@ -5,7 +5,7 @@
 #include "host/engine/data/packet_channel.h"
 #include "host/engine/data/stream_channel.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 std::unique_ptr<TreeChannel> TreeChannel::open(Fd socket) {
   int type = 0;
@@ -15,4 +15,4 @@ std::unique_ptr<TreeChannel> TreeChannel::open(Fd socket) {
   return std::make_unique<StreamChannel>(std::move(socket));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

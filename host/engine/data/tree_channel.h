@@ -9,7 +9,7 @@
 #include "host/base/files/fd.h"
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class TreeChannel {
  public:
@@ -31,4 +31,4 @@ class TreeChannel {
   virtual Received receive(std::chrono::milliseconds timeout) = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr const char* kWayOut = "leave the backend out, or set it to 'gloo'";
@@ -52,4 +52,4 @@ CudaChoice choose_cuda(CudaTransport wanted, const std::vector<std::string>& dev
   return {.uses_nccl = true, .reason = ""};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

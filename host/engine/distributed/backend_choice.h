@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 enum class CpuTransport {
   kShm,      // shared memory if all ranks are on one host, else Gloo
@@ -39,4 +39,4 @@ struct CudaChoice {
 // NCCL is required but not possible.
 CudaChoice choose_cuda(CudaTransport wanted, const std::vector<std::string>& devices);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 class Bf16Hook final : public c10d::CppCommHookInterface<c10::intrusive_ptr<c10d::ProcessGroup>> {
@@ -31,4 +31,4 @@ std::unique_ptr<c10d::CommHookInterface> bf16_compress_hook(
   return std::make_unique<Bf16Hook>(group);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -5,9 +5,9 @@
 #include <memory>
 #include <torch/csrc/distributed/c10d/comm.hpp>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 std::unique_ptr<c10d::CommHookInterface> bf16_compress_hook(
     const c10::intrusive_ptr<c10d::ProcessGroup>& group);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

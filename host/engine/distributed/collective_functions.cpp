@@ -13,7 +13,7 @@
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 struct Call {
@@ -44,7 +44,7 @@ std::vector<int64_t> rows_argument(lua_State* L, int index) {
 // Returns the Work if asynchronous, else argument 1.
 int give(lua_State* L, const Call& call, GroupWorkPtr work) {
   if (call.is_async) {
-    push<GroupWork>(L, std::move(work));
+    lua::push<GroupWork>(L, std::move(work));
   } else {
     lua_settop(L, 1);
   }
@@ -55,7 +55,7 @@ int give(lua_State* L, const Call& call, GroupWorkPtr work) {
 int give_list(lua_State* L, const Call& call, GroupWorkPtr work) {
   push_tensors(L, work->results());
   if (!call.is_async) return 1;
-  push<GroupWork>(L, std::move(work));
+  lua::push<GroupWork>(L, std::move(work));
   return 2;
 }
 
@@ -142,7 +142,7 @@ int call_barrier(lua_State* L) {
   const Call call(L, 1);
   GroupWorkPtr work = barrier(call.group, call.is_async);
   if (!call.is_async) return 0;
-  push<GroupWork>(L, std::move(work));
+  lua::push<GroupWork>(L, std::move(work));
   return 1;
 }
 
@@ -161,9 +161,9 @@ int start_coalescing(lua_State* L) {
 
 int end_coalescing(lua_State* L) {
   const std::shared_ptr<Group> group = group_argument(L, 1);
-  push<GroupWork>(L, GroupWork::begin(group, "batch_isend_irecv", true, {}, [&] {
-                    return group->process_group()->endCoalescing(c10::kCUDA);
-                  }));
+  lua::push<GroupWork>(L, GroupWork::begin(group, "batch_isend_irecv", true, {}, [&] {
+                         return group->process_group()->endCoalescing(c10::kCUDA);
+                       }));
   return 1;
 }
 
@@ -185,28 +185,28 @@ int call_recv(lua_State* L) {
 }
 
 int work_wait(lua_State* L) {
-  check<GroupWork>(L, 1)->wait();
+  lua::check<GroupWork>(L, 1)->wait();
   lua_pushboolean(L, 1);
   return 1;
 }
 
 int work_is_completed(lua_State* L) {
-  lua_pushboolean(L, check<GroupWork>(L, 1)->is_completed());
+  lua_pushboolean(L, lua::check<GroupWork>(L, 1)->is_completed());
   return 1;
 }
 
 int work_is_success(lua_State* L) {
-  lua_pushboolean(L, check<GroupWork>(L, 1)->is_success());
+  lua_pushboolean(L, lua::check<GroupWork>(L, 1)->is_success());
   return 1;
 }
 
 int work_result(lua_State* L) {
-  push_tensors(L, check<GroupWork>(L, 1)->results());
+  push_tensors(L, lua::check<GroupWork>(L, 1)->results());
   return 1;
 }
 
 int work_source_rank(lua_State* L) {
-  const std::shared_ptr<GroupWork>& work = check<GroupWork>(L, 1);
+  const std::shared_ptr<GroupWork>& work = lua::check<GroupWork>(L, 1);
   return source_of(L, work->group(), *work);
 }
 
@@ -234,13 +234,13 @@ void add_collectives(lua_State* L) {
       torch_method<&work_wait>("wait"), torch_method<&work_is_completed>("is_completed"),
       torch_method<&work_is_success>("is_success"), torch_method<&work_result>("result"),
       torch_method<&work_source_rank>("source_rank")};
-  register_class<GroupWork>(L, kWorkMethods);
-  add_functions(L, kFunctions);
+  lua::register_class<GroupWork>(L, kWorkMethods);
+  lua::add_functions(L, kFunctions);
   // Adds to Work the method written in Lua: get_future.
-  luaL_getmetatable(L, Class<GroupWork>::kName);
+  luaL_getmetatable(L, lua::Class<GroupWork>::kName);
   lua_getfield(L, -1, "__index");
   lua_setfield(L, -3, "Work");
   lua_pop(L, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/distributed/shm/collective_names.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
@@ -336,4 +336,4 @@ GroupWorkPtr receive(const GroupPtr& group, const at::Tensor& tensor, int src, i
       [dense] { dense.put_back(); }, WaitKind::kAgreement);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

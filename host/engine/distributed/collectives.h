@@ -17,7 +17,7 @@
 #include "host/engine/distributed/group.h"
 #include "host/engine/distributed/group_work.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 using GroupPtr = std::shared_ptr<Group>;
 using GroupWorkPtr = std::shared_ptr<GroupWork>;
@@ -71,4 +71,4 @@ GroupWorkPtr send(const GroupPtr& group, const at::Tensor& tensor, int dst, int 
 GroupWorkPtr receive(const GroupPtr& group, const at::Tensor& tensor, int src, int tag,
                      bool is_async = false);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

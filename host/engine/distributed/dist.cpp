@@ -20,23 +20,26 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Registry key of the Lua state's group, a userdata.
 constexpr const char* kGroupKey = "rtrain.Group";
 
 }  // namespace
+}  // namespace rtrain::engine
 
 template <>
-struct Class<Reducer> {
-  using Slot = std::shared_ptr<Reducer>;
+struct rtrain::lua::Class<rtrain::engine::Reducer> {
+  using Slot = std::shared_ptr<rtrain::engine::Reducer>;
   static constexpr const char* kName = "torch.distributed.Reducer";
 };
 
+namespace rtrain::engine {
+
 std::shared_ptr<Group> find_group(lua_State* L) {
   lua_getfield(L, LUA_REGISTRYINDEX, kGroupKey);
-  const auto* slot = test<Group>(L, lua_gettop(L));
+  const auto* slot = lua::test<Group>(L, lua_gettop(L));
   std::shared_ptr<Group> out = slot == nullptr ? nullptr : *slot;
   lua_pop(L, 1);
   return out;
@@ -54,12 +57,12 @@ std::shared_ptr<Group> check_group(lua_State* L) {
 }
 
 std::shared_ptr<Group> group_argument(lua_State* L, int index) {
-  return lua_isnoneornil(L, index) ? check_group(L) : check<Group>(L, index);
+  return lua_isnoneornil(L, index) ? check_group(L) : lua::check<Group>(L, index);
 }
 
 namespace {
 
-c10::intrusive_ptr<c10d::Store> make_store(const HostApi& api, const GroupOptions& options) {
+c10::intrusive_ptr<c10d::Store> make_store(const api::HostApi& api, const GroupOptions& options) {
   if (api.has_store != nullptr && api.has_store())
     return c10::make_intrusive<HostStore>(api, options.timeout);
   if (options.world_size > 1) {
@@ -81,9 +84,9 @@ std::string check_backend(const char* function, const std::string& name) {
 }
 
 int init_process_group(lua_State* L) {
-  const Options given(L, 1, "init_process_group",
-                      {"backend", "rank", "world_size", "timeout_s", "prefix", "address",
-                       "is_high_priority_stream"});
+  const lua::Options given(L, 1, "init_process_group",
+                           {"backend", "rank", "world_size", "timeout_s", "prefix", "address",
+                            "is_high_priority_stream"});
   if (find_group(L) != nullptr) {
     throw Error(Code::kArgument, "init_process_group: this process has a process group already");
   }
@@ -98,16 +101,16 @@ int init_process_group(lua_State* L) {
     options.device = cuda_api()->devices.current();
   }
   options.is_high_priority_stream = given.boolean("is_high_priority_stream", false);
-  const HostApi& api = host(L);
-  push<Group>(L, std::make_shared<Group>(options, make_store(api, options), api));
+  const api::HostApi& api = host(L);
+  lua::push<Group>(L, std::make_shared<Group>(options, make_store(api, options), api));
   lua_setfield(L, LUA_REGISTRYINDEX, kGroupKey);
   return 0;
 }
 
 int destroy_process_group(lua_State* L) {
   check_outside_comm_hook(L, "destroy_process_group");
-  if (!lua_isnoneornil(L, 1) && check<Group>(L, 1) != find_group(L)) {
-    check<Group>(L, 1)->close();
+  if (!lua_isnoneornil(L, 1) && lua::check<Group>(L, 1) != find_group(L)) {
+    lua::check<Group>(L, 1)->close();
     return 0;
   }
   if (const std::shared_ptr<Group> group = find_group(L)) group->close();
@@ -118,7 +121,7 @@ int destroy_process_group(lua_State* L) {
 
 // Returns nil on a rank that is not in the group.
 int new_group(lua_State* L) {
-  const Options given(L, 1, "new_group", {"ranks", "timeout_s", "backend"});
+  const lua::Options given(L, 1, "new_group", {"ranks", "timeout_s", "backend"});
   NewGroupOptions wanted;
   given.push("ranks");
   Sizes ranks;
@@ -135,12 +138,12 @@ int new_group(lua_State* L) {
   wanted.backend = check_backend("new_group", given.text("backend", all->options().backend));
   const std::shared_ptr<Group> group = all->new_group(wanted);
   if (group == nullptr) return 0;
-  push<Group>(L, group);
+  lua::push<Group>(L, group);
   return 1;
 }
 
 int world(lua_State* L) {
-  push<Group>(L, check_group(L));
+  lua::push<Group>(L, check_group(L));
   return 1;
 }
 
@@ -192,7 +195,7 @@ int get_group_rank(lua_State* L) {
   return 1;
 }
 
-std::vector<std::string> names_of(lua_State* L, const Options& given) {
+std::vector<std::string> names_of(lua_State* L, const lua::Options& given) {
   std::vector<std::string> out;
   given.push("names");
   if (!lua_isnil(L, -1)) {
@@ -207,7 +210,7 @@ std::vector<std::string> names_of(lua_State* L, const Options& given) {
   return out;
 }
 
-std::vector<at::Tensor> tensors_of(lua_State* L, const Options& given, const char* name) {
+std::vector<at::Tensor> tensors_of(lua_State* L, const lua::Options& given, const char* name) {
   given.push(name);
   std::vector<at::Tensor> out;
   if (!lua_isnil(L, -1)) out = check_tensors(L, lua_gettop(L));
@@ -215,7 +218,7 @@ std::vector<at::Tensor> tensors_of(lua_State* L, const Options& given, const cha
   return out;
 }
 
-std::vector<int64_t> order_of(lua_State* L, const Options& given) {
+std::vector<int64_t> order_of(lua_State* L, const lua::Options& given) {
   Sizes out;
   given.push("gradient_order");
   const int index = lua_gettop(L);
@@ -228,7 +231,7 @@ std::vector<int64_t> order_of(lua_State* L, const Options& given) {
 
 int new_reducer(lua_State* L) {
   std::vector<at::Tensor> params = check_tensors(L, 1);
-  const Options given(
+  const lua::Options given(
       L, 2, "DistributedDataParallel",
       {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view", "bucket_cap_mb",
        "static_graph", "broadcast_buffers", "frozen", "process_group", "gradient_order"});
@@ -244,7 +247,7 @@ int new_reducer(lua_State* L) {
   options.gradient_order = order_of(L, given);
   given.push("process_group");
   const std::shared_ptr<Group> group = group_argument(L, lua_gettop(L));
-  push<Reducer>(L, Reducer::create(group, std::move(params), std::move(options)));
+  lua::push<Reducer>(L, Reducer::create(group, std::move(params), std::move(options)));
   return 1;
 }
 
@@ -254,7 +257,7 @@ bool sync_argument(lua_State* L, int index) {
 
 int before_forward(lua_State* L) {
   check_outside_comm_hook(L, "the forward of a DistributedDataParallel model");
-  check<Reducer>(L, 1)->before_forward(sync_argument(L, 2));
+  lua::check<Reducer>(L, 1)->before_forward(sync_argument(L, 2));
   return 0;
 }
 
@@ -279,7 +282,7 @@ Tree with_tensors(const Tree& tree, Replace& replace) {
 }
 
 int after_forward(lua_State* L) {
-  const std::shared_ptr<Reducer> reducer = check<Reducer>(L, 1);
+  const std::shared_ptr<Reducer> reducer = lua::check<Reducer>(L, 1);
   const bool sync = sync_argument(L, 3);
   if (!sync || !reducer->replaces_outputs()) {
     reducer->after_forward({}, sync);
@@ -299,7 +302,7 @@ int after_forward(lua_State* L) {
 
 // The hook is a name, or a Lua function (lua_hook.h).
 int register_comm_hook(lua_State* L) {
-  const std::shared_ptr<Reducer> reducer = check<Reducer>(L, 1);
+  const std::shared_ptr<Reducer> reducer = lua::check<Reducer>(L, 1);
   if (lua_isstring(L, 2) != 0) {
     reducer->register_comm_hook(lua_tostring(L, 2));
     return 0;
@@ -311,7 +314,7 @@ int register_comm_hook(lua_State* L) {
 }
 
 int gradient_order(lua_State* L) {
-  const std::vector<int64_t> order = check<Reducer>(L, 1)->gradient_order();
+  const std::vector<int64_t> order = lua::check<Reducer>(L, 1)->gradient_order();
   lua_createtable(L, static_cast<int>(order.size()), 0);
   for (size_t i = 0; i < order.size(); ++i) {
     lua_pushinteger(L, static_cast<lua_Integer>(order[i]));
@@ -337,17 +340,17 @@ void open_dist(lua_State* L) {
       torch_method<&get_global_rank>("get_global_rank"),
       torch_method<&get_group_rank>("get_group_rank"),
       torch_method<&new_reducer>("Reducer")};
-  register_class<Group>(L);
+  lua::register_class<Group>(L);
   static constexpr std::array kReducerMethods = {
       torch_method<&before_forward>("before_forward"),
       torch_method<&after_forward>("after_forward"),
       torch_method<&register_comm_hook>("register_comm_hook"),
       torch_method<&gradient_order>("gradient_order")};
-  register_class<Reducer>(L, kReducerMethods);
+  lua::register_class<Reducer>(L, kReducerMethods);
   register_comm_bucket(L);
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   add_collectives(L);
   lua_setfield(L, -2, "distributed");  // "dist" is an operator of LibTorch
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

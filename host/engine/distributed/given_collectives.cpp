@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 void GivenCollectives::add(GivenCollective given) {
   const std::lock_guard lock(mutex_);
@@ -27,4 +27,4 @@ std::optional<GivenCollective> GivenCollectives::latest() const {
   return find(sequence);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct GivenCollective {
   uint64_t sequence = 0;  // in the group
@@ -36,4 +36,4 @@ class GivenCollectives {
   uint64_t latest_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -16,8 +16,8 @@
 #include "host/engine/distributed/gloo/cuttable_gloo.h"
 #include "host/engine/distributed/gloo/peer_error.h"
 #include "host/engine/distributed/hierarchical_backend.h"
-#include "host/engine/distributed/host_plan.h"
 #include "host/engine/distributed/nccl_group.h"
+#include "host/engine/distributed/node_plan.h"
 #include "host/engine/distributed/reducer.h"
 #include "host/engine/distributed/shm/backend.h"
 #include "host/engine/distributed/tensor_texts.h"
@@ -25,7 +25,7 @@
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/phase_region.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr std::chrono::milliseconds kRendezvousTimeout = std::chrono::seconds(60);
@@ -133,15 +133,15 @@ std::string problem_of(const std::vector<Arrival>& arrivals) {
 }  // namespace
 
 Group::Group(const GroupOptions& options, const c10::intrusive_ptr<c10d::Store>& store,
-             const HostApi& host)
+             const api::HostApi& host)
     : options_(options), host_(host), store_(store) {
   if (options.world_size < 1 || options.rank < 0 || options.rank >= options.world_size) {
     throw Error(Code::kArgument, cat("rank ", options.rank, " of a world of ", options.world_size,
                                      ": ranks count from 0 and are below the world size"));
   }
   if (!options.ranks.empty()) {
-    members_ = std::make_shared<CollectiveGroup>(
-        CollectiveGroup{.id = options.group, .ranks = options.ranks, .count = 0});
+    members_ = std::make_shared<api::CollectiveGroup>(
+        api::CollectiveGroup{.id = options.group, .ranks = options.ranks, .count = 0});
   }
   call("init_process_group", [this] { connect(); });
 }
@@ -174,7 +174,7 @@ void Group::connect() {
     devices.push_back(each.device);
     addresses.push_back(each.address);
   }
-  const HostPlan plan = plan_hosts(addresses);
+  const NodePlan plan = plan_nodes(addresses);
   const CudaChoice choice = choose_cuda(transports.cuda, devices);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
   const bool shares_hosts = shares_memory && !is_one_host && plan.has_neighbours();
@@ -241,7 +241,7 @@ void Group::connect_shm() {
 }
 
 // The same if ranks are on several hosts. Returns the first rank's problem, or "".
-std::string Group::join_neighbours(c10d::Store& store, const HostPlan& plan) {
+std::string Group::join_neighbours(c10d::Store& store, const NodePlan& plan) {
   const int host = plan.host_of[static_cast<size_t>(rank())];
   Arrival mine;
   mine.problem = join_segment(store, host, plan.place_of(rank()),
@@ -251,7 +251,7 @@ std::string Group::join_neighbours(c10d::Store& store, const HostPlan& plan) {
   return problem;
 }
 
-void Group::connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const HostPlan& plan,
+void Group::connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const NodePlan& plan,
                           std::chrono::milliseconds wait) {
   const int host = plan.host_of[static_cast<size_t>(rank())];
   std::vector<int> names;
@@ -437,7 +437,7 @@ std::shared_ptr<Group> Group::new_group(const NewGroupOptions& wanted) {
   std::shared_ptr<Group> out;
   call("new_group", [&] {
     if (host_.enter_collective != nullptr) {
-      const CollectiveGroup shown{.id = 0, .ranks = options.ranks, .count = 0};
+      const api::CollectiveGroup shown{.id = 0, .ranks = options.ranks, .count = 0};
       host_.enter_collective("new_group", shown.text(), nullptr);
     }
     if (own == options.ranks.end()) return;
@@ -482,10 +482,10 @@ void Group::close() noexcept {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine
 
 // Called by a thread of the host, which finds the function by its symbol name.
 extern "C" __attribute__((visibility("default"))) void rtrain_engine_cut_groups() {
-  rtrain::cut_gloo_connections();
-  rtrain::cut_nccl_groups();
+  rtrain::engine::cut_gloo_connections();
+  rtrain::engine::cut_nccl_groups();
 }

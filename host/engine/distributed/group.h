@@ -31,14 +31,14 @@ class ProcessGroup;
 class Store;
 }  // namespace c10d
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class NcclGroup;
 class Reducer;
 class ShmBackend;
 class ShmSegment;
 class TensorPlace;
-struct HostPlan;
+struct NodePlan;
 
 struct GroupOptions {
   int rank = 0;
@@ -68,7 +68,7 @@ class Group {
   // Connects to all ranks. Waits for them at most 60 s, or the timeout if that is shorter. `host`
   // may lack its blocking functions. `host` and `store` must outlive the group.
   Group(const GroupOptions& options, const c10::intrusive_ptr<c10d::Store>& store,
-        const HostApi& host);
+        const api::HostApi& host);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -126,8 +126,8 @@ class Group {
   void connect();
   std::string join_segment(c10d::Store& store, int host, int place, int num_ranks);
   void connect_shm();
-  std::string join_neighbours(c10d::Store& store, const HostPlan& plan);
-  void connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const HostPlan& plan,
+  std::string join_neighbours(c10d::Store& store, const NodePlan& plan);
+  void connect_hosts(const c10::intrusive_ptr<c10d::Store>& store, const NodePlan& plan,
                      std::chrono::milliseconds wait);
   NotifyCollective notifier();
   void connect_nccl(const c10::intrusive_ptr<c10d::Store>& store, std::chrono::milliseconds wait);
@@ -135,9 +135,9 @@ class Group {
   Error located(const char* operation, const Error& error, double waited_s) const;
 
   GroupOptions options_;
-  const HostApi& host_;
+  const api::HostApi& host_;
   c10::intrusive_ptr<c10d::Store> store_;
-  std::shared_ptr<CollectiveGroup> members_;  // null: all ranks
+  std::shared_ptr<api::CollectiveGroup> members_;  // null: all ranks
   const std::shared_ptr<GlooConnections> connections_ = std::make_shared<GlooConnections>();
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   std::unique_ptr<NcclGroup> nccl_;
@@ -151,4 +151,4 @@ class Group {
   std::optional<Error> failure_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,19 +7,19 @@
 #include "host/engine/distributed/group_work.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
-
 template <>
-struct Class<Group> {
-  using Slot = std::shared_ptr<Group>;
+struct rtrain::lua::Class<rtrain::engine::Group> {
+  using Slot = std::shared_ptr<rtrain::engine::Group>;
   static constexpr const char* kName = "torch.distributed.ProcessGroup";
 };
 
 template <>
-struct Class<GroupWork> {
-  using Slot = std::shared_ptr<GroupWork>;
+struct rtrain::lua::Class<rtrain::engine::GroupWork> {
+  using Slot = std::shared_ptr<rtrain::engine::GroupWork>;
   static constexpr const char* kName = "torch.distributed.Work";
 };
+
+namespace rtrain::engine {
 
 // The group of all ranks of the Lua state; null without one.
 std::shared_ptr<Group> find_group(lua_State* L);
@@ -31,4 +31,4 @@ std::shared_ptr<Group> group_argument(lua_State* L, int index);
 // Adds the collectives and messages to the table at the top, and the class Work.
 void add_collectives(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

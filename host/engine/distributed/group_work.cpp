@@ -8,7 +8,7 @@
 #include "host/engine/distributed/group.h"
 #include "host/engine/distributed/shm/backend.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 std::shared_ptr<GroupWork> GroupWork::begin(
     const std::shared_ptr<Group>& group, const char* operation, bool is_async,
@@ -52,4 +52,4 @@ bool GroupWork::is_success() {
 
 int GroupWork::source_rank() const { return work_ == nullptr ? -1 : work_->sourceRank(); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

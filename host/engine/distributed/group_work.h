@@ -13,7 +13,7 @@
 
 #include "host/base/wait_kind.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class Group;
 
@@ -50,4 +50,4 @@ class GroupWork {
   bool has_ended_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Bytes = ShmCollectives::Bytes;
@@ -155,7 +155,7 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::broadcast(Tensors& tensors,
 // The first rank of each host gathers its host's tensors, exchanges them with the other hosts, and
 // broadcasts the result inside its host.
 void HierarchicalBackend::all_gather(const at::Tensor& input, const Tensors& outputs) {
-  const HostPlan& plan = parts_.plan;
+  const NodePlan& plan = parts_.plan;
   size_t most = 0;
   for (const std::vector<int>& ranks : plan.ranks) most = std::max(most, ranks.size());
   const auto width = static_cast<int64_t>(most);
@@ -270,4 +270,4 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::recvAnysource(Tensors& tensors
   return parts_.all->recvAnysource(tensors, tag);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -16,13 +16,13 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
-#include "host/engine/distributed/host_plan.h"
+#include "host/engine/distributed/node_plan.h"
 #include "host/engine/distributed/shm/collective_names.h"
 #include "host/engine/distributed/shm/collectives.h"
 #include "host/engine/distributed/shm/queue.h"
 #include "host/engine/distributed/shm/segment.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class HierarchicalBackend : public Renamed<c10d::Backend> {
  public:
@@ -30,7 +30,7 @@ class HierarchicalBackend : public Renamed<c10d::Backend> {
   using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 
   struct Parts {
-    HostPlan plan;
+    NodePlan plan;
     std::shared_ptr<ShmSegment> segment;        // of this host's ranks, sealed
     c10::intrusive_ptr<c10d::Backend> between;  // between hosts' first ranks; null on other ranks
     c10::intrusive_ptr<c10d::Backend> all;
@@ -83,4 +83,4 @@ class HierarchicalBackend : public Renamed<c10d::Backend> {
   ShmQueue queue_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

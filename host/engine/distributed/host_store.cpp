@@ -1,6 +1,6 @@
 #include "host/engine/distributed/host_store.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 std::vector<uint8_t> bytes(const std::string& text) { return {text.begin(), text.end()}; }
@@ -41,4 +41,4 @@ void HostStore::wait(const std::vector<std::string>& keys,
   api_.store_wait(keys, timeout);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

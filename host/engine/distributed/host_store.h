@@ -15,12 +15,13 @@
 
 #include "host/api/host_api.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class HostStore final : public c10d::Store {
  public:
   // REQUIRES: `api` has the store functions and outlives the store.
-  HostStore(const HostApi& api, std::chrono::milliseconds timeout) : Store(timeout), api_(api) {}
+  HostStore(const api::HostApi& api, std::chrono::milliseconds timeout)
+      : Store(timeout), api_(api) {}
 
   using c10d::Store::set;
   c10::intrusive_ptr<c10d::Store> clone() override;
@@ -37,7 +38,7 @@ class HostStore final : public c10d::Store {
             const std::chrono::milliseconds& timeout) override;
 
  private:
-  const HostApi& api_;
+  const api::HostApi& api_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 c10::intrusive_ptr<c10::ivalue::Future> new_future(const at::Tensor& buffer) {
@@ -18,33 +18,33 @@ c10::intrusive_ptr<c10::ivalue::Future> new_future(const at::Tensor& buffer) {
 }
 
 int index(lua_State* L) {
-  lua_pushinteger(L, static_cast<lua_Integer>(check<CommBucket>(L, 1)->index));
+  lua_pushinteger(L, static_cast<lua_Integer>(lua::check<CommBucket>(L, 1)->index));
   return 1;
 }
 
 int is_last(lua_State* L) {
-  lua_pushboolean(L, check<CommBucket>(L, 1)->is_last);
+  lua_pushboolean(L, lua::check<CommBucket>(L, 1)->is_last);
   return 1;
 }
 
 int buffer(lua_State* L) {
-  push_tensor(L, check<CommBucket>(L, 1)->buffer);
+  push_tensor(L, lua::check<CommBucket>(L, 1)->buffer);
   return 1;
 }
 
 int set_buffer(lua_State* L) {
-  const std::shared_ptr<CommBucket>& bucket = check<CommBucket>(L, 1);
+  const std::shared_ptr<CommBucket>& bucket = lua::check<CommBucket>(L, 1);
   bucket->buffer = check_tensor(L, 2);
   return 0;
 }
 
 int gradients(lua_State* L) {
-  push_tensors(L, check<CommBucket>(L, 1)->gradients());
+  push_tensors(L, lua::check<CommBucket>(L, 1)->gradients());
   return 1;
 }
 
 int parameters(lua_State* L) {
-  push_tensors(L, check<CommBucket>(L, 1)->parameters);
+  push_tensors(L, lua::check<CommBucket>(L, 1)->parameters);
   return 1;
 }
 
@@ -74,12 +74,12 @@ c10::intrusive_ptr<c10::ivalue::Future> LuaCommHook::runHook(c10d::GradBucket& b
   begun_.push_back(future);
   lua_State* L = function_->push();
   const InCommHook in_hook(vm(L));
-  push<CommBucket>(L,
-                   std::make_shared<CommBucket>(CommBucket{.index = bucket.getIndex(),
-                                                           .is_last = bucket.isLast(),
-                                                           .buffer = bucket.getBuffer(),
-                                                           .parameters = bucket.getParameters()}));
-  protected_call(L, 1, 1);
+  lua::push<CommBucket>(
+      L, std::make_shared<CommBucket>(CommBucket{.index = bucket.getIndex(),
+                                                 .is_last = bucket.isLast(),
+                                                 .buffer = bucket.getBuffer(),
+                                                 .parameters = bucket.getParameters()}));
+  lua::protected_call(L, 1, 1);
   if (bucket.isLast()) end(L);
   lua_pop(L, 1);
   return future;
@@ -99,7 +99,7 @@ void register_comm_bucket(lua_State* L) {
       torch_method<&index>("index"),         torch_method<&is_last>("is_last"),
       torch_method<&buffer>("buffer"),       torch_method<&set_buffer>("set_buffer"),
       torch_method<&gradients>("gradients"), torch_method<&parameters>("parameters")};
-  register_class<CommBucket>(L, kMethods);
+  lua::register_class<CommBucket>(L, kMethods);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -17,7 +17,7 @@
 #include "host/engine/runtime/callback.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // One bucket, passed to the function. It may be kept; LibTorch's own refers to its reducer.
 struct CommBucket {
@@ -31,11 +31,15 @@ struct CommBucket {
   std::vector<at::Tensor> gradients() const;
 };
 
+}  // namespace rtrain::engine
+
 template <>
-struct Class<CommBucket> {
-  using Slot = std::shared_ptr<CommBucket>;
+struct rtrain::lua::Class<rtrain::engine::CommBucket> {
+  using Slot = std::shared_ptr<rtrain::engine::CommBucket>;
   static constexpr const char* kName = "torch.distributed.GradBucket";
 };
+
+namespace rtrain::engine {
 
 class LuaCommHook final : public c10d::CommHookInterface {
  public:
@@ -55,4 +59,4 @@ class LuaCommHook final : public c10d::CommHookInterface {
 
 void register_comm_bucket(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

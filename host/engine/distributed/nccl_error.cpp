@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr const char* kLongerWait = "a longer wait is set with torch_config = {timeout_s = …}";
@@ -56,4 +56,4 @@ Error nccl_error(const NcclFailure& failure) {
                cat(place(failure), ": LibTorch's watchdog of NCCL stands still: ", failure.detail));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

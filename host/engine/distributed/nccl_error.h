@@ -8,7 +8,7 @@
 #include "host/base/error.h"
 #include "host/engine/distributed/given_collectives.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct NcclFailure {
   enum class Kind {
@@ -29,4 +29,4 @@ struct NcclFailure {
 // kTimeout; kPeerLost if NCCL reports another rank's end; else kUser.
 Error nccl_error(const NcclFailure& failure);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -19,7 +19,7 @@
 #include "host/engine/distributed/nccl_error.h"
 #include "host/engine/distributed/tensor_texts.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{100};
@@ -55,7 +55,8 @@ bool ends_within(
 }  // namespace
 
 struct NcclGroup::State : std::enable_shared_from_this<NcclGroup::State> {
-  State(const NcclGroupOptions& given_options, const CudaGroupsApi& cuda, const HostApi& host_api)
+  State(const NcclGroupOptions& given_options, const CudaGroupsApi& cuda,
+        const api::HostApi& host_api)
       : options(given_options), api(cuda), host(host_api) {}
 
   NcclOptions nccl_options();
@@ -80,7 +81,7 @@ struct NcclGroup::State : std::enable_shared_from_this<NcclGroup::State> {
 
   const NcclGroupOptions options;
   const CudaGroupsApi& api;
-  const HostApi& host;
+  const api::HostApi& host;
   c10::intrusive_ptr<c10d::Backend> backend;
   GivenCollectives given;
   std::string telling;       // the collective being submitted; the group's thread
@@ -285,7 +286,7 @@ void NcclGroup::State::close() {
 }
 
 NcclGroup::NcclGroup(const NcclGroupOptions& options, const CudaGroupsApi& api,
-                     const c10::intrusive_ptr<c10d::Store>& store, const HostApi& host)
+                     const c10::intrusive_ptr<c10d::Store>& store, const api::HostApi& host)
     : state_(std::make_shared<State>(options, api, host)) {
   state_->backend = api.create(store, state_->nccl_options());
   {
@@ -353,9 +354,9 @@ void cut_nccl_groups() noexcept {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine
 
 // Called by a thread of the host, which finds the function by its symbol name.
 extern "C" __attribute__((visibility("default"))) void rtrain_engine_abort_groups() {
-  rtrain::abort_nccl_groups();
+  rtrain::engine::abort_nccl_groups();
 }

@@ -24,7 +24,7 @@
 #include "host/base/error.h"
 #include "host/engine/cuda/groups_api.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct NcclGroupOptions {
   int rank = 0;
@@ -33,7 +33,7 @@ struct NcclGroupOptions {
   std::chrono::milliseconds timeout{};
   std::chrono::milliseconds start_timeout{};  // for connecting the devices
   bool is_high_priority_stream = false;
-  std::shared_ptr<CollectiveGroup> members;  // null: all ranks
+  std::shared_ptr<api::CollectiveGroup> members;  // null: all ranks
 };
 
 class NcclGroup {
@@ -41,7 +41,7 @@ class NcclGroup {
   // Connects the devices of all ranks, which have synchronized before. `host` must outlive all uses
   // of NCCL in the process.
   NcclGroup(const NcclGroupOptions& options, const CudaGroupsApi& api,
-            const c10::intrusive_ptr<c10d::Store>& store, const HostApi& host);
+            const c10::intrusive_ptr<c10d::Store>& store, const api::HostApi& host);
   ~NcclGroup() { close(); }
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
@@ -73,4 +73,4 @@ void abort_nccl_groups() noexcept;
 // Error(kPeerLost).
 void cut_nccl_groups() noexcept;
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

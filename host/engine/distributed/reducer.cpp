@@ -17,7 +17,7 @@
 #include "host/engine/distributed/bf16_hook.h"
 #include "host/engine/memory/tensor_place.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Gives access to two protected members of LibTorch's reducer: the order of gradients in the first
 // backward, until buckets are rebuilt; and how often each gradient is ready in a step of a static
@@ -318,4 +318,4 @@ void Reducer::close() noexcept {
   reducer_.reset();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -22,7 +22,7 @@ class CommHookInterface;
 class Logger;
 }  // namespace c10d
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct ReducerOptions {
   std::vector<std::string> names;   // of parameters, for messages; empty or one each
@@ -99,4 +99,4 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::shared_ptr<c10d::Logger> logger_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

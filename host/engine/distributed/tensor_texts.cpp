@@ -3,7 +3,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 std::string short_text(const at::Tensor& tensor) {
@@ -22,4 +22,4 @@ std::string describe_tensors(const std::vector<at::Tensor>& tensors) {
   return cat(short_text(tensors[0]), " and ", tensors.size() - 1, " more, ", elements, " elements");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

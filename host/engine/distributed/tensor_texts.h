@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // "float32 [2, 3]"; for several tensors the first one, how many more, and the total of elements.
 std::string describe_tensors(const std::vector<at::Tensor>& tensors);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

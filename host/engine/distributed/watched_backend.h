@@ -17,7 +17,7 @@
 #include "host/engine/distributed/shm/collective_names.h"
 #include "host/engine/runtime/phase_region.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 template <class Base>
 class Watched : public Renamed<Base> {
@@ -110,4 +110,4 @@ class Watched : public Renamed<Base> {
   NotifyCollective notify_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,7 +14,7 @@
 #include "host/engine/files/pickle_reader.h"
 #include "host/engine/runtime/dtype.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // The formats that LibTorch 2.11 reads (caffe2/serialize/versions.h).
@@ -162,4 +162,4 @@ Tree load_archive(const ByteSource& source, const DeviceChoice& devices) {
   return ArchiveReader(source, devices).read();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

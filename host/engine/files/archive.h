@@ -15,7 +15,7 @@
 #include "host/engine/files/pickle_writer.h"
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The device of each loaded tensor, by the device it was saved on ("cpu", "cuda:0").
 struct DeviceChoice {
@@ -36,4 +36,4 @@ void write_archive(const Pickle& content, const std::string& path);
 // not exist.
 Tree load_archive(const ByteSource& source, const DeviceChoice& devices);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

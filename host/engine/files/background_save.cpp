@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 bool BackgroundSave::is_done() const {
   const std::lock_guard lock(mutex_);
@@ -62,4 +62,4 @@ void BackgroundSaver::write(const Pickle& content, BackgroundSave& save) {
   save.finish(std::move(error));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -20,7 +20,7 @@
 #include "host/engine/files/pickle_writer.h"
 #include "host/engine/files/snapshot_memory.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // One save: running, done or failed.
 class BackgroundSave {
@@ -45,7 +45,7 @@ class BackgroundSave {
 
 class BackgroundSaver {
  public:
-  explicit BackgroundSaver(const HostApi& host) : host_(host) {}
+  explicit BackgroundSaver(const api::HostApi& host) : host_(host) {}
   // Waits for the running save.
   ~BackgroundSaver();
   BackgroundSaver(const BackgroundSaver&) = delete;
@@ -59,9 +59,9 @@ class BackgroundSaver {
   void join();
   void write(const Pickle& content, BackgroundSave& save);
 
-  const HostApi& host_;
+  const api::HostApi& host_;
   SnapshotMemory memory_;
   std::thread writer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

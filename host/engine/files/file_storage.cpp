@@ -7,7 +7,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Mapping = std::shared_ptr<char>;
@@ -55,4 +55,4 @@ at::Tensor host_bytes(const c10::Storage& storage) {
   return bytes.cpu();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 
 #include "host/base/files/byte_source.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The bytes as a storage in host memory. If the source is mapped and the bytes are aligned to
 // `alignment`, the storage uses the mapping and keeps it alive; otherwise it is a copy. REQUIRES:
@@ -21,4 +21,4 @@ c10::Storage storage_on(const c10::Storage& storage, c10::Device device,
 // The storage's bytes as a tensor in host memory. For a device storage the tensor owns the copy.
 at::Tensor host_bytes(const c10::Storage& storage);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -19,35 +19,37 @@
 #include "host/engine/runtime/lua_tensor.h"
 #include "host/engine/runtime/open.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // The Lua state's saver is created at first use. Closing the state waits for its last save.
 constexpr const char* kSaverKey = "rtrain.background_saver";
 
 }  // namespace
+}  // namespace rtrain::engine
 
 template <>
-struct Class<BackgroundSave> {
-  using Slot = std::shared_ptr<BackgroundSave>;
+struct rtrain::lua::Class<rtrain::engine::BackgroundSave> {
+  using Slot = std::shared_ptr<rtrain::engine::BackgroundSave>;
   static constexpr const char* kName = "train.AsyncSave";
 };
 
 template <>
-struct Class<BackgroundSaver> {
-  using Slot = std::unique_ptr<BackgroundSaver>;
+struct rtrain::lua::Class<rtrain::engine::BackgroundSaver> {
+  using Slot = std::unique_ptr<rtrain::engine::BackgroundSaver>;
   static constexpr const char* kName = "torch.BackgroundSaver";
 };
 
+namespace rtrain::engine {
 namespace {
 
 int is_done(lua_State* L) {
-  lua_pushboolean(L, check<BackgroundSave>(L, 1)->is_done() ? 1 : 0);
+  lua_pushboolean(L, lua::check<BackgroundSave>(L, 1)->is_done() ? 1 : 0);
   return 1;
 }
 
 int result(lua_State* L) {
-  const BackgroundSave& save = *check<BackgroundSave>(L, 1);
+  const BackgroundSave& save = *lua::check<BackgroundSave>(L, 1);
   const std::chrono::duration<double> timeout(luaL_optnumber(L, 2, kDefaultTimeoutS));
   const BlockingRegion region(host(L), WaitKind::kOwn, "AsyncSave:result");
   save.wait(std::chrono::ceil<std::chrono::milliseconds>(timeout));
@@ -58,11 +60,11 @@ BackgroundSaver& saver(lua_State* L) {
   lua_getfield(L, LUA_REGISTRYINDEX, kSaverKey);
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
-    push<BackgroundSaver>(L, std::make_unique<BackgroundSaver>(host(L)));
+    lua::push<BackgroundSaver>(L, std::make_unique<BackgroundSaver>(host(L)));
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_REGISTRYINDEX, kSaverKey);
   }
-  BackgroundSaver& out = *check<BackgroundSaver>(L, -1);
+  BackgroundSaver& out = *lua::check<BackgroundSaver>(L, -1);
   lua_pop(L, 1);
   return out;
 }
@@ -75,7 +77,7 @@ int async_save(lua_State* L) {
     const BlockingRegion region(host(L), WaitKind::kOwn, "train.async_save");
     save = saver(L).start(tree, path);
   }
-  push<BackgroundSave>(L, std::move(save));
+  lua::push<BackgroundSave>(L, std::move(save));
   return 1;
 }
 
@@ -196,11 +198,11 @@ void open_files(lua_State* L) {
                                             torch_method<&write_pieces>("_write_file")};
   static constexpr std::array kBackgroundSaveMethods = {torch_method<&is_done>("done"),
                                                         torch_method<&result>("result")};
-  register_class<BackgroundSave>(L, kBackgroundSaveMethods);
-  register_class<BackgroundSaver>(L);
+  lua::register_class<BackgroundSave>(L, kBackgroundSaveMethods);
+  lua::register_class<BackgroundSaver>(L);
   lua_getfield(L, -1, "none");
   lua_setfield(L, LUA_REGISTRYINDEX, kNoneKey);
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // "cannot load 'x.pt': …" with the code of the error.
 inline Error error_of_file(std::string_view verb, const std::string& path,
@@ -38,4 +38,4 @@ auto in_named_file(std::string_view verb, const std::string& path, const Reader&
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

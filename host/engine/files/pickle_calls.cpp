@@ -15,7 +15,7 @@
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Items = std::vector<Item>;
@@ -340,4 +340,4 @@ Tree call_name(const std::string& name, const std::vector<Item>& given, PickleNo
   return call->call(given, nodes);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 
 #include "host/engine/files/pickle_items.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Throws Error(kArgument) for a name outside the list, with advice.
 void check_known(const std::string& name);
@@ -23,4 +23,4 @@ Tree to_tree(const Item& item, PickleNodes& nodes);
 // tensor that reaches outside its storage.
 Tree call_name(const std::string& name, const std::vector<Item>& given, PickleNodes& nodes);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Height 0 marks a node whose children are being visited. Reaching it again means that it contains
@@ -59,4 +59,4 @@ void remove_duplicates(TreeMap& map) {
   map.entries.resize(end);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 inline constexpr int kMaxPickleDepth = 60;
 
@@ -29,4 +29,4 @@ NodeHeights check_nesting(const Tree& tree);
 // As in Python, a later value replaces an earlier one with the same key.
 void remove_duplicates(TreeMap& map);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 enum class Opcode : unsigned char {
   kMark = '(',
@@ -86,4 +86,4 @@ inline bool is_sparse_compressed(c10::Layout layout) {
          layout == c10::kSparseBsc;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -13,7 +13,7 @@
 #include "host/engine/files/pickle_checks.h"
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct Mark {};
 struct Global {
@@ -87,4 +87,4 @@ inline const std::string& text_of(const Item& item) {
 inline int64_t integer_of(const Item& item) { return value_of<int64_t>(item, "an integer"); }
 inline bool boolean_of(const Item& item) { return value_of<bool>(item, "a boolean"); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

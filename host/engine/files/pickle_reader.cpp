@@ -10,7 +10,7 @@
 #include "host/engine/files/pickle_calls.h"
 #include "host/engine/files/pickle_format.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Limit for the bytes of copies through the memo and of calls, beyond reading and returning each
@@ -331,4 +331,4 @@ Tree unpickle(std::string_view bytes, const StorageLoader& load) {
   return Unpickler(bytes, load).run();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

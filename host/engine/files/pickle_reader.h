@@ -18,7 +18,7 @@
 
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct StorageRequest {
   std::string key;  // the record data/<key>
@@ -32,4 +32,4 @@ using StorageLoader = std::function<c10::Storage(const StorageRequest&)>;
 
 Tree unpickle(std::string_view bytes, const StorageLoader& load);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -13,7 +13,7 @@
 #include "host/engine/files/pickle_format.h"
 #include "host/engine/runtime/dtype.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 const TypeName& type_name(c10::ScalarType type) {
@@ -256,4 +256,4 @@ class Pickler {
 
 Pickle pickle(const Tree& tree) { return Pickler().run(tree); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

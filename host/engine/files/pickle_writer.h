@@ -12,7 +12,7 @@
 
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct Pickle {
   std::string bytes;
@@ -24,4 +24,4 @@ struct Pickle {
 // is used with two dtypes.
 Pickle pickle(const Tree& tree);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/engine/files/safetensors_header.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
@@ -136,4 +136,4 @@ NamedTensors load_safetensors(const ByteSource& source, c10::Device device) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

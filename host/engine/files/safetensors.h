@@ -9,7 +9,7 @@
 
 #include "host/base/files/byte_source.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct NamedTensors {
   std::vector<std::pair<std::string, at::Tensor>> tensors;
@@ -27,4 +27,4 @@ void save_safetensors(const NamedTensors& content, const std::string& path);
 // source's mapping, if it has one. Throws Error(kArgument) for a file that is not well-formed.
 NamedTensors load_safetensors(const ByteSource& source, c10::Device device);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

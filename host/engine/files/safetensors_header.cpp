@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Json = nlohmann::json;
@@ -318,4 +318,4 @@ std::string safetensors_header_text(const SafetensorsHeader& header) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 inline constexpr uint64_t kMaxSafetensorsHeader = 100'000'000;
 
@@ -42,4 +42,4 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_
 // format, and a header above 100 MB.
 std::string safetensors_header_text(const SafetensorsHeader& header);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -13,7 +13,7 @@
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Weak table: address of a storage → its userdata, so that a storage shared by several tensors is
@@ -28,16 +28,19 @@ void push_storage(lua_State* L, const c10::Storage& storage);
 }  // namespace
 
 // A storage on its way to another Lua state. Lua code can only pass it on.
+}  // namespace rtrain::engine
+
 template <>
-struct Class<c10::StorageImpl> {
+struct rtrain::lua::Class<c10::StorageImpl> {
   using Slot = c10::intrusive_ptr<c10::StorageImpl>;
   static constexpr const char* kName = "torch.Storage";
 };
 
+namespace rtrain::engine {
 namespace {
 
 int storage_pack(lua_State* L) {
-  const c10::Storage storage(check<c10::StorageImpl>(L, 1));
+  const c10::Storage storage(lua::check<c10::StorageImpl>(L, 1));
   lua_pushliteral(L, "torch._C");
   lua_pushliteral(L, "unpack_storage");
   lua_createtable(L, 0, 2);
@@ -87,7 +90,7 @@ void push_storage(lua_State* L, const c10::Storage& storage) {
   lua_rawget(L, -2);
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
-    push<c10::StorageImpl>(L, storage.getWeakStorageImpl().lock());
+    lua::push<c10::StorageImpl>(L, storage.getWeakStorageImpl().lock());
     lua_pushlightuserdata(L, storage.unsafeGetStorageImpl());
     lua_pushvalue(L, -2);
     lua_rawset(L, -4);
@@ -144,7 +147,7 @@ int unpack_tensor(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   lua_getfield(L, 1, "storage");
-  const c10::Storage storage(check<c10::StorageImpl>(L, 2));
+  const c10::Storage storage(lua::check<c10::StorageImpl>(L, 2));
   lua_getfield(L, 1, "dtype");
   const at::ScalarType dtype = parse_dtype(luaL_checkstring(L, 3));
   lua_getfield(L, 1, "offset");
@@ -169,7 +172,7 @@ void open_serialize(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&unpack_storage>("unpack_storage"),
                                             torch_method<&unpack_tensor>("unpack_tensor")};
   static constexpr std::array kStorageImplMethods = {torch_method<&storage_pack>("__pack")};
-  register_class<c10::StorageImpl>(L, kStorageImplMethods);
+  lua::register_class<c10::StorageImpl>(L, kStorageImplMethods);
   lua_newtable(L);
   lua_createtable(L, 0, 1);
   lua_pushliteral(L, "v");
@@ -180,7 +183,7 @@ void open_serialize(lua_State* L) {
   push_torch_function<&tensor_pack>(L);
   lua_setfield(L, -2, "__pack");
   lua_pop(L, 1);
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

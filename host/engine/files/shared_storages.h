@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 using StorageList = std::vector<c10::Storage>;
 
@@ -38,4 +38,4 @@ class UseStorages {
   const StorageList* const outer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/stream_copy.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kAlignment = 64;
@@ -71,4 +71,4 @@ std::vector<c10::Storage> SnapshotMemory::take(const std::vector<c10::Storage>& 
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

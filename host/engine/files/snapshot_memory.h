@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class SnapshotMemory {
  public:
@@ -28,4 +28,4 @@ class SnapshotMemory {
   size_t size_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Writes around the caches: the target's cache lines need not be loaded first (a quarter of the
 // time of large copies), and cached data of the training stays. REQUIRES: target is a multiple of
@@ -28,4 +28,4 @@ inline void stream_copy(char* target, const char* source, size_t size) {
   std::memcpy(target + done, source + done, size - done);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/lua/convert.h"
 #include "host/lua/table_reader.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 class TreeBuilder {
@@ -40,7 +40,7 @@ class TreeBuilder {
   }
 
   std::optional<Tree> other(lua_State* L, int index, const std::string& path) {
-    if (lua_type(L, index) == kCdata) return complex_number(L, index);
+    if (lua_type(L, index) == lua::kCdata) return complex_number(L, index);
     if (lua_touserdata(L, index) == vm(L).none) return Tree();
     const at::Tensor* tensor = test_tensor(L, index);
     if (tensor == nullptr) {
@@ -122,7 +122,7 @@ class Writer {
       push_item(list->items[i]);
       lua_rawseti(L_, -2, static_cast<int>(i) + 1);
     }
-    if (list->items.empty()) mark(kListMeta);
+    if (list->items.empty()) mark(lua::kListMeta);
   }
 
   void push_one(const std::shared_ptr<TreeMap>& map) {
@@ -145,7 +145,7 @@ class Writer {
       push(item);
       lua_settable(L_, -3);  // not raw: an ordered map records the order
     }
-    if (integer_keys && !map->ordered) mark(kIntMapMeta);
+    if (integer_keys && !map->ordered) mark(lua::kIntMapMeta);
   }
 
   // In a list torch.none stands for None, so that the list keeps its length.
@@ -180,7 +180,7 @@ class Writer {
 }  // namespace
 
 Tree to_tree(lua_State* L, int index, std::string_view what) {
-  return TableReader(L, TreeBuilder()).read(index, std::string(what));
+  return lua::TableReader(L, TreeBuilder()).read(index, std::string(what));
 }
 
 void push_tree(lua_State* L, const Tree& tree) {
@@ -189,4 +189,4 @@ void push_tree(lua_State* L, const Tree& tree) {
   writer.finish();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -20,7 +20,7 @@
 #include "host/base/value.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct TreeList;
 struct TreeMap;
@@ -50,4 +50,4 @@ Tree to_tree(lua_State* L, int index, std::string_view what);
 // integer maps.
 void push_tree(lua_State* L, const Tree& tree);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

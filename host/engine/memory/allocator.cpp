@@ -27,7 +27,7 @@
 #include "host/engine/memory/tensor_place.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 thread_local constinit int64_t thread_uncollected_bytes = 0;
 
@@ -97,7 +97,8 @@ void admit(size_t size) {
   const int64_t live = live_bytes.load(std::memory_order_relaxed);
   if (!admission.must_ask(wanted, live)) return;
   const int64_t peak = peak_bytes.load(std::memory_order_relaxed);
-  const int64_t free = AdmissionRule::own_free(free_memory_bytes(), resident_bytes(), live, peak);
+  const int64_t free =
+      AdmissionRule::own_free(machine::free_memory_bytes(), resident_bytes(), live, peak);
   if (admission.admits(wanted, live, free)) return;
   TORCH_CHECK_WITH(OutOfMemoryError, false, "out of memory on the CPU. Tried to allocate ",
                    size_text(wanted), "; ", size_text(std::max<int64_t>(free, 0)),
@@ -204,7 +205,7 @@ void note_foreign_bytes(int64_t bytes) {
 
 DeviceMemory cpu_memory() {
   const int64_t live = live_bytes.load(std::memory_order_relaxed);
-  static const int64_t total = memory_bytes();
+  static const int64_t total = machine::memory_bytes();
   return {.name = "cpu",
           .allocated_bytes = live,
           .peak_bytes = peak_bytes.load(std::memory_order_relaxed),
@@ -246,4 +247,4 @@ void empty_device_caches() {
   if (c10::DeviceAllocator* cuda = cuda_allocator()) cuda->emptyCache();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Bytes that this thread has allocated since it last triggered garbage collection (collector.h).
 extern thread_local constinit int64_t thread_uncollected_bytes;
@@ -52,4 +52,4 @@ void reset_peak_memory();
 // Returns cached memory of the allocators to the devices.
 void empty_device_caches();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 
 #include "host/engine/memory/policy.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -158,4 +158,4 @@ void at_step_boundary(Vm& vm, lua_State* L) {
 int64_t ceiling_bytes() { return cpu_ceiling.bytes(); }
 int64_t full_collections() { return collections.load(std::memory_order_relaxed); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -15,7 +15,7 @@
 #include "host/engine/memory/allocator.h"
 #include "host/engine/runtime/vm.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Bytes that a thread allocates before it triggers garbage collection.
 inline constexpr int64_t kCollectionBytes = int64_t{16} << 20;
@@ -68,4 +68,4 @@ void at_step_boundary(Vm& vm, lua_State* L);
 int64_t ceiling_bytes();
 int64_t full_collections();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

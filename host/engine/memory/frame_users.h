@@ -6,7 +6,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 enum class FrameUser : uint8_t { kHistory = 1, kRecording = 2 };
 
@@ -16,4 +16,4 @@ void want_frames(FrameUser user, bool wanted);
 // The Lua state that this thread may be allocating for; null outside of a FrameScope.
 lua_State* frame_state();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 #include "host/engine/memory/frame_users.h"
 #include "host/engine/memory/memory_recording.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using PyFrame = torch::CapturedTraceback::PyFrame;
@@ -92,4 +92,4 @@ void FrameScope::begin(lua_State* L) {
 
 void FrameScope::end() { running = before_; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Set while a feature needs frames (frame_users.h).
 inline std::atomic<bool> keeps_frames{false};
@@ -37,4 +37,4 @@ class FrameScope {
   lua_State* before_ = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/lua_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Limit of visited objects, so that the error is not delayed for long.
@@ -148,4 +148,4 @@ LiveTensors live_tensors(lua_State* L, c10::Device device, size_t most) {
   return Search(L, device).run(most);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

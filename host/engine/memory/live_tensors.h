@@ -10,7 +10,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct LiveTensor {
   std::string name;  // "model.fc.weight", "gradient of model.fc.weight"; "" if it has none
@@ -30,4 +30,4 @@ struct LiveTensors {
 // not call the script's code. Leaves the stack unchanged.
 LiveTensors live_tensors(lua_State* L, c10::Device device, size_t most);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -26,7 +26,7 @@
 #include "host/engine/runtime/vm.h"
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kMostTensors = 100;
@@ -41,7 +41,7 @@ uintptr_t address(const void* memory) { return reinterpret_cast<uintptr_t>(memor
 // The line of the script; a line of a module if no script is on the stack.
 std::string place_of(lua_State* L) {
   if (L == nullptr) return "";
-  std::string out = user_position(L);
+  std::string out = lua::user_position(L);
   lua_Debug frame;
   for (int level = 0; out.empty() && lua_getstack(L, level, &frame) != 0; ++level) {
     lua_getinfo(L, "Sl", &frame);
@@ -52,8 +52,8 @@ std::string place_of(lua_State* L) {
 }
 
 struct Device {
-  MemoryLedger ledger;
-  MemoryCurve curve;
+  profile::MemoryLedger ledger;
+  profile::MemoryCurve curve;
 };
 
 // The recording of this process. Every function locks the mutex.
@@ -63,7 +63,7 @@ class Recording {
 
   void start(const std::vector<DeviceMemory>& in_use) {
     devices_.clear();
-    devices_.emplace("cpu", Device{MemoryLedger(cpu_memory().allocated_bytes), {}});
+    devices_.emplace("cpu", Device{profile::MemoryLedger(cpu_memory().allocated_bytes), {}});
     for (const DeviceMemory& device : in_use) add_device(device);
     report_.reset();
     is_recording_ = true;
@@ -72,14 +72,14 @@ class Recording {
   bool is_recording() const { return is_recording_; }
   bool is_closed() const { return report_ != nullptr; }
 
-  MemoryLedger& cpu() { return devices_.at("cpu").ledger; }
+  profile::MemoryLedger& cpu() { return devices_.at("cpu").ledger; }
 
   // CPU tensors are identified by their data, others by their storage.
   void add_storage(const at::Tensor& tensor, const std::string& place) {
     c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
     if (tensor.is_view() || older_.count(storage) != 0 || storages_.count(storage) != 0) return;
     if (storages_.size() >= next_sweep_) sweep();
-    MemoryLedger& ledger = ledger_of(tensor.device().str());
+    profile::MemoryLedger& ledger = ledger_of(tensor.device().str());
     ledger.take(address(storage), static_cast<int64_t>(storage->nbytes()), place);
     ledger.describe(address(storage), describe(tensor), place);
     storages_.emplace(storage, Known{tensor.storage().getWeakStorageImpl(), &ledger});
@@ -103,7 +103,7 @@ class Recording {
   // Called at the beginning, with all tensors of the script.
   void know_older(const std::map<std::string, LiveTensors>& found) {
     for (const auto& [name, tensors] : found) {
-      MemoryLedger& ledger = ledger_of(name);
+      profile::MemoryLedger& ledger = ledger_of(name);
       for (const LiveTensor& tensor : tensors.largest) {
         const bool is_new = ledger.has(address(tensor.data)) || ledger.has(address(tensor.storage));
         if (!is_new) older_.insert(tensor.storage);
@@ -116,27 +116,27 @@ class Recording {
              const std::vector<DeviceMemory>& in_use) {
     sweep();
     see_live(in_use);
-    report_ = std::make_unique<MemoryReport>();
+    report_ = std::make_unique<profile::MemoryReport>();
     report_->has_names = found != nullptr;
     for (auto& [name, device] : devices_) {
-      const MemoryLedger& ledger = device.ledger;
-      DeviceReport out{.device = name,
-                       .begin_bytes = ledger.begin_live(),
-                       .end_bytes = ledger.live(),
-                       .peak_bytes = ledger.peak(),
-                       .new_bytes = ledger.bytes(),
-                       .num_taken = ledger.num_taken(),
-                       .curve = device.curve,
-                       .lines = ledger.lines(),
-                       .tensors = {}};
+      const profile::MemoryLedger& ledger = device.ledger;
+      profile::DeviceReport out{.device = name,
+                                .begin_bytes = ledger.begin_live(),
+                                .end_bytes = ledger.live(),
+                                .peak_bytes = ledger.peak(),
+                                .new_bytes = ledger.bytes(),
+                                .num_taken = ledger.num_taken(),
+                                .curve = device.curve,
+                                .lines = ledger.lines(),
+                                .tensors = {}};
       if (found != nullptr && found->count(name) != 0) add_tensors(found->at(name), ledger, out);
       report_->devices.push_back(std::move(out));
     }
   }
 
-  MemoryReport finish() {
+  profile::MemoryReport finish() {
     if (!is_closed()) close(nullptr, {});
-    MemoryReport out = std::move(*report_);
+    profile::MemoryReport out = std::move(*report_);
     report_.reset();
     devices_.clear();
     storages_.clear();
@@ -155,11 +155,11 @@ class Recording {
  private:
   struct Known {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // reserves the address, not the memory
-    MemoryLedger* ledger;
+    profile::MemoryLedger* ledger;
   };
 
   void add_device(const DeviceMemory& memory) {
-    devices_.emplace(memory.name, Device{MemoryLedger(memory.allocated_bytes), {}});
+    devices_.emplace(memory.name, Device{profile::MemoryLedger(memory.allocated_bytes), {}});
   }
 
   // Memory of the devices; the CPU's allocator reports its own.
@@ -170,9 +170,10 @@ class Recording {
     }
   }
 
-  MemoryLedger& ledger_of(const std::string& device) { return devices_[device].ledger; }
+  profile::MemoryLedger& ledger_of(const std::string& device) { return devices_[device].ledger; }
 
-  void add_tensors(const LiveTensors& found, const MemoryLedger& ledger, DeviceReport& out) const {
+  void add_tensors(const LiveTensors& found, const profile::MemoryLedger& ledger,
+                   profile::DeviceReport& out) const {
     out.reachable_bytes = found.bytes;
     for (const LiveTensor& tensor : found.largest) {
       const bool has_data = ledger.has(address(tensor.data));
@@ -185,9 +186,10 @@ class Recording {
                              .is_older = !is_new && older_.count(tensor.storage) != 0});
     }
     // Among equally large tensors new ones come first, because they are what grows.
-    std::ranges::stable_sort(out.tensors, [](const MemoryTensor& a, const MemoryTensor& b) {
-      return std::tie(b.bytes, a.is_older) < std::tie(a.bytes, b.is_older);
-    });
+    std::ranges::stable_sort(out.tensors,
+                             [](const profile::MemoryTensor& a, const profile::MemoryTensor& b) {
+                               return std::tie(b.bytes, a.is_older) < std::tie(a.bytes, b.is_older);
+                             });
     out.tensors.resize(std::min(out.tensors.size(), kMostTensors));
   }
 
@@ -205,7 +207,7 @@ class Recording {
   std::unordered_map<const void*, Known> storages_;
   std::unordered_set<const void*> older_;  // storages
   size_t next_sweep_ = kFewStorages;
-  std::unique_ptr<MemoryReport> report_;
+  std::unique_ptr<profile::MemoryReport> report_;
 };
 
 // Never destroyed, because tensors are freed until the process ends.
@@ -306,7 +308,7 @@ bool is_memory_recording_closed() {
   return false;
 }
 
-MemoryReport stop_memory_recording() {
+profile::MemoryReport stop_memory_recording() {
   Recording& own = recording();
   const std::lock_guard lock(own.mutex);
   wanted_look.store(Look::kNone);
@@ -314,4 +316,4 @@ MemoryReport stop_memory_recording() {
   return own.finish();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -17,7 +17,7 @@
 #include "host/lua/lua.h"
 #include "host/profile/memory_report.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Set while a recording is active.
 inline std::atomic<bool> records_tensors{false};
@@ -41,6 +41,6 @@ void sample_memory_recording(double seconds);
 // Asks the main thread to complete the recording. Returns true once it has.
 bool is_memory_recording_closed();
 // Ends the recording, even if the main thread has not completed it.
-MemoryReport stop_memory_recording();
+profile::MemoryReport stop_memory_recording();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -2,12 +2,12 @@
 
 #include "host/engine/runtime/open.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 void open_memory(lua_State* L) {
   for (const auto& functions : {scope_functions(), stats_functions()}) {
-    add_functions(L, functions);
+    lua::add_functions(L, functions);
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

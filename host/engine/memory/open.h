@@ -6,9 +6,10 @@
 #include "host/engine/runtime/guard.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
-std::span<const Method> scope_functions();  // scope
-std::span<const Method> stats_functions();  // memory_stats, reset_peak_memory_stats, step_boundary
+std::span<const lua::Method> scope_functions();  // scope
+std::span<const lua::Method>
+stats_functions();  // memory_stats, reset_peak_memory_stats, step_boundary
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 #include "host/engine/memory/live_tensors.h"
 #include "host/engine/memory/size_text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kMostTensors = 5;
@@ -146,4 +146,4 @@ Error out_of_memory_error(lua_State* L, const OutOfMemory& failure, const std::s
                        .tensors = tensor_lines(tensors) + hidden_line(allocated, tensors.bytes)});
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

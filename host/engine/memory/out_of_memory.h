@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The failed request, kept until after the catch handler.
 struct OutOfMemory {
@@ -31,4 +31,4 @@ std::optional<Error> translate_out_of_memory(const std::exception& e);
 Error out_of_memory_error(lua_State* L, const OutOfMemory& failure, const std::string& operation,
                           const std::string& arguments);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class Ceiling {
  public:
@@ -121,4 +121,4 @@ class StepBoundary {
   int since_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/runtime/lua_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Returns the result of fn(), which must have no effect when it throws. Collects garbage before the
 // second try. Throws Error(kOutOfMemory) that names the operation and the values on the stack.
@@ -30,4 +30,4 @@ auto with_retry(Vm& vm, lua_State* L, const char* operation, const Fn& fn) {
   throw out_of_memory_error(L, *failure, operation, describe_stack(L, lua_gettop(L)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,7 +4,7 @@
 #include "host/engine/runtime/lua_tensor.h"
 #include "host/engine/runtime/vm.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // The tensors made inside one torch.scope. The list is weak, so collected tensors are not in it.
@@ -102,10 +102,10 @@ int scope(lua_State* L) {
   return top - 1;
 }
 
-constexpr Method kFunctions[] = {torch_method<&scope>("scope")};
+constexpr lua::Method kFunctions[] = {torch_method<&scope>("scope")};
 
 }  // namespace
 
-std::span<const Method> scope_functions() { return kFunctions; }
+std::span<const lua::Method> scope_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 std::string size_text(int64_t bytes) {
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -15,4 +15,4 @@ std::string size_text(int64_t bytes) {
   return text.data();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

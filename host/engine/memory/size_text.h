@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // "512 B", "1.50 MiB".
 std::string size_text(int64_t bytes);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

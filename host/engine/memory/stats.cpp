@@ -3,7 +3,7 @@
 #include "host/engine/memory/open.h"
 #include "host/engine/runtime/table_fields.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 void push_device(lua_State* L, const DeviceMemory& memory) {
@@ -46,7 +46,7 @@ int step_boundary(lua_State* L) {
   return 0;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&memory_stats>("memory_stats"),
     torch_method<&reset_peak_memory_stats>("reset_peak_memory_stats"),
     torch_method<&step_boundary>("step_boundary"),
@@ -54,6 +54,6 @@ constexpr Method kFunctions[] = {
 
 }  // namespace
 
-std::span<const Method> stats_functions() { return kFunctions; }
+std::span<const lua::Method> stats_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

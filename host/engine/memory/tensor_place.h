@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class TensorPlace {
  public:
@@ -27,4 +27,4 @@ class TensorPlaceScope {
   TensorPlace* before_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

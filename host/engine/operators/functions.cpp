@@ -13,7 +13,7 @@
 #include "host/engine/runtime/line_range.h"
 #include "host/engine/runtime/open.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 Op& own_op(lua_State* L) { return *static_cast<Op*>(lua_touserdata(L, lua_upvalueindex(1))); }
@@ -57,7 +57,7 @@ int method_function(lua_State* L) {
 void push_op(lua_State* L, Op& op) {
   lua_CFunction fast = op.family->check == nullptr ? find_fast_op(op.family->name) : nullptr;
   lua_pushlightuserdata(L, &op);
-  lua_pushcclosure(L, fast != nullptr ? fast : &guarded<&op_function, TorchTranslate>, 1);
+  lua_pushcclosure(L, fast != nullptr ? fast : &lua::guarded<&op_function, TorchTranslate>, 1);
 }
 
 int op(lua_State* L) {
@@ -105,9 +105,9 @@ int op_overload(lua_State* L) {
   return 1;
 }
 
-constexpr Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names>("op_names"),
-                                 torch_method<&op_signatures>("op_signatures"),
-                                 torch_method<&op_overload>("op_overload")};
+constexpr lua::Method kFunctions[] = {torch_method<&op>("op"), torch_method<&op_names>("op_names"),
+                                      torch_method<&op_signatures>("op_signatures"),
+                                      torch_method<&op_overload>("op_overload")};
 
 }  // namespace
 
@@ -119,7 +119,7 @@ void push_method(lua_State* L, Op& op) {
 
 void open_ops(lua_State* L) {
   vm(L).stacks = std::make_shared<ArgumentStacks>();
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

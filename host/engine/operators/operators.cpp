@@ -18,7 +18,7 @@
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using at::Scalar;
@@ -137,20 +137,20 @@ int same_tensor(lua_State* L) {
   return 1;
 }
 
-constexpr Method kOperators[] = {torch_method<&binary<Add>>("__add"),
-                                 torch_method<&binary<Sub>>("__sub"),
-                                 torch_method<&binary<Mul>>("__mul"),
-                                 torch_method<&binary<Div>>("__div"),
-                                 torch_method<&binary<Remainder>>("__mod"),
-                                 torch_method<&binary<Pow>>("__pow"),
-                                 torch_method<&negate>("__unm"),
-                                 torch_method<&same_tensor>("__eq"),
-                                 torch_method<&refuse<kUseLt>>("__lt"),
-                                 torch_method<&refuse<kUseLe>>("__le"),
-                                 torch_method<&refuse<kNoConcat>>("__concat")};
+constexpr lua::Method kOperators[] = {torch_method<&binary<Add>>("__add"),
+                                      torch_method<&binary<Sub>>("__sub"),
+                                      torch_method<&binary<Mul>>("__mul"),
+                                      torch_method<&binary<Div>>("__div"),
+                                      torch_method<&binary<Remainder>>("__mod"),
+                                      torch_method<&binary<Pow>>("__pow"),
+                                      torch_method<&negate>("__unm"),
+                                      torch_method<&same_tensor>("__eq"),
+                                      torch_method<&refuse<kUseLt>>("__lt"),
+                                      torch_method<&refuse<kUseLe>>("__le"),
+                                      torch_method<&refuse<kNoConcat>>("__concat")};
 
 }  // namespace
 
-void add_operators(lua_State* L) { add_functions(L, kOperators); }
+void add_operators(lua_State* L) { lua::add_functions(L, kOperators); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,9 +4,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Adds __add, __sub, … to the metatable at the top of the stack.
 void add_operators(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

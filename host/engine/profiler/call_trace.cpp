@@ -7,7 +7,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 thread_local CallTracer* current = nullptr;
@@ -149,7 +149,7 @@ class Pusher {
 
 }  // namespace
 
-CallTracer::CallTracer(lua_State* L, Ref where, TracedCalls& calls)
+CallTracer::CallTracer(lua_State* L, lua::Ref where, TracedCalls& calls)
     : L_(L), where_(std::move(where)), calls_(calls) {
   if (current != nullptr) {
     throw Error(Code::kArgument, "the operators of this thread are being traced already");
@@ -170,7 +170,7 @@ std::string CallTracer::running_module() const {
   if (!where_) return {};
   where_.push(L_);
   lua_pushinteger(L_, 0);
-  protected_call(L_, 1, 1);
+  lua::protected_call(L_, 1, 1);
   std::string out;
   if (const char* text = lua_tostring(L_, -1)) out = text;
   lua_pop(L_, 1);
@@ -215,4 +215,4 @@ void push_calls(lua_State* L, const TracedCalls& calls) {
   lua_remove(L, -2);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

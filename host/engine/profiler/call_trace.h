@@ -16,7 +16,7 @@
 #include "host/lua/lua.h"
 #include "host/lua/ref.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct TracedCall {
   explicit TracedCall(c10::FunctionSchema of) : schema(std::move(of)) {}
@@ -35,7 +35,7 @@ class CallTracer {
  public:
   // `where`: a Lua function that names the running module; may be empty. Throws Error(kArgument) if
   // this thread is already being traced.
-  CallTracer(lua_State* L, Ref where, TracedCalls& calls);
+  CallTracer(lua_State* L, lua::Ref where, TracedCalls& calls);
   ~CallTracer();
   CallTracer(const CallTracer&) = delete;
   CallTracer& operator=(const CallTracer&) = delete;
@@ -46,7 +46,7 @@ class CallTracer {
   std::string running_module() const;
 
   lua_State* L_;
-  Ref where_;
+  lua::Ref where_;
   TracedCalls& calls_;
   std::vector<TracedCall*> open_;
   at::CallbackHandle handle_ = 0;
@@ -61,4 +61,4 @@ double storage_identity(const at::Tensor& tensor);
 // the arguments that the call changes.
 void push_calls(lua_State* L, const TracedCalls& calls);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Events = std::vector<FunctionEvent>;
@@ -238,4 +238,4 @@ std::vector<EventAverage> average_events(const std::vector<FunctionEvent>& event
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

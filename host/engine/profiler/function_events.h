@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct FunctionEvent {
   std::string name;
@@ -81,4 +81,4 @@ struct AverageGrouping {
 std::vector<EventAverage> average_events(const std::vector<FunctionEvent>& events,
                                          const AverageGrouping& grouping);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

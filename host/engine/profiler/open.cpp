@@ -11,7 +11,7 @@
 #include "host/engine/runtime/open.h"
 #include "host/engine/runtime/ranges.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 bool flag(lua_State* L, int table, const char* name) {
@@ -24,7 +24,7 @@ bool flag(lua_State* L, int table, const char* name) {
 // prepare(options): {cpu, cuda, record_shapes, …}, each a boolean.
 int prepare(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  ProfileOptions options;
+  api::ProfileOptions options;
   options.cpu = flag(L, 1, "cpu");
   options.cuda = flag(L, 1, "cuda");
   options.record_shapes = flag(L, 1, "record_shapes");
@@ -43,7 +43,7 @@ int start(lua_State*) {
 }
 
 int stop(lua_State* L) {
-  push<Profile>(L, std::make_unique<Profile>(stop_recording()));
+  lua::push<Profile>(L, std::make_unique<Profile>(stop_recording()));
   return 1;
 }
 
@@ -73,7 +73,7 @@ int record_function(lua_State* L) {
 int trace_calls(lua_State* L) {
   check_callable(L, 2, "trace_calls: fn");
   lua_pushvalue(L, 1);
-  Ref where(L);
+  lua::Ref where(L);
   TracedCalls calls;
   {
     const CallTracer tracer(L, std::move(where), calls);
@@ -94,11 +94,11 @@ int identity(lua_State* L) {
 }
 
 int begin_range(lua_State* L) {
-  push<ProfileRange>(L, std::make_unique<ProfileRange>(check_text(L, 1, "begin_range: name")));
+  lua::push<ProfileRange>(L, std::make_unique<ProfileRange>(check_text(L, 1, "begin_range: name")));
   return 1;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&prepare>("prepare"),
     torch_method<&start>("start"),
     torch_method<&stop>("stop"),
@@ -118,11 +118,11 @@ void open_profiler(lua_State* L) {
       torch_method<&profile_methods::key_averages>("key_averages"),
       torch_method<&profile_methods::events>("events"),
       torch_method<&profile_methods::save>("save")};
-  register_class<Profile>(L, kProfileMethods);
-  register_class<ProfileRange>(L);
+  lua::register_class<Profile>(L, kProfileMethods);
+  lua::register_class<ProfileRange>(L);
   lua_newtable(L);
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
   lua_setfield(L, -2, "profiler");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -13,7 +13,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/line_range.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using torch::autograd::profiler::KinetoEvent;
@@ -113,4 +113,4 @@ const std::vector<FunctionEvent>& Profile::events() {
   return events_;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 #include "host/engine/profiler/function_events.h"
 #include "host/engine/profiler/recording.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class Profile {
  public:
@@ -31,4 +31,4 @@ class Profile {
   std::vector<FunctionEvent> events_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -3,7 +3,7 @@
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/table_fields.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr double kNsPerUs = 1000;
@@ -53,12 +53,12 @@ void push_event(lua_State* L, const FunctionEvent& event, int64_t begin_ns) {
 namespace profile_methods {
 
 int num_events(lua_State* L) {
-  lua_pushinteger(L, static_cast<lua_Integer>(check<Profile>(L, 1)->num_events()));
+  lua_pushinteger(L, static_cast<lua_Integer>(lua::check<Profile>(L, 1)->num_events()));
   return 1;
 }
 
 int key_averages(lua_State* L) {
-  Profile& profile = *check<Profile>(L, 1);
+  Profile& profile = *lua::check<Profile>(L, 1);
   const AverageGrouping grouping{.by_shape = lua_toboolean(L, 2) != 0,
                                  .by_stack = static_cast<size_t>(luaL_checkinteger(L, 3))};
   const std::vector<EventAverage> averages = average_events(profile.events(), grouping);
@@ -71,7 +71,7 @@ int key_averages(lua_State* L) {
 }
 
 int events(lua_State* L) {
-  Profile& profile = *check<Profile>(L, 1);
+  Profile& profile = *lua::check<Profile>(L, 1);
   const std::vector<FunctionEvent>& events = profile.events();
   lua_createtable(L, static_cast<int>(events.size()), 0);
   for (size_t i = 0; i < events.size(); ++i) {
@@ -82,9 +82,9 @@ int events(lua_State* L) {
 }
 
 int save(lua_State* L) {
-  check<Profile>(L, 1)->save(std::string(check_text(L, 2, "export_chrome_trace: path")));
+  lua::check<Profile>(L, 1)->save(std::string(check_text(L, 2, "export_chrome_trace: path")));
   return 0;
 }
 
 }  // namespace profile_methods
-}  // namespace rtrain
+}  // namespace rtrain::engine

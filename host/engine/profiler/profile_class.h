@@ -8,7 +8,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/ranges.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 namespace profile_methods {
 int num_events(lua_State* L);
@@ -17,17 +17,21 @@ int events(lua_State* L);        // a list of single events, with their times
 int save(lua_State* L);
 }  // namespace profile_methods
 
+}  // namespace rtrain::engine
+
 template <>
-struct Class<Profile> {
-  using Slot = std::unique_ptr<Profile>;
+struct rtrain::lua::Class<rtrain::engine::Profile> {
+  using Slot = std::unique_ptr<rtrain::engine::Profile>;
   static constexpr const char* kName = "torch.profiler.Profile";
 };
 
+namespace rtrain::engine {
+
 // release() ends the range.
+}  // namespace rtrain::engine
+
 template <>
-struct Class<ProfileRange> {
-  using Slot = std::unique_ptr<ProfileRange>;
+struct rtrain::lua::Class<rtrain::engine::ProfileRange> {
+  using Slot = std::unique_ptr<rtrain::engine::ProfileRange>;
   static constexpr const char* kName = "torch.profiler.Range";
 };
-
-}  // namespace rtrain

@@ -7,7 +7,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/ranges.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Converts LibTorch's errors, which must not leave the engine.
@@ -22,7 +22,7 @@ auto translated(Call call) {
   }
 }
 
-void start(const ProfileOptions& options) {
+void start(const api::ProfileOptions& options) {
   translated([&] {
     prepare_recording(options, "`rtrain profile`");
     start_recording();
@@ -44,19 +44,20 @@ int64_t stop(const std::string& path) {
 void start_memory() { translated(&start_memory_recording); }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::engine
 
-extern "C" __attribute__((visibility("default"))) const rtrain::ProfilerApi*
+extern "C" __attribute__((visibility("default"))) const rtrain::api::ProfilerApi*
 rtrain_engine_profiler() {
   using namespace rtrain;
-  static const ProfilerApi kApi{.start = &start,
-                                .add_metadata = &add_metadata,
-                                .stop = &stop,
-                                .enter_range = &push_range,
-                                .leave_range = &pop_range,
-                                .start_memory = &start_memory,
-                                .sample_memory = &sample_memory_recording,
-                                .is_memory_closed = &is_memory_recording_closed,
-                                .stop_memory = &stop_memory_recording};
+  using namespace rtrain::engine;
+  static const api::ProfilerApi kApi{.start = &start,
+                                     .add_metadata = &add_metadata,
+                                     .stop = &stop,
+                                     .enter_range = &push_range,
+                                     .leave_range = &pop_range,
+                                     .start_memory = &start_memory,
+                                     .sample_memory = &sample_memory_recording,
+                                     .is_memory_closed = &is_memory_recording_closed,
+                                     .stop_memory = &stop_memory_recording};
   return &kApi;
 }

@@ -18,7 +18,7 @@
 #include "host/engine/runtime/torch_version.h"
 #include "host/engine/torch_cuda/capture_gate.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 namespace kineto = torch::autograd::profiler;
@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kEntering{5};
 constexpr std::chrono::seconds kCapture{10};
 
 struct Recording {
-  ProfileOptions options;
+  api::ProfileOptions options;
   std::string owner;
   bool is_started = false;
 };
@@ -40,7 +40,7 @@ struct Recording {
 std::mutex mutex;
 std::optional<Recording> current;
 
-ProfilerConfig config_of(const ProfileOptions& options) {
+ProfilerConfig config_of(const api::ProfileOptions& options) {
   torch::profiler::impl::ExperimentalConfig experimental;
   experimental.profile_all_threads = options.all_threads;
   return ProfilerConfig(kineto::ProfilerState::KINETO, options.record_shapes,
@@ -48,7 +48,7 @@ ProfilerConfig config_of(const ProfileOptions& options) {
                         /*with_modules=*/false, experimental);
 }
 
-std::set<ActivityType> activities_of(const ProfileOptions& options) {
+std::set<ActivityType> activities_of(const api::ProfileOptions& options) {
   std::set<ActivityType> out;
   if (options.cpu) out.insert(ActivityType::CPU);
   if (options.cuda && cuda_api() != nullptr) out.insert(ActivityType::CUDA);
@@ -75,7 +75,7 @@ void let_threads_go() {
 // recording ends, tracing is switched in any case.
 class TracingSwitch {
  public:
-  explicit TracingSwitch(const ProfileOptions& options)
+  explicit TracingSwitch(const api::ProfileOptions& options)
       : is_needed_(options.cuda && cuda_api() != nullptr),
         is_begun_(is_needed_ && CaptureGate::of_process().try_begin_switch(kCapture)) {}
   ~TracingSwitch() {
@@ -97,7 +97,7 @@ class TracingSwitch {
 
 }  // namespace
 
-void prepare_recording(const ProfileOptions& options, const std::string& owner) {
+void prepare_recording(const api::ProfileOptions& options, const std::string& owner) {
   const std::lock_guard lock(mutex);
   if (current) {
     throw Error(Code::kArgument, cat("a profile of this process is under way already: ",
@@ -150,4 +150,4 @@ void drop_recording() {
   stop_recording();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

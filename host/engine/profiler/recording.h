@@ -14,7 +14,7 @@ namespace torch::autograd::profiler {
 struct ProfilerResult;
 }
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The recorded data; declared here so that few files include LibTorch's header.
 using ProfilerResult = torch::autograd::profiler::ProfilerResult;
@@ -25,7 +25,7 @@ using OwnedProfilerResult = std::unique_ptr<ProfilerResult, DeleteProfilerResult
 
 // `owner` names the user of the recording, for the error of a second one. Throws kArgument if there
 // already is a recording.
-void prepare_recording(const ProfileOptions& options, const std::string& owner);
+void prepare_recording(const api::ProfileOptions& options, const std::string& owner);
 void start_recording();
 // Stops the started recording and returns it. Another one can be prepared then.
 OwnedProfilerResult stop_recording();
@@ -34,4 +34,4 @@ void add_recording_metadata(const std::string& key, const std::string& json);
 // Ends a recording that was prepared but not started.
 void drop_recording();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,11 +4,11 @@
 
 #include "host/api/host_api.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class BlockingRegion {
  public:
-  BlockingRegion(const HostApi& host, WaitKind kind, const char* operation) : host_(host) {
+  BlockingRegion(const api::HostApi& host, WaitKind kind, const char* operation) : host_(host) {
     if (host_.enter_blocking != nullptr) host_.enter_blocking(kind, operation);
   }
   ~BlockingRegion() {
@@ -18,7 +18,7 @@ class BlockingRegion {
   BlockingRegion& operator=(const BlockingRegion&) = delete;
 
  private:
-  const HostApi& host_;
+  const api::HostApi& host_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

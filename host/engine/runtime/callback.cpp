@@ -2,10 +2,13 @@
 
 #include "host/lua/main_state.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 Callback::Callback(lua_State* L)
-    : vm_(vm(L)), open_(vm_.open), main_(main_state(L)), function_(std::make_unique<Ref>(L)) {}
+    : vm_(vm(L)),
+      open_(vm_.open),
+      main_(lua::main_state(L)),
+      function_(std::make_unique<lua::Ref>(L)) {}
 
 Callback::~Callback() {
   // A closed state has no registry any more to release the reference in.
@@ -18,4 +21,4 @@ lua_State* Callback::push() const {
   return L;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

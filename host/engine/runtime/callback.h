@@ -6,7 +6,7 @@
 #include "host/engine/runtime/vm.h"
 #include "host/lua/ref.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Created and called on the Lua state's thread. May be destroyed after the state was closed.
 class Callback {
@@ -25,7 +25,7 @@ class Callback {
   Vm& vm_;
   std::shared_ptr<bool> open_;
   lua_State* main_;
-  std::unique_ptr<Ref> function_;
+  std::unique_ptr<lua::Ref> function_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/lua_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 [[noreturn]] void refuse(lua_State* L, int index, std::string_view what, std::string_view wanted) {
@@ -52,4 +52,4 @@ at::MemoryFormat check_memory_format(lua_State* L, int index, std::string_view w
   return parse_memory_format(text_of(L, index, what, "a memory format"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The text is valid as long as the value is on the stack.
 std::string_view check_text(lua_State* L, int index, std::string_view what);
@@ -23,4 +23,4 @@ at::ScalarType check_dtype(lua_State* L, int index, std::string_view what);
 c10::Device check_device(lua_State* L, int index, std::string_view what);
 at::MemoryFormat check_memory_format(lua_State* L, int index, std::string_view what);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 void run_chunk(lua_State* L, const char* text, int nargs) {
   if (luaL_loadbuffer(L, text, std::char_traits<char>::length(text), "@rtrain://torch/tensor") !=
@@ -15,4 +15,4 @@ void run_chunk(lua_State* L, const char* text, int nargs) {
   lua_call(L, nargs, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,9 +4,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Calls the chunk with the last `nargs` values on the stack and replaces them by its result.
 void run_chunk(lua_State* L, const char* text, int nargs);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

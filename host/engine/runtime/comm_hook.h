@@ -5,7 +5,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/vm.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class InCommHook {
  public:
@@ -28,4 +28,4 @@ inline void check_outside_comm_hook(lua_State* L, const char* what) {
                                "until it has ended"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -5,7 +5,7 @@
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 thread_local std::optional<c10::Device> device_of_thread;
@@ -45,14 +45,14 @@ int get_default_device(lua_State* L) {
   return 1;
 }
 
-constexpr Method kFunctions[] = {torch_method<&with_device>("with_device"),
-                                 torch_method<&set_default_device>("set_default_device"),
-                                 torch_method<&get_default_device>("get_default_device")};
+constexpr lua::Method kFunctions[] = {torch_method<&with_device>("with_device"),
+                                      torch_method<&set_default_device>("set_default_device"),
+                                      torch_method<&get_default_device>("get_default_device")};
 
 }  // namespace
 
 const std::optional<c10::Device>& default_device() { return device_of_thread; }
 
-std::span<const Method> default_device_functions() { return kFunctions; }
+std::span<const lua::Method> default_device_functions() { return kFunctions; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

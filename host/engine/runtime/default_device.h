@@ -12,12 +12,12 @@
 
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // nullopt means the CPU.
 const std::optional<c10::Device>& default_device();
 
 // with_device, set_default_device, get_default_device
-std::span<const Method> default_device_functions();
+std::span<const lua::Method> default_device_functions();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

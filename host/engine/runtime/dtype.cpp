@@ -8,7 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 struct DtypeName {
@@ -135,4 +135,4 @@ std::string layout_name(at::Layout layout) {
   return "unknown";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

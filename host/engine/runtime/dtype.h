@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // "float32", "int64", "bool", …
 std::string dtype_name(at::ScalarType dtype);
@@ -33,4 +33,4 @@ at::MemoryFormat parse_memory_format(std::string_view name);
 std::string layout_name(at::Layout layout);
 std::optional<at::Layout> layout_from_name(std::string_view name);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

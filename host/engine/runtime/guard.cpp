@@ -11,7 +11,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 Code code_of(const c10::Error& e) {
@@ -80,4 +80,4 @@ Error TorchTranslate::from(const std::exception& e) {
   return Error(overflow ? Code::kArgument : Code::kInternal, std::string(text));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/base/error.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Converts an exception that it knows to an Error; nullopt for others.
 using ErrorTranslator = std::optional<Error> (*)(const std::exception&);
@@ -32,12 +32,12 @@ struct TorchTranslate {
 
 template <auto Fn>
 void push_torch_function(lua_State* L, int num_upvalues = 0) {
-  push_function<Fn, TorchTranslate>(L, num_upvalues);
+  lua::push_function<Fn, TorchTranslate>(L, num_upvalues);
 }
 
 template <auto Fn>
-constexpr Method torch_method(const char* name) {
-  return method<Fn, TorchTranslate>(name);
+constexpr lua::Method torch_method(const char* name) {
+  return lua::method<Fn, TorchTranslate>(name);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

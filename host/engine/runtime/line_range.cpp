@@ -5,7 +5,7 @@
 #include "host/engine/runtime/ranges.h"
 #include "host/pages/progress_page.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 std::string lua_line(lua_State* L) {
   lua_Debug info;
@@ -24,4 +24,4 @@ void LineRange::begin(lua_State* L) {
 
 void LineRange::end() { delete range_; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

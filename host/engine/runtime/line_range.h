@@ -9,7 +9,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class ProfileRange;
 
@@ -40,4 +40,4 @@ class LineRange {
   ProfileRange* range_ = nullptr;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

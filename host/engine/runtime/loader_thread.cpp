@@ -3,7 +3,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 thread_local bool is_loader_thread = false;
@@ -23,4 +23,4 @@ void refuse_in_loader_thread(std::string_view function) {
                   "process share: pass {generator = torch.utils.data.sample_generator()}"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

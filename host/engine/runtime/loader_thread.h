@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // While it exists, the calling thread is marked.
 class LoaderThread {
@@ -23,4 +23,4 @@ bool in_loader_thread();
 // Throws Error(kArgument) in a loader thread. `function` is one that uses the default generator.
 void refuse_in_loader_thread(std::string_view function);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 #include "host/engine/runtime/scalars.h"
 #include "host/lua/list_items.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 std::string sizes_text(at::IntArrayRef sizes) {
@@ -22,7 +22,8 @@ std::string table_text(lua_State* L, int index) {
   constexpr int kShown = 6;
   if (index < 0) index = lua_gettop(L) + index + 1;
   const auto length = static_cast<int>(lua_objlen(L, index));
-  const int size = is_list(L, index, length) ? length : std::max(length, last_item(L, index));
+  const int size =
+      lua::is_list(L, index, length) ? length : std::max(length, lua::last_item(L, index));
   std::string out = "{";
   for (int i = 1; i <= size && i <= kShown; ++i) {
     lua_rawgeti(L, index, i);
@@ -75,9 +76,9 @@ std::vector<at::Tensor> check_tensors(lua_State* L, int index) {
     out.push_back(*tensor);
     lua_pop(L, 1);
   }
-  if (!is_list(L, index, size)) {
+  if (!lua::is_list(L, index, size)) {
     throw Error(Code::kArgument, cat("argument ", index, ": expected a list of Tensors, got ",
-                                     describe_value(L, index), ": ", list_problem(L, index)));
+                                     describe_value(L, index), ": ", lua::list_problem(L, index)));
   }
   return out;
 }
@@ -105,7 +106,7 @@ std::string describe_value(lua_State* L, int index) {
       return "userdata";
     case LUA_TNONE:
       return "nothing";
-    case kCdata:
+    case lua::kCdata:
       if (const auto number = to_int(L, index)) return cat(*number, "LL");
       return "cdata";
     default:
@@ -119,4 +120,4 @@ std::string describe_stack(lua_State* L, int count) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

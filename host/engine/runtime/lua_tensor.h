@@ -12,7 +12,7 @@
 #include "host/engine/runtime/vm.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The tensor at the index; null if it is not a tensor. A released tensor is undefined.
 at::Tensor* test_tensor(lua_State* L, int index);
@@ -35,4 +35,4 @@ std::string describe_value(lua_State* L, int index);
 // "float32 [2], number 3": the first values on the stack.
 std::string describe_stack(lua_State* L, int count);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

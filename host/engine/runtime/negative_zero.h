@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 inline bool is_negative_zero(double number) { return number == 0 && std::signbit(number); }
 inline bool is_negative_zero(const c10::Scalar& number) {
@@ -22,4 +22,4 @@ inline c10::Scalar as_operand(const c10::Scalar& number, bool all_integers) {
   return all_integers && is_negative_zero(number) ? c10::Scalar(int64_t{0}) : number;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,10 +7,10 @@
 #include "host/api/host_api.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The functions of the executable, as passed when the engine was opened in this state.
-const HostApi& host(lua_State* L);
+const api::HostApi& host(lua_State* L);
 
 void open_tensor(lua_State* L);        // Tensor, is_tensor
 void open_ops(lua_State* L);           // op, op_names
@@ -38,4 +38,4 @@ void open_profiler(lua_State* L);       // profiler
 void open_storage_copies(lua_State* L);
 void open_storages(lua_State* L);  // _storage_nbytes, _storage_ptr, _storage_resize
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

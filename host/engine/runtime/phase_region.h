@@ -4,11 +4,11 @@
 
 #include "host/api/host_api.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class PhaseRegion {
  public:
-  PhaseRegion(const HostApi& host, TrainPhase phase) : host_(host) {
+  PhaseRegion(const api::HostApi& host, TrainPhase phase) : host_(host) {
     if (host_.enter_phase != nullptr) depth_ = host_.enter_phase(phase);
   }
   ~PhaseRegion() {
@@ -18,8 +18,8 @@ class PhaseRegion {
   PhaseRegion& operator=(const PhaseRegion&) = delete;
 
  private:
-  const HostApi& host_;
+  const api::HostApi& host_;
   int depth_ = -1;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

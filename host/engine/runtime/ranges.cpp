@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 thread_local std::vector<std::unique_ptr<ProfileRange>> pushed;
@@ -30,4 +30,4 @@ void pop_range() {
   if (!pushed.empty()) pushed.pop_back();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

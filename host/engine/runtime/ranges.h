@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Replaces characters that JSON would escape, because LibTorch writes "unknown" for such
 // names.
@@ -29,4 +29,4 @@ class ProfileRange {
 void push_range(const char* name);
 void pop_range();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

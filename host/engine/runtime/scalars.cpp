@@ -6,7 +6,7 @@
 #include "host/engine/runtime/vm.h"
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr const char* kSupport = R"(
@@ -46,7 +46,7 @@ std::optional<int64_t> to_int(lua_State* L, int index) {
     if (!is_integral(number)) return std::nullopt;
     return static_cast<int64_t>(number);
   }
-  if (type != kCdata) return std::nullopt;
+  if (type != lua::kCdata) return std::nullopt;
   const CdataKind kind = cdata_kind(L, index);
   if (kind != CdataKind::kInt64 && kind != CdataKind::kUint64) return std::nullopt;
   const int64_t number = *static_cast<const int64_t*>(lua_topointer(L, index));
@@ -55,7 +55,7 @@ std::optional<int64_t> to_int(lua_State* L, int index) {
 
 std::optional<double> to_double(lua_State* L, int index) {
   if (lua_type(L, index) == LUA_TNUMBER) return lua_tonumber(L, index);
-  const auto number = lua_type(L, index) == kCdata ? to_scalar(L, index) : std::nullopt;
+  const auto number = lua_type(L, index) == lua::kCdata ? to_scalar(L, index) : std::nullopt;
   return number && !number->isComplex() ? std::optional(number->toDouble()) : std::nullopt;
 }
 
@@ -70,7 +70,7 @@ std::optional<at::Scalar> to_scalar(lua_State* L, int index) {
     }
     case LUA_TBOOLEAN:
       return at::Scalar(lua_toboolean(L, index) != 0);
-    case kCdata: {
+    case lua::kCdata: {
       const CdataKind kind = cdata_kind(L, index);
       const void* data = lua_topointer(L, index);
       if (kind == CdataKind::kOther) return std::nullopt;
@@ -147,4 +147,4 @@ void open_scalars(lua_State* L) {
   v.cdata_kind_ref = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // True when the double is integral and fits an int64.
 inline bool is_integral(double number) {
@@ -37,4 +37,4 @@ void push_scalar(lua_State* L, const at::Scalar& scalar);
 // Prepares the functions that make and recognize LuaJIT's objects.
 void open_scalars(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

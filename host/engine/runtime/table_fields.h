@@ -5,7 +5,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 template <class Number>
 void set_number(lua_State* L, const char* name, Number value) {
@@ -23,4 +23,4 @@ inline void set_boolean(lua_State* L, const char* name, bool value) {
   lua_setfield(L, -2, name);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The owning pointer of graph nodes: std::shared_ptr, since 2.13 c10::intrusive_ptr.
 using NodePtr = decltype(std::declval<torch::autograd::Node&>().getptr());
@@ -48,4 +48,4 @@ auto global_recording() {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

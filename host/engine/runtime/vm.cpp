@@ -6,7 +6,7 @@
 #include "host/engine/runtime/open.h"
 #include "host/lua/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 const char kVmKey = 0;
@@ -46,13 +46,13 @@ Vm& vm(lua_State* L) {
   return *found;
 }
 
-Vm& create_vm(lua_State* L, const HostApi* host) {
+Vm& create_vm(lua_State* L, const api::HostApi* host) {
   if (operators != host->operators) operators = host->operators;
   lua_pushlightuserdata(L, const_cast<char*>(&kVmKey));
   auto** slot = static_cast<Vm**>(lua_newuserdata(L, sizeof(void*)));
   *slot = new Vm();
   lua_createtable(L, 0, 1);
-  push_function<&close_vm>(L);
+  lua::push_function<&close_vm>(L);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   Vm& out = **slot;
@@ -63,6 +63,6 @@ Vm& create_vm(lua_State* L, const HostApi* host) {
   return out;
 }
 
-const HostApi& host(lua_State* L) { return *vm(L).host; }
+const api::HostApi& host(lua_State* L) { return *vm(L).host; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

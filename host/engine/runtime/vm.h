@@ -14,7 +14,7 @@
 #include "host/engine/runtime/wrapped_number.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class ArgumentStacks;
 struct KeptLosses;
@@ -22,7 +22,7 @@ struct Op;
 
 struct Vm {
   const void* registry = nullptr;  // identifies the virtual machine
-  const HostApi* host = nullptr;
+  const api::HostApi* host = nullptr;
   const void* tensor_meta = nullptr;
   int tensor_meta_ref = LUA_NOREF;
   int size_meta_ref = LUA_NOREF;
@@ -60,6 +60,6 @@ struct Vm {
 Vm& vm(lua_State* L);
 
 // Creates the Vm of a new Lua state.
-Vm& create_vm(lua_State* L, const HostApi* host);
+Vm& create_vm(lua_State* L, const api::HostApi* host);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 
 #include "host/engine/runtime/negative_zero.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Half precision keeps the number's own dtype, because its kernels compute with the number in
@@ -59,4 +59,4 @@ const at::Tensor& WrappedNumbers::get(const at::Scalar& given, const at::Tensor&
   return entry.tensor;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 
 #include <array>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class WrappedNumbers {
  public:
@@ -29,4 +29,4 @@ class WrappedNumbers {
   at::Tensor uncached_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -23,7 +23,7 @@
 #include "host/lua/list_items.h"
 #include "host/lua/options.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 std::optional<at::Scalar> scalar_at(lua_State* L, int index) {
@@ -66,7 +66,7 @@ class TableReader {
       return;
     }
     const auto size = static_cast<int64_t>(lua_objlen(L_, index));
-    if (!is_list(L_, index, static_cast<int>(size))) not_a_list(index);
+    if (!lua::is_list(L_, index, static_cast<int>(size))) not_a_list(index);
     if (size != sizes_[depth]) ragged(size);
     path_.push_back(0);
     for (int i = 1; i <= static_cast<int>(size); ++i) {
@@ -89,11 +89,10 @@ class TableReader {
 
   // Throws for an item that is not a number, including nil.
   void not_a_list(int index) {
-    const int hole = first_hole(L_, index);
+    const int hole = lua::first_hole(L_, index);
     if (hole == 0) {
-      throw Error(
-          Code::kArgument,
-          cat("tensor: ", here(), ": expected a list, got a table: ", list_problem(L_, index)));
+      throw Error(Code::kArgument, cat("tensor: ", here(), ": expected a list, got a table: ",
+                                       lua::list_problem(L_, index)));
     }
     path_.push_back(hole);
     lua_pushnil(L_);
@@ -190,7 +189,8 @@ struct Wanted {
 };
 
 Wanted read_wanted(lua_State* L, int index) {
-  const Options options(L, index, "tensor", {"dtype", "device", "requires_grad", "pin_memory"});
+  const lua::Options options(L, index, "tensor",
+                             {"dtype", "device", "requires_grad", "pin_memory"});
   Wanted out;
   const std::string dtype = options.text("dtype", "");
   const std::string device = options.text("device", "");
@@ -259,8 +259,9 @@ int from_bytes(lua_State* L) {
   return 1;
 }
 
-constexpr Method kFunctions[] = {torch_method<&tensor>("tensor"), torch_method<&scalar>("scalar"),
-                                 torch_method<&from_bytes>("from_bytes")};
+constexpr lua::Method kFunctions[] = {torch_method<&tensor>("tensor"),
+                                      torch_method<&scalar>("scalar"),
+                                      torch_method<&from_bytes>("from_bytes")};
 
 }  // namespace
 
@@ -276,6 +277,6 @@ at::Tensor tensor_from_index_list(lua_State* L, int index) {
   return reader.numbers().build_index(reader.sizes());
 }
 
-void open_constructors(lua_State* L) { add_functions(L, kFunctions); }
+void open_constructors(lua_State* L) { lua::add_functions(L, kFunctions); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

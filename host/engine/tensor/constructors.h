@@ -7,7 +7,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Makes a tensor from nested lists of numbers, booleans or int64 objects at the index. Without a
 // dtype, numbers give the default dtype, booleans bool and int64 objects int64. Throws
@@ -17,4 +17,4 @@ at::Tensor tensor_from_table(lua_State* L, int index, std::optional<at::ScalarTy
 // A list used as an index: integers give int64, booleans a mask.
 at::Tensor tensor_from_index_list(lua_State* L, int index);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

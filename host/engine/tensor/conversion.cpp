@@ -13,7 +13,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 struct Target {
@@ -37,8 +37,8 @@ void read_name(const std::string& name, Target& target) {
 void read_keywords(lua_State* L, int index, Target& target) {
   if (lua_objlen(L, index) > 0)
     throw Error(Code::kArgument, "to: expected keywords in the table, got a list");
-  const Options options(L, index, "to",
-                        {"dtype", "device", "non_blocking", "copy", "memory_format"});
+  const lua::Options options(L, index, "to",
+                             {"dtype", "device", "non_blocking", "copy", "memory_format"});
   const std::string dtype = options.text("dtype", "");
   const std::string device = options.text("device", "");
   const std::string format = options.text("memory_format", "");
@@ -107,7 +107,7 @@ Target read_cuda_target(lua_State* L) {
   out.device = read_cuda_device(L, positional >= 2 ? 2 : last + 1);
   if (positional >= 3) out.non_blocking = check_boolean(L, 3, "cuda: non_blocking");
   if (!has_keywords) return out;
-  const Options options(L, last, "cuda", {"device", "non_blocking", "memory_format"});
+  const lua::Options options(L, last, "cuda", {"device", "non_blocking", "memory_format"});
   options.push("device");
   if (!lua_isnil(L, -1)) out.device = read_cuda_device(L, lua_gettop(L));
   lua_pop(L, 1);
@@ -124,7 +124,8 @@ std::optional<at::MemoryFormat> read_memory_format(lua_State* L, int index, cons
   if (lua_type(L, index) != LUA_TTABLE) {
     return check_memory_format(L, index, cat(function, ": memory_format"));
   }
-  const std::string name = Options(L, index, function, {"memory_format"}).text("memory_format", "");
+  const std::string name =
+      lua::Options(L, index, function, {"memory_format"}).text("memory_format", "");
   if (name.empty()) return std::nullopt;
   return parse_memory_format(name);
 }
@@ -147,4 +148,4 @@ int cpu(lua_State* L) {
 
 int cuda(lua_State* L) { return push_converted(L, read_cuda_target(L)); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // to(self, device, dtype, non_blocking, copy), to(self, dtype, …), to(self, other, …), each also
 // with keywords.
@@ -26,4 +26,4 @@ int cuda(lua_State* L);
 // Reads a memory format by position or as the only keyword of a table; nullopt for nil.
 std::optional<at::MemoryFormat> read_memory_format(lua_State* L, int index, const char* function);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

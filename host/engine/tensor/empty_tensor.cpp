@@ -5,7 +5,7 @@
 #include <c10/core/Storage.h>
 #include <c10/util/accumulate.h>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 at::Tensor empty_tensor(at::IntArrayRef sizes, const at::TensorOptions& options) {
   return at::empty(sizes, options);
@@ -28,4 +28,4 @@ at::Tensor empty_tensor_behind(int64_t bytes, at::IntArrayRef sizes, at::ScalarT
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

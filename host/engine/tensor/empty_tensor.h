@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // at::empty, whose own header adds three seconds to compiling a file.
 at::Tensor empty_tensor(at::IntArrayRef sizes, const at::TensorOptions& options);
@@ -12,4 +12,4 @@ at::Tensor empty_tensor(at::IntArrayRef sizes, const at::TensorOptions& options)
 // arrives together with a header.
 at::Tensor empty_tensor_behind(int64_t bytes, at::IntArrayRef sizes, at::ScalarType dtype);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Does not have min and max of aminmax, because x:min() is a method that loops call.
@@ -78,4 +78,4 @@ void push_result_names(lua_State* L) {
   push_torch_function<&named_result>(L);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Names the results at the top of the stack. No effect if the first is not a tensor.
 void name_results(lua_State* L, std::initializer_list<const char*> names);
@@ -20,4 +20,4 @@ void name_results(lua_State* L, const c10::FunctionSchema& schema);
 // Pushes the set of possible names, and the function (tensor, name) → result or nil.
 void push_result_names(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

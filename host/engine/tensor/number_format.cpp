@@ -8,7 +8,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 std::string formatted(const char* format, int precision, double number) {
@@ -118,4 +118,4 @@ void ElementTexts::format_integers(const at::Tensor& flat) {
   for (auto& text : texts_) text.insert(0, width_ - text.size(), ' ');
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The settings of torch.set_printoptions.
 struct PrintOptions {
@@ -39,4 +39,4 @@ class ElementTexts {
   size_t next_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

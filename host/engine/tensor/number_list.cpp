@@ -12,7 +12,7 @@
 #include "host/engine/runtime/negative_zero.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 template <class T>
@@ -138,4 +138,4 @@ at::Tensor NumberList::build_index(at::IntArrayRef sizes) const {
   return build(sizes, at::kLong);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class NumberList {
  public:
@@ -42,4 +42,4 @@ class NumberList {
   bool any_int64_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

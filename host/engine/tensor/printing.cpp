@@ -15,7 +15,7 @@
 #include "host/engine/tensor/number_format.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr char kOptionsKey = 0;  // its address is the registry key of the state's PrintOptions
@@ -244,4 +244,4 @@ void open_printing(lua_State* L) {
   lua_setfield(L, -2, "set_printoptions");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // "tensor([[1., 2.],\n        [3., 4.]])", followed by dtype, device and grad_fn if they are not
 // the default, with the Lua state's print options.
@@ -18,4 +18,4 @@ std::string to_text(lua_State* L, const at::Tensor& tensor);
 // top. nil leaves an option unchanged, but makes sci_mode automatic.
 void open_printing(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

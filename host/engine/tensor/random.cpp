@@ -14,7 +14,7 @@
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 uint64_t check_seed(lua_State* L, int index) {
   if (const auto seed = to_int(L, index)) return static_cast<uint64_t>(*seed);
@@ -72,41 +72,47 @@ int set_rng_state(lua_State* L) {
 }
 
 }  // namespace
+}  // namespace rtrain::engine
 
 template <>
-struct Class<at::Generator> {
+struct rtrain::lua::Class<at::Generator> {
   using Slot = std::unique_ptr<at::Generator>;
   static constexpr const char* kName = "torch.Generator";
+};
 
+namespace rtrain::engine {
+namespace {
+
+struct GeneratorMethods {
   static int seed_with(lua_State* L) {
-    at::Generator& self = *check<at::Generator>(L, 1);
+    at::Generator& self = *lua::check<at::Generator>(L, 1);
     const auto number = check_seed(L, 2);
     const std::lock_guard lock(self.mutex());
     self.set_current_seed(number);
     lua_settop(L, 1);
     return 1;
   }
-  static int seed(lua_State* L) { return reseed(L, *check<at::Generator>(L, 1)); }
+  static int seed(lua_State* L) { return reseed(L, *lua::check<at::Generator>(L, 1)); }
   static int clone(lua_State* L) {
-    const at::Generator& self = *check<at::Generator>(L, 1);
-    push<at::Generator>(L, std::make_unique<at::Generator>(self.clone()));
+    const at::Generator& self = *lua::check<at::Generator>(L, 1);
+    lua::push<at::Generator>(L, std::make_unique<at::Generator>(self.clone()));
     return 1;
   }
   static int to_string(lua_State* L) {
     const std::string text =
-        cat("torch.Generator(", check<at::Generator>(L, 1)->device().str(), ")");
+        cat("torch.Generator(", lua::check<at::Generator>(L, 1)->device().str(), ")");
     lua_pushlstring(L, text.data(), text.size());
     return 1;
   }
-  static int get_seed(lua_State* L) { return push_seed(L, *check<at::Generator>(L, 1)); }
+  static int get_seed(lua_State* L) { return push_seed(L, *lua::check<at::Generator>(L, 1)); }
   static int get_state(lua_State* L) {
-    push_tensor(L, state_of(*check<at::Generator>(L, 1)));
+    push_tensor(L, state_of(*lua::check<at::Generator>(L, 1)));
     return 1;
   }
   // Serializes the generator: another process or thread gets its own one, which continues from
   // here.
   static int pack(lua_State* L) {
-    const at::Generator& self = *check<at::Generator>(L, 1);
+    const at::Generator& self = *lua::check<at::Generator>(L, 1);
     if (self.device().is_cuda()) {
       throw Error(Code::kUnsupported,
                   "a Generator of a GPU belongs to one process: send its seed, or its get_state()");
@@ -117,20 +123,22 @@ struct Class<at::Generator> {
     return 3;
   }
   static int change_state(lua_State* L) {
-    set_state(*check<at::Generator>(L, 1), check_tensor(L, 2));
+    set_state(*lua::check<at::Generator>(L, 1), check_tensor(L, 2));
     lua_settop(L, 1);
     return 1;
   }
 
-  static constexpr Method kMethods[] = {
+  static constexpr lua::Method kMethods[] = {
       torch_method<&seed_with>("manual_seed"),  torch_method<&get_seed>("initial_seed"),
       torch_method<&to_string>("__tostring"),   torch_method<&seed>("seed"),
       torch_method<&clone>("clone_state"),      torch_method<&get_state>("get_state"),
       torch_method<&change_state>("set_state"), torch_method<&pack>("__pack")};
 };
 
+}  // namespace
+
 at::Generator* test_generator(lua_State* L, int index) {
-  auto* slot = test<at::Generator>(L, index);
+  auto* slot = lua::test<at::Generator>(L, index);
   return slot != nullptr ? slot->get() : nullptr;
 }
 
@@ -154,7 +162,7 @@ int generator(lua_State* L) {
       lua_isnoneornil(L, 2) ? c10::Device(c10::kCPU) : check_device(L, 2, "Generator: device");
   auto out = std::make_unique<at::Generator>(new_generator(device));
   if (!lua_isnoneornil(L, 1)) out->set_current_seed(check_seed(L, 1));
-  push<at::Generator>(L, std::move(out));
+  lua::push<at::Generator>(L, std::move(out));
   return 1;
 }
 
@@ -162,12 +170,12 @@ int generator(lua_State* L) {
 int unpack_generator(lua_State* L) {
   auto out = std::make_unique<at::Generator>(at::detail::createCPUGenerator());
   out->set_state(check_tensor(L, 1));
-  push<at::Generator>(L, std::move(out));
+  lua::push<at::Generator>(L, std::move(out));
   return 1;
 }
 
 int push_default_generator(lua_State* L) {
-  push<at::Generator>(L, std::make_unique<at::Generator>(default_generator()));
+  lua::push<at::Generator>(L, std::make_unique<at::Generator>(default_generator()));
   return 1;
 }
 
@@ -177,19 +185,19 @@ int manual_seed(lua_State* L) {
   return push_default_generator(L);
 }
 
-constexpr Method kFunctions[] = {torch_method<&manual_seed>("manual_seed"),
-                                 torch_method<&initial_seed>("initial_seed"),
-                                 torch_method<&seed>("seed"),
-                                 torch_method<&get_rng_state>("get_rng_state"),
-                                 torch_method<&set_rng_state>("set_rng_state"),
-                                 torch_method<&generator>("generator"),
-                                 torch_method<&unpack_generator>("unpack_generator")};
+constexpr lua::Method kFunctions[] = {torch_method<&manual_seed>("manual_seed"),
+                                      torch_method<&initial_seed>("initial_seed"),
+                                      torch_method<&seed>("seed"),
+                                      torch_method<&get_rng_state>("get_rng_state"),
+                                      torch_method<&set_rng_state>("set_rng_state"),
+                                      torch_method<&generator>("generator"),
+                                      torch_method<&unpack_generator>("unpack_generator")};
 
 // generator.device, and its methods.
 int index(lua_State* L) {
   const std::string_view name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (name == "device") {
-    lua_pushstring(L, check<at::Generator>(L, 1)->device().str().c_str());
+    lua_pushstring(L, lua::check<at::Generator>(L, 1)->device().str().c_str());
   } else {
     lua_pushvalue(L, 2);
     lua_rawget(L, lua_upvalueindex(1));
@@ -198,7 +206,7 @@ int index(lua_State* L) {
 }
 
 void add_device(lua_State* L) {
-  luaL_getmetatable(L, Class<at::Generator>::kName);
+  luaL_getmetatable(L, lua::Class<at::Generator>::kName);
   lua_getfield(L, -1, "__index");
   push_torch_function<&index>(L, 1);
   lua_setfield(L, -2, "__index");
@@ -208,11 +216,11 @@ void add_device(lua_State* L) {
 }  // namespace
 
 void open_random(lua_State* L) {
-  register_class<at::Generator>(L, Class<at::Generator>::kMethods);
-  add_functions(L, kFunctions);
+  lua::register_class<at::Generator>(L, GeneratorMethods::kMethods);
+  lua::add_functions(L, kFunctions);
   add_device(L);
   push_default_generator(L);
   lua_setfield(L, -2, "default_generator");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

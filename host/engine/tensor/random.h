@@ -5,7 +5,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The generator at the index; null if it is not a generator or was released.
 at::Generator* test_generator(lua_State* L, int index);
@@ -14,4 +14,4 @@ at::Generator* test_generator(lua_State* L, int index);
 // Throws Error(kArgument).
 uint64_t check_seed(lua_State* L, int index);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 Sizes check_sizes(lua_State* L, int index) {
@@ -77,13 +77,14 @@ int make(lua_State* L) {
   return 1;
 }
 
-constexpr Method kMeta[] = {torch_method<&index>("__index"), torch_method<&to_string>("__tostring"),
-                            torch_method<&equal>("__eq"), torch_method<&concatenate>("__concat")};
+constexpr lua::Method kMeta[] = {
+    torch_method<&index>("__index"), torch_method<&to_string>("__tostring"),
+    torch_method<&equal>("__eq"), torch_method<&concatenate>("__concat")};
 
 }  // namespace
 
 void open_size(lua_State* L) {
-  push_functions(L, kMeta);
+  lua::push_functions(L, kMeta);
   lua_pushliteral(L, "torch.Size");
   lua_setfield(L, -2, "__name");
   // A field of torch._C, so that serialized sizes refer to it by name.
@@ -94,4 +95,4 @@ void open_size(lua_State* L) {
   lua_setfield(L, -2, "Size");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,9 +4,9 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Makes the metatable that push_sizes (tensor.h) uses; adds Size to the table at the top.
 void open_size(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

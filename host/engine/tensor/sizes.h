@@ -8,7 +8,7 @@
 #include "host/lua/list_items.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 using Sizes = c10::SmallVector<int64_t, 6>;
 
@@ -25,7 +25,7 @@ inline bool read_sizes(lua_State* L, int first, int last, Sizes& out) {
     out.push_back(*item);
   }
   // A table with keywords, or with items after a nil, is not a list of sizes.
-  return !table || is_list(L, first, size);
+  return !table || lua::is_list(L, first, size);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

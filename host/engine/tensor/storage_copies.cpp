@@ -7,7 +7,7 @@
 #include "host/engine/runtime/open.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 at::Tensor view_of(const at::Tensor& like, const c10::Storage& storage, int64_t offset,
@@ -51,10 +51,10 @@ int copy_with_storage(lua_State* L) {
   return 1;
 }
 
-constexpr Method kFunctions[] = {torch_method<&copy_with_storage>("_copy_with_storage")};
+constexpr lua::Method kFunctions[] = {torch_method<&copy_with_storage>("_copy_with_storage")};
 
 }  // namespace
 
-void open_storage_copies(lua_State* L) { add_functions(L, kFunctions); }
+void open_storage_copies(lua_State* L) { lua::add_functions(L, kFunctions); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

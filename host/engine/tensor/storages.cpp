@@ -15,7 +15,7 @@
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 at::Tensor check_stored(lua_State* L) {
@@ -71,12 +71,12 @@ int storage_resize(lua_State* L) {
   return 0;
 }
 
-constexpr Method kFunctions[] = {torch_method<&storage_nbytes>("_storage_nbytes"),
-                                 torch_method<&storage_ptr>("_storage_ptr"),
-                                 torch_method<&storage_resize>("_storage_resize")};
+constexpr lua::Method kFunctions[] = {torch_method<&storage_nbytes>("_storage_nbytes"),
+                                      torch_method<&storage_ptr>("_storage_ptr"),
+                                      torch_method<&storage_resize>("_storage_resize")};
 
 }  // namespace
 
-void open_storages(lua_State* L) { add_functions(L, kFunctions); }
+void open_storages(lua_State* L) { lua::add_functions(L, kFunctions); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -5,7 +5,7 @@
 #include "host/engine/memory/collector.h"
 #include "host/engine/memory/memory_recording.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 void push_tensor(Vm& vm, lua_State* L, at::Tensor tensor) {
   if (!tensor.defined()) {
@@ -47,4 +47,4 @@ void push_sizes(lua_State* L, at::IntArrayRef sizes) {
   lua_setmetatable(L, -2);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 
 #include "host/engine/runtime/lua_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Pushes the tensor as a new userdata; an undefined tensor as nil.
 void push_tensor(lua_State* L, at::Tensor tensor);
@@ -22,4 +22,4 @@ void push_tensors(lua_State* L, const std::vector<at::Tensor>& tensors);
 // Pushes a list of sizes, which prints like torch.Size and raises for index 0.
 void push_sizes(lua_State* L, at::IntArrayRef sizes);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

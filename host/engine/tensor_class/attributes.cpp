@@ -13,7 +13,7 @@
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 int push_string(lua_State* L, const std::string& text) {
@@ -163,7 +163,7 @@ int set_data(lua_State* L) {
   return 0;
 }
 
-constexpr Method kGetters[] = {
+constexpr lua::Method kGetters[] = {
     torch_method<&shape>("shape"),
     torch_method<&dtype>("dtype"),
     torch_method<&device>("device"),
@@ -201,7 +201,7 @@ constexpr Method kGetters[] = {
     torch_method<&version>("_version"),
 };
 
-constexpr Method kSetters[] = {
+constexpr lua::Method kSetters[] = {
     torch_method<&set_grad>("grad"),        torch_method<&set_requires_grad>("requires_grad"),
     torch_method<&set_data>("data"),        torch_method<&set_part<&real>>("real"),
     torch_method<&set_part<&imag>>("imag"),
@@ -209,7 +209,7 @@ constexpr Method kSetters[] = {
 
 }  // namespace
 
-std::span<const Method> attribute_getters() { return kGetters; }
-std::span<const Method> attribute_setters() { return kSetters; }
+std::span<const lua::Method> attribute_getters() { return kGetters; }
+std::span<const lua::Method> attribute_setters() { return kSetters; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,9 +6,9 @@
 
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
-std::span<const Method> attribute_getters();  // (tensor) → value
-std::span<const Method> attribute_setters();  // (tensor, value)
+std::span<const lua::Method> attribute_getters();  // (tensor) → value
+std::span<const lua::Method> attribute_setters();  // (tensor, value)
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/list_items.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using at::indexing::TensorIndex;
@@ -47,7 +47,7 @@ TensorIndex read_slice(lua_State* L, int index) {
 }
 
 [[noreturn]] void bad_index(lua_State* L, int index) {
-  const std::string problem = lua_type(L, index) == LUA_TTABLE ? list_problem(L, index) : "";
+  const std::string problem = lua_type(L, index) == LUA_TTABLE ? lua::list_problem(L, index) : "";
   throw Error(Code::kArgument, cat("a tensor is indexed with integers, torch.slice, '...', "
                                    "torch.none, booleans, tensors or a list of these, got ",
                                    describe_value(L, index), problem.empty() ? "" : ": ", problem));
@@ -89,7 +89,7 @@ std::vector<TensorIndex> read_index(lua_State* L, int index) {
     out.push_back(read_entry(L, lua_gettop(L)));
     lua_pop(L, 1);
   }
-  if (!is_list(L, index, size)) bad_index(L, index);
+  if (!lua::is_list(L, index, size)) bad_index(L, index);
   if (out.empty()) out.push_back(at::indexing::Ellipsis);  // x[()] in Python: the whole tensor
   return out;
 }
@@ -138,7 +138,7 @@ class BasicIndex {
       lua_pop(L_, 1);
       if (!fits) return std::nullopt;
     }
-    return size > 0 && is_list(L_, index, size) ? std::optional(out_) : std::nullopt;
+    return size > 0 && lua::is_list(L_, index, size) ? std::optional(out_) : std::nullopt;
   }
 
  private:
@@ -272,10 +272,10 @@ int set_item(lua_State* L) {
 }
 
 void open_indexing(lua_State* L) {
-  static constexpr Method kSliceMeta[] = {torch_method<&slice_index>("__index"),
-                                          torch_method<&slice_to_string>("__tostring"),
-                                          torch_method<&pack_slice>("__pack")};
-  push_functions(L, kSliceMeta);
+  static constexpr lua::Method kSliceMeta[] = {torch_method<&slice_index>("__index"),
+                                               torch_method<&slice_to_string>("__tostring"),
+                                               torch_method<&pack_slice>("__pack")};
+  lua::push_functions(L, kSliceMeta);
   lua_pushliteral(L, "torch.slice");
   lua_setfield(L, -2, "__name");
   vm(L).slice_meta = lua_topointer(L, -1);
@@ -298,4 +298,4 @@ void open_indexing(lua_State* L) {
   lua_setfield(L, -2, "none");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

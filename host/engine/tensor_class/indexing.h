@@ -4,7 +4,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 int get_item(lua_State* L);  // (tensor, key) → tensor
 int set_item(lua_State* L);  // (tensor, key, value)
@@ -12,4 +12,4 @@ int set_item(lua_State* L);  // (tensor, key, value)
 // Adds slice and none to the module table at the top of the stack.
 void open_indexing(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,7 +14,7 @@
 #include "host/engine/tensor/conversion.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 int push_self(lua_State* L) {
@@ -176,7 +176,7 @@ int convert(lua_State* L) {
   return to_dtype(L, Dtype);
 }
 
-constexpr Method kMethods[] = {
+constexpr lua::Method kMethods[] = {
     torch_method<&size>("size"),
     torch_method<&stride>("stride"),
     torch_method<&dim>("dim"),
@@ -220,6 +220,6 @@ constexpr Method kMethods[] = {
 
 }  // namespace
 
-std::span<const Method> tensor_methods() { return kMethods; }
+std::span<const lua::Method> tensor_methods() { return kMethods; }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,8 +6,8 @@
 
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
-std::span<const Method> tensor_methods();
+std::span<const lua::Method> tensor_methods();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

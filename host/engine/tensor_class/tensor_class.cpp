@@ -17,7 +17,7 @@
 #include "host/engine/tensor_class/indexing.h"
 #include "host/engine/tensor_class/methods.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Written in Lua, so that the JIT compiler can inline the lookup of a method.
@@ -109,15 +109,15 @@ int find_method(lua_State* L) {
     return 1;
   }
   std::vector<std::string> names = family_names();
-  for (const Method& m : attribute_getters()) names.emplace_back(m.name());
-  for (const Method& m : tensor_methods()) names.emplace_back(m.name());
+  for (const lua::Method& m : attribute_getters()) names.emplace_back(m.name());
+  for (const lua::Method& m : tensor_methods()) names.emplace_back(m.name());
   add_lua_method_names(L, names);
   const auto near = nearest_name(name, names);
   throw Error(Code::kArgument, cat("a Tensor has no method or attribute '", name, "'",
                                    near ? cat(", did you mean '", *near, "'?") : std::string()));
 }
 
-void push_names(lua_State* L, std::span<const Method> entries) {
+void push_names(lua_State* L, std::span<const lua::Method> entries) {
   lua_createtable(L, static_cast<int>(entries.size()), 0);
   for (size_t i = 0; i < entries.size(); ++i) {
     lua_pushstring(L, entries[i].name());
@@ -146,17 +146,17 @@ int is_tensor(lua_State* L) {
 // Stack: metatable. The table of methods stays in the registry.
 void add_index(lua_State* L) {
   Vm& state = vm(L);
-  push_functions(L, tensor_methods());
+  lua::push_functions(L, tensor_methods());
   lua_pushvalue(L, -1);
   state.methods_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-  push_functions(L, attribute_getters());
+  lua::push_functions(L, attribute_getters());
   push_torch_function<&find_method>(L);
   push_torch_function<&get_item>(L);
   lua_getglobal(L, "type");
   push_result_names(L);
   run_chunk(L, kIndex, 7);
   lua_setfield(L, -2, "__index");
-  push_functions(L, attribute_setters());
+  lua::push_functions(L, attribute_setters());
   push_torch_function<&refuse_field>(L);
   push_torch_function<&set_item>(L);
   lua_getglobal(L, "type");
@@ -198,4 +198,4 @@ void open_tensor(lua_State* L) {
   open_indexing(L);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

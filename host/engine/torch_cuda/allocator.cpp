@@ -13,7 +13,7 @@
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/runtime/table_fields.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using c10::CachingAllocator::Stat;
@@ -187,8 +187,8 @@ void open_cuda_allocator(lua_State* L) {
       torch_method<&settings>("settings"),
       torch_method<&set_settings>("set_settings"),
       torch_method<&snapshot>("snapshot")};
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_allocator");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 void check_variable(const char* name, const char* value) {
@@ -33,4 +33,4 @@ void check_allocator_settings() {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -2,11 +2,11 @@
 // allocator.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Throws Error(kConfig), with variable and value, if LibTorch refuses PYTORCH_ALLOC_CONF (or its
 // older name PYTORCH_CUDA_ALLOC_CONF). LibTorch itself would only report it at the first tensor,
 // without the variable's name. Call it in a process with CUDA.
 void check_allocator_settings();
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

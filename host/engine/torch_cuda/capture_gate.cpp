@@ -1,6 +1,6 @@
 #include "host/engine/torch_cuda/capture_gate.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // A tracing library that hangs must not prevent training.
@@ -42,4 +42,4 @@ void CaptureGate::end_switch() {
   changed_.notify_all();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

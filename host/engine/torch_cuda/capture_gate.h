@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class CaptureGate {
  public:
@@ -35,4 +35,4 @@ class CaptureGate {
   bool is_switching_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -5,7 +5,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/table_fields.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 int device_count(lua_State* L) {
@@ -65,8 +65,8 @@ void open_cuda_devices(lua_State* L) {
       torch_method<&get_device_properties>("get_device_properties"),
       torch_method<&mem_get_info>("mem_get_info"),
       torch_method<&synchronize>("synchronize")};
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_devices");  // "cuda" is a method of tensors
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

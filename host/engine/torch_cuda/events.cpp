@@ -12,7 +12,7 @@
 #include "host/engine/torch_cuda/stream.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 c10::impl::VirtualGuardImpl guard() { return c10::impl::VirtualGuardImpl(c10::kCUDA); }
@@ -62,47 +62,55 @@ class CudaEvent {
 };
 
 }  // namespace
+}  // namespace rtrain::engine
 
 template <>
-struct Class<CudaEvent> {
-  using Slot = std::unique_ptr<CudaEvent>;
+struct rtrain::lua::Class<rtrain::engine::CudaEvent> {
+  using Slot = std::unique_ptr<rtrain::engine::CudaEvent>;
   static constexpr const char* kName = "torch._C.CudaEvent";
+};
 
+namespace rtrain::engine {
+namespace {
+
+struct EventMethods {
   static int record(lua_State* L) {
-    check<CudaEvent>(L, 1)->record(check_stream(L, 2));
+    lua::check<CudaEvent>(L, 1)->record(check_stream(L, 2));
     return 0;
   }
   static int wait(lua_State* L) {
-    check<CudaEvent>(L, 1)->block(check_stream(L, 2));
+    lua::check<CudaEvent>(L, 1)->block(check_stream(L, 2));
     return 0;
   }
   static int query(lua_State* L) {
-    lua_pushboolean(L, check<CudaEvent>(L, 1)->query() ? 1 : 0);
+    lua_pushboolean(L, lua::check<CudaEvent>(L, 1)->query() ? 1 : 0);
     return 1;
   }
   static int synchronize(lua_State* L) {
-    const CudaEvent& self = *check<CudaEvent>(L, 1);
+    const CudaEvent& self = *lua::check<CudaEvent>(L, 1);
     const BlockingRegion region(host(L), WaitKind::kOwn, "torch.cuda.Event.synchronize");
     self.synchronize();
     return 0;
   }
   // In milliseconds.
   static int elapsed_time(lua_State* L) {
-    lua_pushnumber(L, check<CudaEvent>(L, 1)->elapsed_ms(*check<CudaEvent>(L, 2)));
+    lua_pushnumber(L, lua::check<CudaEvent>(L, 1)->elapsed_ms(*lua::check<CudaEvent>(L, 2)));
     return 1;
   }
   static int device_index(lua_State* L) {
-    lua_pushinteger(L, check<CudaEvent>(L, 1)->device());
+    lua_pushinteger(L, lua::check<CudaEvent>(L, 1)->device());
     return 1;
   }
 
-  static constexpr Method kMethods[] = {torch_method<&record>("record"),
-                                        torch_method<&wait>("wait"),
-                                        torch_method<&query>("query"),
-                                        torch_method<&synchronize>("synchronize"),
-                                        torch_method<&elapsed_time>("elapsed_time"),
-                                        torch_method<&device_index>("device_index")};
+  static constexpr lua::Method kMethods[] = {torch_method<&record>("record"),
+                                             torch_method<&wait>("wait"),
+                                             torch_method<&query>("query"),
+                                             torch_method<&synchronize>("synchronize"),
+                                             torch_method<&elapsed_time>("elapsed_time"),
+                                             torch_method<&device_index>("device_index")};
 };
+
+}  // namespace
 
 namespace {
 
@@ -111,7 +119,7 @@ int new_event(lua_State* L) {
   need_cuda();
   const CudaEventKind kind{.has_timing = lua_toboolean(L, 1) != 0,
                            .is_blocking = lua_toboolean(L, 2) != 0};
-  push<CudaEvent>(L, std::make_unique<CudaEvent>(kind));
+  lua::push<CudaEvent>(L, std::make_unique<CudaEvent>(kind));
   return 1;
 }
 
@@ -119,9 +127,9 @@ int new_event(lua_State* L) {
 
 void open_cuda_events(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&new_event>("new")};
-  register_class<CudaEvent>(L, Class<CudaEvent>::kMethods);
-  push_functions(L, kFunctions);
+  lua::register_class<CudaEvent>(L, EventMethods::kMethods);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_events");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -15,7 +15,7 @@
 #include "host/engine/torch_cuda/capture_gate.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr std::pair<const char*, CudaCaptureMode> kModes[] = {
@@ -46,15 +46,21 @@ int push_pool(lua_State* L, c10::MempoolId_t pool) {
 }
 
 }  // namespace
+}  // namespace rtrain::engine
 
 template <>
-struct Class<CudaGraph> {
-  using Slot = std::unique_ptr<CudaGraph>;
+struct rtrain::lua::Class<rtrain::engine::CudaGraph> {
+  using Slot = std::unique_ptr<rtrain::engine::CudaGraph>;
   static constexpr const char* kName = "torch.cuda.CUDAGraph";
+};
 
+namespace rtrain::engine {
+namespace {
+
+struct GraphMethods {
   // capture_begin(mode, pool…)
   static int capture_begin(lua_State* L) {
-    CudaGraph& graph = *check<CudaGraph>(L, 1);
+    CudaGraph& graph = *lua::check<CudaGraph>(L, 1);
     const auto pool = check_pool(L, 3);
     const CudaCaptureMode mode = check_mode(L, 2);
     CaptureGate::of_process().begin_capture();
@@ -64,30 +70,31 @@ struct Class<CudaGraph> {
     return 0;
   }
   static int capture_end(lua_State* L) {
-    CudaGraph& graph = *check<CudaGraph>(L, 1);
+    CudaGraph& graph = *lua::check<CudaGraph>(L, 1);
     const auto over = c10::make_scope_exit([] { CaptureGate::of_process().end_capture(); });
     graph.capture_end();
     return 0;
   }
   static int instantiate(lua_State* L) {
-    check<CudaGraph>(L, 1)->instantiate();
+    lua::check<CudaGraph>(L, 1)->instantiate();
     return 0;
   }
   static int replay(lua_State* L) {
-    check<CudaGraph>(L, 1)->replay();
+    lua::check<CudaGraph>(L, 1)->replay();
     return 0;
   }
   static int reset(lua_State* L) {
-    check<CudaGraph>(L, 1)->reset();
+    lua::check<CudaGraph>(L, 1)->reset();
     return 0;
   }
-  static int pool(lua_State* L) { return push_pool(L, check<CudaGraph>(L, 1)->pool()); }
+  static int pool(lua_State* L) { return push_pool(L, lua::check<CudaGraph>(L, 1)->pool()); }
   static int enable_debug_mode(lua_State* L) {
-    check<CudaGraph>(L, 1)->enable_debug_mode();
+    lua::check<CudaGraph>(L, 1)->enable_debug_mode();
     return 0;
   }
   static int debug_dump(lua_State* L) {
-    check<CudaGraph>(L, 1)->debug_dump(std::string(check_text(L, 2, "debug_dump: debug_path")));
+    lua::check<CudaGraph>(L, 1)->debug_dump(
+        std::string(check_text(L, 2, "debug_dump: debug_path")));
     return 0;
   }
   static int register_generator(lua_State* L) {
@@ -96,11 +103,11 @@ struct Class<CudaGraph> {
       throw Error(Code::kArgument,
                   cat("register_generator_state: expected a Generator, got ", luaL_typename(L, 2)));
     }
-    check<CudaGraph>(L, 1)->register_generator(*generator);
+    lua::check<CudaGraph>(L, 1)->register_generator(*generator);
     return 0;
   }
 
-  static constexpr Method kMethods[] = {
+  static constexpr lua::Method kMethods[] = {
       torch_method<&capture_begin>("capture_begin"),
       torch_method<&capture_end>("capture_end"),
       torch_method<&instantiate>("instantiate"),
@@ -112,11 +119,13 @@ struct Class<CudaGraph> {
       torch_method<&register_generator>("register_generator_state")};
 };
 
+}  // namespace
+
 namespace {
 
 // new(keep_graph)
 int new_graph(lua_State* L) {
-  push<CudaGraph>(L, need_cuda().graphs.create(lua_toboolean(L, 1) != 0));
+  lua::push<CudaGraph>(L, need_cuda().graphs.create(lua_toboolean(L, 1) != 0));
   return 1;
 }
 
@@ -164,9 +173,9 @@ void open_cuda_graphs(lua_State* L) {
       torch_method<&new_graph>("new"), torch_method<&graph_pool_handle>("graph_pool_handle"),
       torch_method<&is_current_stream_capturing>("is_current_stream_capturing"),
       torch_method<&without_collector>("without_collector")};
-  register_class<CudaGraph>(L, Class<CudaGraph>::kMethods);
-  push_functions(L, kFunctions);
+  lua::register_class<CudaGraph>(L, GraphMethods::kMethods);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_graphs");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

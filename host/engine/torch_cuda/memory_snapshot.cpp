@@ -12,7 +12,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/lua/options.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Initializes CUDA first, because before its first use the allocator knows no devices.
@@ -22,7 +22,7 @@ const CudaMemorySnapshotApi& own_api() {
   return out;
 }
 
-std::optional<std::string> text_or_none(const Options& options, const char* name) {
+std::optional<std::string> text_or_none(const lua::Options& options, const char* name) {
   std::string text = options.text(name, "");
   if (text.empty()) return std::nullopt;
   return text;
@@ -31,8 +31,8 @@ std::optional<std::string> text_or_none(const Options& options, const char* name
 // record_history{enabled, context, stacks, max_entries, clear_history}. torch.cuda checks the
 // values.
 int record_history(lua_State* L) {
-  const Options options(L, 1, "_record_memory_history",
-                        {"enabled", "context", "stacks", "max_entries", "clear_history"});
+  const lua::Options options(L, 1, "_record_memory_history",
+                             {"enabled", "context", "stacks", "max_entries", "clear_history"});
   CudaMemoryHistory history{.enabled = text_or_none(options, "enabled"),
                             .context = text_or_none(options, "context"),
                             .stacks = options.text("stacks", "python"),
@@ -57,8 +57,8 @@ int pickled(lua_State* L) {
 void open_cuda_memory_snapshot(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&record_history>("record_history"),
                                             torch_method<&pickled>("pickled")};
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_memory_snapshot");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

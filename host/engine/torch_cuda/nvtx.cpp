@@ -5,7 +5,7 @@
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr const char* kHandle = "torch.cuda.nvtx.range";
@@ -96,7 +96,7 @@ int emit(lua_State* L) {
   return lua_gettop(L) - 1;
 }
 
-constexpr Method kFunctions[] = {
+constexpr lua::Method kFunctions[] = {
     torch_method<&range_push>("range_push"),
     torch_method<&range_pop>("range_pop"),
     torch_method<&mark>("mark"),
@@ -109,8 +109,8 @@ constexpr Method kFunctions[] = {
 }  // namespace
 
 void open_cuda_nvtx(lua_State* L) {
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_nvtx");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

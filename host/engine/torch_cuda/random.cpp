@@ -11,7 +11,7 @@
 #include "host/engine/tensor/random.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 at::Generator generator_of(lua_State* L, int index) {
@@ -73,8 +73,8 @@ void open_cuda_random(lua_State* L) {
       torch_method<&manual_seed>("manual_seed"), torch_method<&seed>("seed"),
       torch_method<&initial_seed>("initial_seed"), torch_method<&get_rng_state>("get_rng_state"),
       torch_method<&set_rng_state>("set_rng_state")};
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_random");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

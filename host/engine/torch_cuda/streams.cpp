@@ -14,7 +14,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/engine/torch_cuda/stream.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 c10::impl::VirtualGuardImpl guard() { return c10::impl::VirtualGuardImpl(c10::kCUDA); }
@@ -92,8 +92,8 @@ void open_cuda_streams(lua_State* L) {
       torch_method<&set_stream>("set_stream"), torch_method<&default_stream>("default_stream"),
       torch_method<&query>("query"),           torch_method<&synchronize>("synchronize"),
       torch_method<&record>("record"),         torch_method<&native_handle>("native_handle")};
-  push_functions(L, kFunctions);
+  lua::push_functions(L, kFunctions);
   lua_setfield(L, -2, "cuda_streams");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -3,7 +3,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Adds all tables below to the table at the top of the stack. Without CUDA there are no devices,
 // and the other functions throw kEnvironment.
@@ -29,4 +29,4 @@ void open_cuda_random(lua_State* L);
 // `cuda_memory_snapshot`: record_history, pickled.
 void open_cuda_memory_snapshot(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class ByteQueue {
  public:
@@ -31,4 +31,4 @@ class ByteQueue {
   size_t begin_ = 0;  // bytes before it are gone
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -12,7 +12,7 @@
 #include "host/base/value.h"
 #include "host/loop/channel/frame_channel.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class Channel : public FrameChannel {
  public:
@@ -29,4 +29,4 @@ class Channel : public FrameChannel {
   bool send(const Value& message) { return FrameChannel::send(encode(message)); }
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

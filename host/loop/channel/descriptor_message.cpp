@@ -10,7 +10,7 @@
 #include "host/base/codec/codec.h"
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{128} << 10;
@@ -97,4 +97,4 @@ bool wait_for_descriptor_message(int socket, DescriptorMessage& out) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

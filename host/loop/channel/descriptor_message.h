@@ -7,7 +7,7 @@
 #include "host/base/files/fd.h"
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 struct DescriptorMessage {
   Value value;
@@ -26,4 +26,4 @@ Received receive_descriptor_message(int socket, DescriptorMessage& out);
 // The same, as long as it takes. Nothing at the end.
 bool wait_for_descriptor_message(int socket, DescriptorMessage& out);
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

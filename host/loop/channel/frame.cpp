@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr size_t kLengthBytes = 4;
@@ -49,4 +49,4 @@ std::optional<std::string> FrameReader::next() {
   return body;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -11,7 +11,7 @@
 
 #include "host/loop/channel/byte_queue.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 inline constexpr size_t kMaxFrameBytes = size_t{1} << 20;
 
@@ -39,4 +39,4 @@ class FrameReader {
   ByteQueue bytes_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

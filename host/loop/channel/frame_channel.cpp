@@ -17,7 +17,7 @@
 #include "host/loop/channel/frame.h"
 #include "host/loop/poll.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 // Behind that many, the loop's other work comes before the rest.
@@ -176,4 +176,4 @@ SocketPair make_socket_pair() {
   return {fds[0], fds[1]};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -13,7 +13,7 @@
 
 #include "host/loop/loop.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class FrameChannel {
  public:
@@ -62,4 +62,4 @@ struct SocketPair {
 };
 SocketPair make_socket_pair();
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -13,7 +13,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 // The kernel's default for what a socket holds is some more.
@@ -77,7 +77,7 @@ std::optional<Question> MessageServer::next(double timeout_s) {
 }
 
 void MessageServer::accept_all() {
-  for (int fd = 0; (fd = accept_runtime_socket(listener_.get())) >= 0;) {
+  for (int fd = 0; (fd = machine::accept_runtime_socket(listener_.get())) >= 0;) {
     peers_.emplace(++last_peer_, Fd(fd));
   }
 }
@@ -109,7 +109,7 @@ void MessageServer::answer(int64_t peer, const Value& value) {
 }
 
 MessageClient::MessageClient(const std::string& name)
-    : name_(name), socket_(connect_runtime_socket(name, SOCK_SEQPACKET)) {
+    : name_(name), socket_(machine::connect_runtime_socket(name, SOCK_SEQPACKET)) {
   if (socket_.get() >= 0) return;
   const int reason = errno;
   throw Error(Code::kEnvironment,
@@ -131,4 +131,4 @@ Value MessageClient::ask(const Value& question) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -15,7 +15,7 @@
 #include "host/base/value.h"
 #include "host/machine/leases/runtime_socket.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 struct Question {
   int64_t peer = 0;            // the same for all questions of one connection
@@ -38,7 +38,7 @@ class MessageServer {
   std::optional<Question> read_one();
   bool wait(double timeout_s);
 
-  RuntimeSocket socket_;
+  machine::RuntimeSocket socket_;
   Fd listener_;
   std::map<int64_t, Fd> peers_;
   int64_t last_peer_ = 0;
@@ -58,4 +58,4 @@ class MessageClient {
   Fd socket_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

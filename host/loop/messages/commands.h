@@ -13,7 +13,7 @@
 #include "host/base/codec/record.h"
 #include "host/loop/messages/to_controller.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 // A collective that a rank has called.
 struct RankCollective {
@@ -22,10 +22,10 @@ struct RankCollective {
   std::string tensors;
   std::string line;  // "train.lua:12"
 
-  static constexpr Fields kFields{required("sequence", &RankCollective::sequence),
-                                  required("operation", &RankCollective::operation),
-                                  required("tensors", &RankCollective::tensors),
-                                  required("line", &RankCollective::line)};
+  static constexpr RecordFields kFields{required("sequence", &RankCollective::sequence),
+                                        required("operation", &RankCollective::operation),
+                                        required("tensors", &RankCollective::tensors),
+                                        required("line", &RankCollective::line)};
 };
 
 // Where one rank is.
@@ -40,15 +40,15 @@ struct RankStack {
   std::string phase = {};
   bool threads_left_out = false;  // the answer would be too large with them
 
-  static constexpr Fields kFields{required("rank", &RankStack::rank),
-                                  required("pid", &RankStack::pid),
-                                  required("state", &RankStack::state),
-                                  required("lua", &RankStack::lua),
-                                  required("threads", &RankStack::threads),
-                                  required("collectives", &RankStack::collectives),
-                                  optional("program", &RankStack::program),
-                                  optional("phase", &RankStack::phase),
-                                  optional("threads_left_out", &RankStack::threads_left_out)};
+  static constexpr RecordFields kFields{required("rank", &RankStack::rank),
+                                        required("pid", &RankStack::pid),
+                                        required("state", &RankStack::state),
+                                        required("lua", &RankStack::lua),
+                                        required("threads", &RankStack::threads),
+                                        required("collectives", &RankStack::collectives),
+                                        optional("program", &RankStack::program),
+                                        optional("phase", &RankStack::phase),
+                                        optional("threads_left_out", &RankStack::threads_left_out)};
 };
 
 // The recording of one rank: a file, or why there is none.
@@ -63,7 +63,7 @@ struct RankProfile {
   std::string note = {};
   std::string error = {};
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("rank", &RankProfile::rank),       optional("path", &RankProfile::path),
       optional("events", &RankProfile::events),   optional("seconds", &RankProfile::seconds),
       optional("reports", &RankProfile::reports), optional("cost_s", &RankProfile::cost_s),
@@ -71,12 +71,14 @@ struct RankProfile {
       optional("error", &RankProfile::error)};
 };
 
-namespace message {
+}  // namespace rtrain::loop
+
+namespace rtrain::message {
 
 struct Stopping {
   double grace_s = 0;  // within that time the run ends
 
-  static constexpr Fields kFields{required("grace_s", &Stopping::grace_s)};
+  static constexpr RecordFields kFields{required("grace_s", &Stopping::grace_s)};
 };
 
 // rtrain stop.
@@ -87,18 +89,19 @@ struct StopRun {
   int64_t pid = 0;           // who asks
   std::string command = {};  // of the one who asks; none: rtrain stop
 
-  static constexpr Fields kFields{optional("now", &StopRun::now), required("pid", &StopRun::pid),
-                                  optional("command", &StopRun::command)};
+  static constexpr RecordFields kFields{optional("now", &StopRun::now),
+                                        required("pid", &StopRun::pid),
+                                        optional("command", &StopRun::command)};
 };
 
 struct Stacks {
   int attempt = 0;
   std::string state;  // of the run
-  std::vector<RankStack> ranks;
+  std::vector<loop::RankStack> ranks;
 
-  static constexpr Fields kFields{required("attempt", &Stacks::attempt),
-                                  required("state", &Stacks::state),
-                                  required("ranks", &Stacks::ranks)};
+  static constexpr RecordFields kFields{required("attempt", &Stacks::attempt),
+                                        required("state", &Stacks::state),
+                                        required("ranks", &Stacks::ranks)};
 };
 
 // rtrain stack.
@@ -107,15 +110,15 @@ struct ShowStacks {
   using Answer = Stacks;
   std::optional<int64_t> rank = {};  // none: all
 
-  static constexpr Fields kFields{optional("rank", &ShowStacks::rank)};
+  static constexpr RecordFields kFields{optional("rank", &ShowStacks::rank)};
 };
 
 struct Profiles {
   int attempt = 0;
-  std::vector<RankProfile> profiles;
+  std::vector<loop::RankProfile> profiles;
 
-  static constexpr Fields kFields{required("attempt", &Profiles::attempt),
-                                  required("profiles", &Profiles::profiles)};
+  static constexpr RecordFields kFields{required("attempt", &Profiles::attempt),
+                                        required("profiles", &Profiles::profiles)};
 };
 
 // rtrain profile.
@@ -131,17 +134,16 @@ struct RecordProfiles {
   bool is_memory = false;            // the owners of the memory of tensors, instead
   std::optional<int64_t> rank = {};  // none: all
 
-  static constexpr Fields kFields{required("seconds", &RecordProfiles::seconds),
-                                  required("steps", &RecordProfiles::steps),
-                                  required("timeout_s", &RecordProfiles::timeout_s),
-                                  optional("record_shapes", &RecordProfiles::record_shapes),
-                                  optional("rate", &RecordProfiles::rate),
-                                  optional("idle", &RecordProfiles::is_idle_wanted),
-                                  optional("memory", &RecordProfiles::is_memory),
-                                  optional("rank", &RecordProfiles::rank)};
+  static constexpr RecordFields kFields{required("seconds", &RecordProfiles::seconds),
+                                        required("steps", &RecordProfiles::steps),
+                                        required("timeout_s", &RecordProfiles::timeout_s),
+                                        optional("record_shapes", &RecordProfiles::record_shapes),
+                                        optional("rate", &RecordProfiles::rate),
+                                        optional("idle", &RecordProfiles::is_idle_wanted),
+                                        optional("memory", &RecordProfiles::is_memory),
+                                        optional("rank", &RecordProfiles::rank)};
 };
 
 using Command = std::variant<StopRun, ShowStacks, RecordProfiles>;
 
-}  // namespace message
-}  // namespace rtrain
+}  // namespace rtrain::message

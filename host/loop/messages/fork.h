@@ -20,8 +20,9 @@ struct Fork {
   std::vector<int> cpus;         // that the worker may run on; empty: those of the process
   std::vector<int> places;       // the worker's number of each descriptor
 
-  static constexpr Fields kFields{required("rank", &Fork::rank), required("env", &Fork::env),
-                                  required("cpus", &Fork::cpus), required("places", &Fork::places)};
+  static constexpr RecordFields kFields{required("rank", &Fork::rank), required("env", &Fork::env),
+                                        required("cpus", &Fork::cpus),
+                                        required("places", &Fork::places)};
 };
 
 // The worker is a child of the process that has asked for it.
@@ -29,7 +30,7 @@ struct Forked {
   static constexpr std::string_view kType = "forked";
   int64_t pid = 0;  // 0: the system refused
 
-  static constexpr Fields kFields{required("pid", &Forked::pid)};
+  static constexpr RecordFields kFields{required("pid", &Forked::pid)};
 };
 
 }  // namespace rtrain::message

@@ -22,7 +22,7 @@ struct StartIngest {
   int port = 0;
   std::string secret;  // for this one connection
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("id", &StartIngest::id),         required("rank", &StartIngest::rank),
       required("number", &StartIngest::number), required("threads", &StartIngest::threads),
       required("run_id", &StartIngest::run_id), required("address", &StartIngest::address),

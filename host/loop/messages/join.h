@@ -22,7 +22,7 @@ struct Join {
   std::string build_id;
   int64_t pid = 0;
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("rank", &Join::rank), required("local_rank", &Join::local_rank),
       required("fit", &Join::fit), required("build_id", &Join::build_id),
       required("pid", &Join::pid)};
@@ -32,7 +32,7 @@ struct Join {
 struct Endpoint {
   static constexpr std::string_view kType = "endpoint";
 
-  static constexpr Fields<> kFields{};
+  static constexpr RecordFields<> kFields{};
 };
 
 // The process cannot be of this run, or the run cannot continue with it.
@@ -40,7 +40,7 @@ struct Refused {
   static constexpr std::string_view kType = "refused";
   Error error{Code::kInternal, ""};
 
-  static constexpr Fields kFields{required("error", &Refused::error)};
+  static constexpr RecordFields kFields{required("error", &Refused::error)};
 };
 
 // The run is over. The rest stands in the store.
@@ -49,7 +49,8 @@ struct Ended {
   std::string path = {};
   std::optional<Error> error = {};
 
-  static constexpr Fields kFields{optional("path", &Ended::path), optional("error", &Ended::error)};
+  static constexpr RecordFields kFields{optional("path", &Ended::path),
+                                        optional("error", &Ended::error)};
 };
 
 // The process of rank 0 has ended with that code, and with it the job.
@@ -57,7 +58,7 @@ struct JobOver {
   static constexpr std::string_view kType = "job_over";
   int code = 0;
 
-  static constexpr Fields kFields{required("code", &JobOver::code)};
+  static constexpr RecordFields kFields{required("code", &JobOver::code)};
 };
 
 using ToJoined = std::variant<Endpoint, Refused, Ended, JobOver>;

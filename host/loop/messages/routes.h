@@ -19,7 +19,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 template <Message M, class Handler>
 struct On {};
@@ -86,4 +86,4 @@ class Routes {
   std::array<Route, std::variant_size_v<Messages>> routes_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

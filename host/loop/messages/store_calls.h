@@ -18,8 +18,8 @@ struct StoreSet {
   std::string key;
   std::string value;
 
-  static constexpr Fields kFields{required("key", &StoreSet::key),
-                                  required("value", &StoreSet::value)};
+  static constexpr RecordFields kFields{required("key", &StoreSet::key),
+                                        required("value", &StoreSet::value)};
 };
 
 // The reply is the value, once the key exists.
@@ -28,7 +28,8 @@ struct StoreGet {
   int64_t id = 0;
   std::string key;
 
-  static constexpr Fields kFields{required("id", &StoreGet::id), required("key", &StoreGet::key)};
+  static constexpr RecordFields kFields{required("id", &StoreGet::id),
+                                        required("key", &StoreGet::key)};
 };
 
 // The reply is the sum.
@@ -38,8 +39,9 @@ struct StoreAdd {
   std::string key;
   int64_t delta = 0;
 
-  static constexpr Fields kFields{required("id", &StoreAdd::id), required("key", &StoreAdd::key),
-                                  required("delta", &StoreAdd::delta)};
+  static constexpr RecordFields kFields{required("id", &StoreAdd::id),
+                                        required("key", &StoreAdd::key),
+                                        required("delta", &StoreAdd::delta)};
 };
 
 // The reply is whether all keys exist.
@@ -48,8 +50,8 @@ struct StoreCheck {
   int64_t id = 0;
   std::vector<std::string> keys;
 
-  static constexpr Fields kFields{required("id", &StoreCheck::id),
-                                  required("keys", &StoreCheck::keys)};
+  static constexpr RecordFields kFields{required("id", &StoreCheck::id),
+                                        required("keys", &StoreCheck::keys)};
 };
 
 // The reply comes once all keys exist.
@@ -58,8 +60,8 @@ struct StoreWait {
   int64_t id = 0;
   std::vector<std::string> keys;
 
-  static constexpr Fields kFields{required("id", &StoreWait::id),
-                                  required("keys", &StoreWait::keys)};
+  static constexpr RecordFields kFields{required("id", &StoreWait::id),
+                                        required("keys", &StoreWait::keys)};
 };
 
 // The reply is whether the key existed.
@@ -68,8 +70,8 @@ struct StoreDelete {
   int64_t id = 0;
   std::string key;
 
-  static constexpr Fields kFields{required("id", &StoreDelete::id),
-                                  required("key", &StoreDelete::key)};
+  static constexpr RecordFields kFields{required("id", &StoreDelete::id),
+                                        required("key", &StoreDelete::key)};
 };
 
 // The reply is a number.
@@ -77,7 +79,7 @@ struct StoreNumKeys {
   static constexpr std::string_view kType = "store_num_keys";
   int64_t id = 0;
 
-  static constexpr Fields kFields{required("id", &StoreNumKeys::id)};
+  static constexpr RecordFields kFields{required("id", &StoreNumKeys::id)};
 };
 
 // The reply is the value after the call.
@@ -88,10 +90,10 @@ struct StoreCompareSet {
   std::string expected;
   std::string desired;
 
-  static constexpr Fields kFields{required("id", &StoreCompareSet::id),
-                                  required("key", &StoreCompareSet::key),
-                                  required("expected", &StoreCompareSet::expected),
-                                  required("desired", &StoreCompareSet::desired)};
+  static constexpr RecordFields kFields{required("id", &StoreCompareSet::id),
+                                        required("key", &StoreCompareSet::key),
+                                        required("expected", &StoreCompareSet::expected),
+                                        required("desired", &StoreCompareSet::desired)};
 };
 
 // Whoever made that StoreGet or StoreWait has stopped waiting.
@@ -99,7 +101,7 @@ struct Cancel {
   static constexpr std::string_view kType = "cancel";
   int64_t id = 0;
 
-  static constexpr Fields kFields{required("id", &Cancel::id)};
+  static constexpr RecordFields kFields{required("id", &Cancel::id)};
 };
 
 }  // namespace rtrain::message

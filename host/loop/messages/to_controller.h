@@ -16,7 +16,7 @@
 #include "host/loop/messages/ingest.h"
 #include "host/loop/messages/store_calls.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 inline constexpr int64_t kProtocolVersion = 2;
 
@@ -26,12 +26,14 @@ struct ThreadStack {
   int tid = 0;
   std::vector<std::string> frames;  // the innermost first
 
-  static constexpr Fields kFields{required("name", &ThreadStack::name),
-                                  required("tid", &ThreadStack::tid),
-                                  required("frames", &ThreadStack::frames)};
+  static constexpr RecordFields kFields{required("name", &ThreadStack::name),
+                                        required("tid", &ThreadStack::tid),
+                                        required("frames", &ThreadStack::frames)};
 };
 
-namespace message {
+}  // namespace rtrain::loop
+
+namespace rtrain::message {
 
 // The first message; answered by WorkerContext.
 struct Hello {
@@ -40,9 +42,9 @@ struct Hello {
   std::string build_id;
   int64_t pid = 0;
 
-  static constexpr Fields kFields{required("version", &Hello::version),
-                                  required("build_id", &Hello::build_id),
-                                  required("pid", &Hello::pid)};
+  static constexpr RecordFields kFields{required("version", &Hello::version),
+                                        required("build_id", &Hello::build_id),
+                                        required("pid", &Hello::pid)};
 };
 
 // The worker has reached that phase of its start.
@@ -50,7 +52,7 @@ struct Phase {
   static constexpr std::string_view kType = "phase";
   std::string name;  // engine_loaded, group_ready, running
 
-  static constexpr Fields kFields{required("name", &Phase::name)};
+  static constexpr RecordFields kFields{required("name", &Phase::name)};
 };
 
 // Which devices the worker uses, where another launcher has dealt them out.
@@ -58,7 +60,7 @@ struct Gpus {
   static constexpr std::string_view kType = "gpus";
   std::vector<int> gpus;
 
-  static constexpr Fields kFields{required("gpus", &Gpus::gpus)};
+  static constexpr RecordFields kFields{required("gpus", &Gpus::gpus)};
 };
 
 // This process got that signal.
@@ -66,7 +68,7 @@ struct Signal {
   static constexpr std::string_view kType = "signal";
   int number = 0;
 
-  static constexpr Fields kFields{required("number", &Signal::number)};
+  static constexpr RecordFields kFields{required("number", &Signal::number)};
 };
 
 // A part of the list of the staged files of report `index`.
@@ -75,8 +77,8 @@ struct Files {
   int64_t index = 0;
   List files;  // CheckpointFile::to_value
 
-  static constexpr Fields kFields{required("index", &Files::index),
-                                  required("files", &Files::files)};
+  static constexpr RecordFields kFields{required("index", &Files::index),
+                                        required("files", &Files::files)};
 };
 
 // How the upload of report `index` has ended: all its files were sent, or they lie in a folder
@@ -88,7 +90,7 @@ struct Uploaded {
   std::string folder = {};
   std::optional<Error> error = {};
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("index", &Uploaded::index), optional("checkpoint", &Uploaded::checkpoint),
       optional("folder", &Uploaded::folder), optional("error", &Uploaded::error)};
 };
@@ -107,15 +109,15 @@ struct Series {
   std::string data;       // encode_series (host/store/series/series_chunk.h)
   std::string summaries;  // of its points: encode_summaries (host/store/series/series_summary.h)
 
-  static constexpr Fields kFields{required("key", &Series::key),
-                                  required("number", &Series::number),
-                                  required("count", &Series::count),
-                                  required("first_step", &Series::first_step),
-                                  required("last_step", &Series::last_step),
-                                  required("first_time", &Series::first_time_ms),
-                                  required("last_time", &Series::last_time_ms),
-                                  required("data", &Series::data),
-                                  required("summaries", &Series::summaries)};
+  static constexpr RecordFields kFields{required("key", &Series::key),
+                                        required("number", &Series::number),
+                                        required("count", &Series::count),
+                                        required("first_step", &Series::first_step),
+                                        required("last_step", &Series::last_step),
+                                        required("first_time", &Series::first_time_ms),
+                                        required("last_time", &Series::last_time_ms),
+                                        required("data", &Series::data),
+                                        required("summaries", &Series::summaries)};
 };
 
 // That many points of train.log are lost.
@@ -123,7 +125,7 @@ struct SeriesDropped {
   static constexpr std::string_view kType = "series_dropped";
   int64_t count = 0;
 
-  static constexpr Fields kFields{required("count", &SeriesDropped::count)};
+  static constexpr RecordFields kFields{required("count", &SeriesDropped::count)};
 };
 
 // The newest values of the first keys of train.log, to be shown.
@@ -132,8 +134,8 @@ struct Logged {
   std::vector<std::string> names;
   std::vector<double> values;
 
-  static constexpr Fields kFields{required("names", &Logged::names),
-                                  required("values", &Logged::values)};
+  static constexpr RecordFields kFields{required("names", &Logged::names),
+                                        required("values", &Logged::values)};
 };
 
 // How far a rank's loop over batches has come, now and then.
@@ -147,12 +149,12 @@ struct LoopProgress {
   int64_t samples = 0;
   int64_t dataset_size = 0;  // of which these samples are a part
 
-  static constexpr Fields kFields{required("batch", &LoopProgress::batch),
-                                  optional("rate", &LoopProgress::rate),
-                                  optional("batches", &LoopProgress::batches),
-                                  optional("batch_size", &LoopProgress::batch_size),
-                                  optional("samples", &LoopProgress::samples),
-                                  optional("dataset_size", &LoopProgress::dataset_size)};
+  static constexpr RecordFields kFields{required("batch", &LoopProgress::batch),
+                                        optional("rate", &LoopProgress::rate),
+                                        optional("batches", &LoopProgress::batches),
+                                        optional("batch_size", &LoopProgress::batch_size),
+                                        optional("samples", &LoopProgress::samples),
+                                        optional("dataset_size", &LoopProgress::dataset_size)};
 };
 
 // train.annotate().
@@ -163,7 +165,7 @@ struct Annotation {
   std::string text;
   int64_t id = 0;  // not 0: the rank waits for a reply, which says that it may continue
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("time", &Annotation::time_ms), required("severity", &Annotation::severity),
       required("text", &Annotation::text), optional("id", &Annotation::id)};
 };
@@ -178,9 +180,10 @@ struct Media {
   std::string data;  // host/store/runs/media_store.h
   int64_t id = 0;    // as Annotation has it
 
-  static constexpr Fields kFields{required("time", &Media::time_ms), required("kind", &Media::kind),
-                                  required("name", &Media::name),    required("step", &Media::step),
-                                  required("data", &Media::data),    optional("id", &Media::id)};
+  static constexpr RecordFields kFields{
+      required("time", &Media::time_ms), required("kind", &Media::kind),
+      required("name", &Media::name),    required("step", &Media::step),
+      required("data", &Media::data),    optional("id", &Media::id)};
 };
 
 // A loss, gradient or metric of this rank is not finite, for the first time.
@@ -190,9 +193,9 @@ struct NotFinite {
   std::string what;   // "the loss is nan in step 3"
   std::string place;  // "the parameter fc2.weight is not finite", or empty
 
-  static constexpr Fields kFields{required("step", &NotFinite::step),
-                                  required("what", &NotFinite::what),
-                                  required("place", &NotFinite::place)};
+  static constexpr RecordFields kFields{required("step", &NotFinite::step),
+                                        required("what", &NotFinite::what),
+                                        required("place", &NotFinite::place)};
 };
 
 // train.health.report().
@@ -201,8 +204,8 @@ struct Health {
   std::string text;
   bool is_conclusive = false;
 
-  static constexpr Fields kFields{required("text", &Health::text),
-                                  optional("is_conclusive", &Health::is_conclusive)};
+  static constexpr RecordFields kFields{required("text", &Health::text),
+                                        optional("is_conclusive", &Health::is_conclusive)};
 };
 
 // get_all_reported_checkpoints(); answered by Parts and a reply.
@@ -215,12 +218,12 @@ struct Checkpoints {
   double timeout_s = 0;
   bool partial = false;  // after the time: the checkpoints that are there, rather than an error
 
-  static constexpr Fields kFields{required("id", &Checkpoints::id),
-                                  required("reports", &Checkpoints::reports),
-                                  required("validated", &Checkpoints::validated),
-                                  required("repeat", &Checkpoints::repeat),
-                                  required("timeout_s", &Checkpoints::timeout_s),
-                                  required("partial", &Checkpoints::partial)};
+  static constexpr RecordFields kFields{required("id", &Checkpoints::id),
+                                        required("reports", &Checkpoints::reports),
+                                        required("validated", &Checkpoints::validated),
+                                        required("repeat", &Checkpoints::repeat),
+                                        required("timeout_s", &Checkpoints::timeout_s),
+                                        required("partial", &Checkpoints::partial)};
 };
 
 // The files of a checkpoint are not those of its commit.
@@ -229,8 +232,8 @@ struct Damaged {
   std::string path;
   std::string problem;
 
-  static constexpr Fields kFields{required("path", &Damaged::path),
-                                  required("problem", &Damaged::problem)};
+  static constexpr RecordFields kFields{required("path", &Damaged::path),
+                                        required("problem", &Damaged::problem)};
 };
 
 // A collective of train.collective; the reply is rank 0's data.
@@ -243,12 +246,12 @@ struct Sync {
   std::string caller = {};  // "train.lua:12"
   std::string data = {};    // of rank 0
 
-  static constexpr Fields kFields{required("id", &Sync::id),
-                                  required("sequence", &Sync::sequence),
-                                  required("world_size", &Sync::world_size),
-                                  required("collective", &Sync::collective),
-                                  optional("caller", &Sync::caller),
-                                  optional("data", &Sync::data)};
+  static constexpr RecordFields kFields{required("id", &Sync::id),
+                                        required("sequence", &Sync::sequence),
+                                        required("world_size", &Sync::world_size),
+                                        required("collective", &Sync::collective),
+                                        optional("caller", &Sync::caller),
+                                        optional("data", &Sync::data)};
 };
 
 // A question that the script answers, on the thread that called fit(). The reply is its answer.
@@ -260,7 +263,7 @@ struct AskScript {
   double timeout_s = 0;
   std::string setting;  // of the time-out
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("id", &AskScript::id), required("name", &AskScript::name),
       required("argument", &AskScript::argument), required("timeout_s", &AskScript::timeout_s),
       required("setting", &AskScript::setting)};
@@ -273,10 +276,10 @@ struct Stack {
   int64_t pid = 0;
   std::string state;             // "busy", "waits in …"
   std::vector<std::string> lua;  // "file:line", the innermost first
-  std::vector<ThreadStack> threads;
-  std::vector<ThreadStack> program = {};  // of the Python program that the rank runs
+  std::vector<loop::ThreadStack> threads;
+  std::vector<loop::ThreadStack> program = {};  // of the Python program that the rank runs
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("id", &Stack::id),           required("pid", &Stack::pid),
       required("state", &Stack::state),     required("lua", &Stack::lua),
       required("threads", &Stack::threads), optional("program", &Stack::program)};
@@ -295,7 +298,7 @@ struct Profile {
   std::string note = {};
   std::string error = {};  // then there is no profile
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("id", &Profile::id),           optional("path", &Profile::path),
       optional("events", &Profile::events),   optional("seconds", &Profile::seconds),
       optional("reports", &Profile::reports), optional("cost_s", &Profile::cost_s),
@@ -309,8 +312,8 @@ struct StopCalls {
   int round = 0;
   int64_t calls = 0;
 
-  static constexpr Fields kFields{required("round", &StopCalls::round),
-                                  required("calls", &StopCalls::calls)};
+  static constexpr RecordFields kFields{required("round", &StopCalls::round),
+                                        required("calls", &StopCalls::calls)};
 };
 
 // stop_requested() has returned true, before the report of that index.
@@ -318,7 +321,7 @@ struct StopSeen {
   static constexpr std::string_view kType = "stop_seen";
   int64_t index = 0;
 
-  static constexpr Fields kFields{required("index", &StopSeen::index)};
+  static constexpr RecordFields kFields{required("index", &StopSeen::index)};
 };
 
 // The rank holds a committed step of train.elastic and goes back to it when others are lost; or it
@@ -328,17 +331,17 @@ struct Healable {
   bool is = true;
   std::string fixed = {};
 
-  static constexpr Fields kFields{required("is", &Healable::is),
-                                  optional("fixed", &Healable::fixed)};
+  static constexpr RecordFields kFields{required("is", &Healable::is),
+                                        optional("fixed", &Healable::fixed)};
 };
 
 // All ranks of this one's host have come to that step of train.elastic, whose commit waits for
 // those of the other hosts.
-struct HostReady {
-  static constexpr std::string_view kType = "host_ready";
+struct NodeReady {
+  static constexpr std::string_view kType = "node_ready";
   int64_t step = 0;
 
-  static constexpr Fields kFields{required("step", &HostReady::step)};
+  static constexpr RecordFields kFields{required("step", &NodeReady::step)};
 };
 
 // The rank is back at its last commit, because another one is lost, and waits for `start`.
@@ -349,7 +352,7 @@ struct Unwound {
   Error error{Code::kInternal, ""};
   double time_s = 0;  // as Failed has it
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("step", &Unwound::step), required("index", &Unwound::index),
       required("error", &Unwound::error), required("time", &Unwound::time_s)};
 };
@@ -359,7 +362,7 @@ struct Returned {
   static constexpr std::string_view kType = "returned";
   Value value;
 
-  static constexpr Fields kFields{required("value", &Returned::value)};
+  static constexpr RecordFields kFields{required("value", &Returned::value)};
 };
 
 // The train function raised, or cannot continue.
@@ -369,9 +372,9 @@ struct Failed {
   double time_s = 0;   // monotonic clock, the same in all processes of the host
   bool stays = false;  // the process cannot leave: its stacks are saved before it is killed
 
-  static constexpr Fields kFields{required("error", &Failed::error),
-                                  required("time", &Failed::time_s),
-                                  optional("stays", &Failed::stays)};
+  static constexpr RecordFields kFields{required("error", &Failed::error),
+                                        required("time", &Failed::time_s),
+                                        optional("stays", &Failed::stays)};
 };
 
 using ToController =
@@ -379,7 +382,6 @@ using ToController =
                  LoopProgress, Annotation, Media, NotFinite, Health, Checkpoints, Damaged, Sync,
                  AskScript, StoreSet, StoreGet, StoreAdd, StoreCheck, StoreWait, StoreDelete,
                  StoreNumKeys, StoreCompareSet, Cancel, Stack, Profile, StopCalls, StopSeen,
-                 StartIngest, Healable, HostReady, Unwound, Returned, Failed>;
+                 StartIngest, Healable, NodeReady, Unwound, Returned, Failed>;
 
-}  // namespace message
-}  // namespace rtrain
+}  // namespace rtrain::message

@@ -14,7 +14,7 @@
 
 #include "host/base/codec/record.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 // The facts for a worker about its run; the answer to `hello`.
 struct WorkerContext {
@@ -49,7 +49,7 @@ struct WorkerContext {
   // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, it validates that checkpoint.
   Value validation;
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("world_size", &WorkerContext::world_size),
       required("world_rank", &WorkerContext::world_rank),
       required("local_rank", &WorkerContext::local_rank),
@@ -76,7 +76,9 @@ struct WorkerContext {
       optional("validation", &WorkerContext::validation)};
 };
 
-namespace message {
+}  // namespace rtrain::loop
+
+namespace rtrain::message {
 
 // The answer to a request with that id (to_controller.h): a value, or the error that it raises.
 struct Reply {
@@ -85,8 +87,9 @@ struct Reply {
   Value value = {};
   std::optional<Error> error = {};
 
-  static constexpr Fields kFields{required("id", &Reply::id), optional("value", &Reply::value),
-                                  optional("error", &Reply::error)};
+  static constexpr RecordFields kFields{required("id", &Reply::id),
+                                        optional("value", &Reply::value),
+                                        optional("error", &Reply::error)};
 };
 
 // A part of the answer to `checkpoints`, before its reply: together they are an encoded list.
@@ -95,7 +98,7 @@ struct Part {
   int64_t id = 0;
   std::string bytes;
 
-  static constexpr Fields kFields{required("id", &Part::id), required("bytes", &Part::bytes)};
+  static constexpr RecordFields kFields{required("id", &Part::id), required("bytes", &Part::bytes)};
 };
 
 // Asks where the worker is; answered by Stack.
@@ -104,8 +107,8 @@ struct AskStack {
   int64_t id = 0;
   std::string folder = {};  // where it also writes what its devices were given, or empty
 
-  static constexpr Fields kFields{required("id", &AskStack::id),
-                                  optional("folder", &AskStack::folder)};
+  static constexpr RecordFields kFields{required("id", &AskStack::id),
+                                        optional("folder", &AskStack::folder)};
 };
 
 // Asks for a trace in the file `path`; answered by Profile.
@@ -121,7 +124,7 @@ struct AskProfile {
   bool is_idle_wanted = false;  // samples of all threads that wait
   bool is_memory = false;       // the owners of the memory of tensors, instead
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("id", &AskProfile::id),
       required("path", &AskProfile::path),
       required("seconds", &AskProfile::seconds),
@@ -139,7 +142,7 @@ struct Acknowledged {
   static constexpr std::string_view kType = "acknowledged";
   int64_t count = 0;
 
-  static constexpr Fields kFields{required("count", &Acknowledged::count)};
+  static constexpr RecordFields kFields{required("count", &Acknowledged::count)};
 };
 
 // The agreed name of the checkpoint of report `index`; empty: the default one.
@@ -148,7 +151,8 @@ struct Named {
   int64_t index = 0;
   std::string name;
 
-  static constexpr Fields kFields{required("index", &Named::index), required("name", &Named::name)};
+  static constexpr RecordFields kFields{required("index", &Named::index),
+                                        required("name", &Named::name)};
 };
 
 // The rank is to stage that folder, for all ranks that named it.
@@ -157,8 +161,8 @@ struct Seal {
   int64_t index = 0;
   std::string folder;
 
-  static constexpr Fields kFields{required("index", &Seal::index),
-                                  required("folder", &Seal::folder)};
+  static constexpr RecordFields kFields{required("index", &Seal::index),
+                                        required("folder", &Seal::folder)};
 };
 
 // The checkpoint of report `index` is committed, or it failed.
@@ -168,9 +172,9 @@ struct Reported {
   std::string path = {};
   std::optional<Error> error = {};
 
-  static constexpr Fields kFields{required("index", &Reported::index),
-                                  optional("path", &Reported::path),
-                                  optional("error", &Reported::error)};
+  static constexpr RecordFields kFields{required("index", &Reported::index),
+                                        optional("path", &Reported::path),
+                                        optional("error", &Reported::error)};
 };
 
 // The next call of stop_requested() waits; answered by StopCalls.
@@ -178,7 +182,7 @@ struct StopPrepare {
   static constexpr std::string_view kType = "stop_prepare";
   int round = 0;
 
-  static constexpr Fields kFields{required("round", &StopPrepare::round)};
+  static constexpr RecordFields kFields{required("round", &StopPrepare::round)};
 };
 
 // Calls of stop_requested() continue.
@@ -187,8 +191,8 @@ struct StopRelease {
   int round = 0;
   std::optional<int64_t> at = {};  // the first call that returns true; none: not yet
 
-  static constexpr Fields kFields{required("round", &StopRelease::round),
-                                  optional("at", &StopRelease::at)};
+  static constexpr RecordFields kFields{required("round", &StopRelease::round),
+                                        optional("at", &StopRelease::at)};
 };
 
 // Other ranks are lost, and will be replaced: whatever waits for them ends with kPeerLost. Answered
@@ -197,7 +201,7 @@ struct PeerLost {
   static constexpr std::string_view kType = "peer_lost";
   std::string text;  // who
 
-  static constexpr Fields kFields{required("text", &PeerLost::text)};
+  static constexpr RecordFields kFields{required("text", &PeerLost::text)};
 };
 
 // A larger group is to continue from the next commit of train.elastic, which the ranks write into
@@ -206,18 +210,18 @@ struct Grow {
   static constexpr std::string_view kType = "grow";
   std::string folder;
 
-  static constexpr Fields kFields{required("folder", &Grow::folder)};
+  static constexpr RecordFields kFields{required("folder", &Grow::folder)};
 };
 
 // Tear down and leave.
 struct Exit {
   static constexpr std::string_view kType = "exit";
 
-  static constexpr Fields<> kFields{};
+  static constexpr RecordFields<> kFields{};
 };
 
-using ToWorker = std::variant<WorkerContext, Reply, Part, AskStack, AskProfile, Acknowledged, Named,
-                              Seal, Reported, StopPrepare, StopRelease, PeerLost, Grow, Exit>;
+using ToWorker =
+    std::variant<loop::WorkerContext, Reply, Part, AskStack, AskProfile, Acknowledged, Named, Seal,
+                 Reported, StopPrepare, StopRelease, PeerLost, Grow, Exit>;
 
-}  // namespace message
-}  // namespace rtrain
+}  // namespace rtrain::message

@@ -11,7 +11,7 @@
 #include "host/base/text/text.h"
 #include "host/loop/processes/child_life.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 ChildCommand::ChildCommand(const ChildCommandOptions& options) {
   const Fd log(open(options.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
@@ -44,4 +44,4 @@ ExitStatus ChildCommand::end(double timeout_s) {
   return status_;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -11,7 +11,7 @@
 #include "host/base/codec/record.h"
 #include "host/loop/processes/process.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 struct ChildCommandOptions {
   static constexpr std::string_view kClass = "ChildCommandOptions";
@@ -19,9 +19,9 @@ struct ChildCommandOptions {
   StringPairs env;
   std::string log;  // file of its stdout and stderr, written from its end on
 
-  static constexpr Fields kFields{required("args", &ChildCommandOptions::args),
-                                  required("env", &ChildCommandOptions::env),
-                                  required("log", &ChildCommandOptions::log)};
+  static constexpr RecordFields kFields{required("args", &ChildCommandOptions::args),
+                                        required("env", &ChildCommandOptions::env),
+                                        required("log", &ChildCommandOptions::log)};
 };
 
 class ChildCommand {
@@ -46,4 +46,4 @@ class ChildCommand {
   ExitStatus status_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -8,7 +8,7 @@
 
 #include "host/base/clock.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr useconds_t kPauseUs = 500;
@@ -43,4 +43,4 @@ ExitStatus end_child(int pid, double timeout_s) {
   return reap(pid);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

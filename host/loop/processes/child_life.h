@@ -4,7 +4,7 @@
 
 #include "host/loop/processes/process.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 // kUnknown where the kernel has reaped it, since somebody in this process has SIGCHLD ignored.
 enum class ChildLife { kRuns, kEnded, kUnknown };
@@ -15,4 +15,4 @@ ChildLife life_of_child(int pid);
 // Waits for its end, kills it with its group when the time has passed, and reaps it.
 ExitStatus end_child(int pid, double timeout_s);
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

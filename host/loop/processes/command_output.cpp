@@ -16,7 +16,7 @@
 #include "host/base/text/text.h"
 #include "host/loop/processes/process.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr useconds_t kPauseUs = 500;
@@ -70,4 +70,4 @@ void CommandOutput::add(std::string_view bytes) {
   if (text_.size() > 2 * kMostBytes) text_.erase(0, text_.size() - kMostBytes);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

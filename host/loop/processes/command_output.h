@@ -10,7 +10,7 @@
 
 #include "host/base/files/fd.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class CommandOutput {
  public:
@@ -36,4 +36,4 @@ class CommandOutput {
   std::string text_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -21,7 +21,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/cgroup.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr const char* kVariable = "RTRAIN_WORKER_OF";
@@ -41,7 +41,7 @@ std::string new_mark() {
 std::string make_cgroup(const std::string& mark) {
   const char* wanted = std::getenv("RTRAIN_CGROUP");
   if (wanted != nullptr && std::string_view(wanted) == "off") return "";
-  const auto own = cgroup_folder();
+  const auto own = machine::cgroup_folder();
   if (!own) return "";
   std::string folder = cat(*own, "/rtrain-", mark);
   if (mkdir(folder.c_str(), 0755) != 0) return "";
@@ -123,4 +123,4 @@ void Descendants::kill(const std::string& mark, const std::string& cgroup) {
   for (int round = 0; round < kRounds && kill_all_marked(mark); ++round) usleep(kPauseUs);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class Descendants {
  public:
@@ -41,4 +41,4 @@ class Descendants {
   std::string cgroup_;  // its folder; empty: there is none
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

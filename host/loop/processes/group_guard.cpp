@@ -9,7 +9,7 @@
 
 #include "host/loop/channel/channel.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr int kSocketFd = 3;
@@ -67,4 +67,4 @@ int run_group_guard(const std::string& mark, const std::string& cgroup) {
   return 0;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -14,7 +14,7 @@
 #include "host/loop/processes/descendants.h"
 #include "host/loop/processes/process.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class GroupGuard {
  public:
@@ -38,4 +38,4 @@ class GroupGuard {
 // The guard's main function: its end of the socket is descriptor 3. Returns its exit code.
 int run_group_guard(const std::string& mark, const std::string& cgroup);
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -10,7 +10,7 @@
 #include "host/loop/processes/child_life.h"
 #include "host/loop/processes/worker_descriptors.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 HelperProcess::HelperProcess(const HelperOptions& options) {
   int fds[2];
@@ -46,4 +46,4 @@ ExitStatus HelperProcess::end(double timeout_s) {
   return status_;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

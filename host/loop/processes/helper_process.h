@@ -11,7 +11,7 @@
 #include "host/base/files/fd.h"
 #include "host/loop/processes/process.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 struct HelperOptions {
   std::vector<std::string> args;  // without argv[0]; the parent's pid comes behind them
@@ -44,4 +44,4 @@ class HelperProcess {
   Fd socket_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -22,8 +22,7 @@
 #include "host/base/text/text.h"
 #include "host/loop/processes/process.h"
 
-namespace rtrain {
-
+namespace rtrain::loop {
 namespace {
 
 constexpr double kPatienceS = 5;
@@ -187,4 +186,4 @@ int run_output_tee(const std::string& log_path, int64_t log_bytes) {
   return 0;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

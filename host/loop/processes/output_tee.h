@@ -14,7 +14,7 @@
 
 #include "host/base/files/fd.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 class OutputTee {
  public:
@@ -57,4 +57,4 @@ class OutputTee {
 // The main function of that process, `FILE --tee LOG BYTES`. Returns its exit code.
 int run_output_tee(const std::string& log_path, int64_t log_bytes);
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

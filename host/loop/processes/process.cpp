@@ -18,7 +18,7 @@
 
 extern char** environ;
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 [[noreturn]] void fail(const std::string& what, int error) { throw SpawnError(what, error); }
@@ -220,4 +220,4 @@ void die_with_parent(int parent_pid) {
   if (getppid() != parent_pid) _exit(1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

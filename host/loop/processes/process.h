@@ -13,7 +13,7 @@
 #include "host/base/error.h"
 #include "host/loop/poll.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 struct ProcessOptions {
   std::string file;
@@ -84,4 +84,4 @@ class Process {
 // already is another one. For the child, first thing in main.
 void die_with_parent(int parent_pid);
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

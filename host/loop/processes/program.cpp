@@ -23,7 +23,7 @@
 
 extern char** environ;
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -181,4 +181,4 @@ std::string Program::last_words() const {
                                     : kept_.substr(begin + 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

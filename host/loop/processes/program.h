@@ -16,7 +16,7 @@
 #include "host/base/files/fd.h"
 #include "host/loop/processes/process.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 
 struct ProgramOptions {
   static constexpr std::string_view kClass = "ProgramOptions";
@@ -24,9 +24,9 @@ struct ProgramOptions {
   StringPairs env;                   // added, or replacing
   std::vector<std::string> without;  // variables whose names begin like this are left out
 
-  static constexpr Fields kFields{required("command", &ProgramOptions::command),
-                                  required("env", &ProgramOptions::env),
-                                  required("without", &ProgramOptions::without)};
+  static constexpr RecordFields kFields{required("command", &ProgramOptions::command),
+                                        required("env", &ProgramOptions::env),
+                                        required("without", &ProgramOptions::without)};
 };
 
 class Program {
@@ -75,4 +75,4 @@ class Program {
   std::optional<ExitStatus> status_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

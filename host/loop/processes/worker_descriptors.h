@@ -2,7 +2,7 @@
 // descriptors, and the rank on its command line.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::loop {
 
 inline constexpr int kChannelFd = 3;  // its end of the channel
 inline constexpr int kFunctionsFd = 4;
@@ -14,4 +14,4 @@ inline constexpr int kCommitsFd = 7;  // of a CommitBoard
 // Each writes its own rank over it, and the blanks make room for that.
 inline constexpr const char* kZygoteRank = "-1        ";
 
-}  // namespace rtrain
+}  // namespace rtrain::loop

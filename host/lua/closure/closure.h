@@ -16,7 +16,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 inline constexpr size_t kClosureWarnBytes = size_t{100} << 20;
 inline constexpr size_t kClosureMaxBytes = size_t{1} << 30;
@@ -34,4 +34,4 @@ ClosureDump dump_closure(lua_State* L, int index);
 // for bytes that dump_closure did not write, and whatever a module raises while it is loaded.
 void load_closure(lua_State* L, std::string_view bytes);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -14,7 +14,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 inline constexpr std::string_view kClosureMagic = "rtrain-closure-1";
 
@@ -100,4 +100,4 @@ class ByteReader {
   std::string_view bytes_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

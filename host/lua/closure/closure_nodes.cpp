@@ -7,7 +7,7 @@
 #include "host/base/text/text.h"
 #include "host/lua/closure/closure.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 std::string size_text(size_t bytes) { return cat((bytes + (size_t{1} << 19)) >> 20, " MiB"); }
@@ -121,4 +121,4 @@ std::string ClosureNodes::largest_variables() const {
   return join(parts, ", ");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

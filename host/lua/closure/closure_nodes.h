@@ -12,7 +12,7 @@
 #include "host/lua/closure/closure_format.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 struct ClosureNode {
   // Where it was found.
@@ -78,4 +78,4 @@ class ClosureNodes {
   size_t total_bytes_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

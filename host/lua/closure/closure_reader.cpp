@@ -9,7 +9,7 @@
 #include "host/lua/require.h"
 #include "host/lua/state.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 // (object, key) → object[key]
@@ -419,4 +419,4 @@ void load_closure(lua_State* L, std::string_view bytes) {
   lua_settop(L, top + 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

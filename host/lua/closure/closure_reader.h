@@ -12,7 +12,7 @@
 #include "host/lua/closure/closure_format.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 class ClosureReader {
  public:
@@ -68,4 +68,4 @@ class ClosureReader {
   std::vector<int> deferred_;  // nodes that refer to a packed object made after them
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

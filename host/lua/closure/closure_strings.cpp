@@ -1,6 +1,6 @@
 #include "host/lua/closure/closure_strings.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 ClosureStrings::ClosureStrings(lua_State* L) : L_(L) {
   for (int* table : {&numbers_, &texts_}) {
@@ -36,4 +36,4 @@ void ClosureStrings::write(ByteWriter& out) const {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -9,7 +9,7 @@
 #include "host/lua/closure/closure_format.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 class ClosureStrings {
  public:
@@ -31,4 +31,4 @@ class ClosureStrings {
   uint64_t count_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -8,7 +8,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/sorted_keys.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 int append_dump(lua_State*, const void* data, size_t size, void* out) {
@@ -377,4 +377,4 @@ ClosureDump dump_closure(lua_State* L, int index) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

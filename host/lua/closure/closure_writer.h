@@ -12,7 +12,7 @@
 #include "host/lua/closure/closure_strings.h"
 #include "host/lua/closure/module_index.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 class ClosureWriter {
  public:
@@ -60,4 +60,4 @@ class ClosureWriter {
   std::vector<std::string> pending_globals_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

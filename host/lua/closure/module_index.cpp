@@ -9,7 +9,7 @@
 #include "host/lua/convert.h"
 #include "host/lua/embed.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 constexpr std::array kStandardModules = {"bit",     "coroutine",   "debug",       "ffi",
@@ -315,4 +315,4 @@ void ModuleIndex::descend_function(int number) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

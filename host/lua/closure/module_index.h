@@ -16,7 +16,7 @@
 #include "host/lua/closure/closure_format.h"
 #include "host/lua/ref.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // A user's module: its text was read when this was made, or came with the closure that this state
 // was given.
@@ -89,4 +89,4 @@ class ModuleIndex {
   std::set<std::string> user_chunks_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

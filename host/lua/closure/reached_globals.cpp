@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 constexpr int kProto = LUA_TTHREAD + 1;  // LuaJIT's type number of function prototypes
@@ -112,4 +112,4 @@ std::set<std::string> reached_globals(lua_State* L, int index) {
   return names;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

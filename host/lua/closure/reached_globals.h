@@ -6,11 +6,11 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // The names that the Lua function at the index, or a function defined inside it, reads or assigns
 // as globals. A function that names `_G` may index it by any of its string constants: then those
 // count too. Reads the code; runs nothing.
 std::set<std::string> reached_globals(lua_State* L, int index);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

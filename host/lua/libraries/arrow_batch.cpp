@@ -2,11 +2,11 @@
 
 #include <array>
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 int num_rows(lua_State* L) {
-  lua_pushnumber(L, static_cast<double>(check<ArrowBatch>(L, 1)->num_rows));
+  lua_pushnumber(L, static_cast<double>(check<api::ArrowBatch>(L, 1)->num_rows));
   return 1;
 }
 
@@ -14,7 +14,7 @@ int num_rows(lua_State* L) {
 
 void register_arrow_batch(lua_State* L) {
   static constexpr std::array kMethods = {method<&num_rows>("num_rows")};
-  register_class<ArrowBatch>(L, kMethods);
+  register_class<api::ArrowBatch>(L, kMethods);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

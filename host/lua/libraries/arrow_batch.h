@@ -7,15 +7,15 @@
 #include "host/api/arrow_batch.h"
 #include "host/lua/class.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 template <>
-struct Class<ArrowBatch> {
-  using Slot = std::shared_ptr<ArrowBatch>;
+struct Class<api::ArrowBatch> {
+  using Slot = std::shared_ptr<api::ArrowBatch>;
   static constexpr const char* kName = "rtrain.ArrowBatch";
 };
 
 // Whichever library comes first makes the class.
 void register_arrow_batch(lua_State* L);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

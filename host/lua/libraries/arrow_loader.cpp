@@ -13,7 +13,7 @@ extern const unsigned char rtrain_arrow_image_begin[];
 extern const unsigned char rtrain_arrow_image_end[];
 }
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 // Both libraries are found by their sonames once they are in the process, and stay out of the
@@ -25,8 +25,8 @@ void* load(const char* function) {
   static bool is_arrow_loaded = false;
   const std::lock_guard lock(mutex);
   if (!is_arrow_loaded) {
-    const ArrowLibrarySearch search = find_arrow_library();
-    if (!search.found) throw Error(Code::kEnvironment, arrow_library_refusal(search));
+    const machine::ArrowLibrarySearch search = machine::find_arrow_library();
+    if (!search.found) throw Error(Code::kEnvironment, machine::arrow_library_refusal(search));
     open_library(search.found->lib + "/libarrow.so.2600", RTLD_NOW | RTLD_LOCAL);
     open_library(search.found->lib + "/libparquet.so.2600", RTLD_NOW | RTLD_LOCAL);
     is_arrow_loaded = true;
@@ -41,10 +41,10 @@ int open_arrow(lua_State* L) {
   return open(L);
 }
 
-const ObjectApi& object_api() {
-  static const ObjectApi* const api =
-      reinterpret_cast<const ObjectApi* (*)()>(load("rtrain_object_api"))();
+const api::ObjectApi& object_api() {
+  static const api::ObjectApi* const api =
+      reinterpret_cast<const api::ObjectApi* (*)()>(load("rtrain_object_api"))();
   return *api;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

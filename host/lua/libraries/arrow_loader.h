@@ -5,13 +5,13 @@
 #include "host/api/object_api.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Loads libarrow, libparquet and the module (once a process) and pushes its table for this state.
 // Throws Error(kEnvironment) with every place looked at when there is no usable Arrow.
 int open_arrow(lua_State* L);
 
 // The module's functions for object stores. Any thread. Throws as open_arrow().
-const ObjectApi& object_api();
+const api::ObjectApi& object_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -9,7 +9,7 @@
 #include "host/lua/libraries/engine_image.h"
 #include "host/machine/libraries/nccl_settings.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 std::string& failure() {
@@ -17,27 +17,27 @@ std::string& failure() {
   return text;
 }
 
-CudaSupport look() {
-  CudaFacts facts{.driver = cuda_driver(), .libtorch = std::nullopt};
-  if (!facts.driver.devices.empty()) facts.libtorch = find_libtorch().found;
+machine::CudaSupport look() {
+  machine::CudaFacts facts{.driver = machine::cuda_driver(), .libtorch = std::nullopt};
+  if (!facts.driver.devices.empty()) facts.libtorch = machine::find_libtorch().found;
   std::error_code ignored;
   facts.has_library =
       facts.libtorch && std::filesystem::exists(facts.libtorch->lib + "/libtorch_cuda.so", ignored);
   const EngineImage* engine = facts.libtorch ? find_engine(facts.libtorch->minor) : nullptr;
   facts.is_built = engine != nullptr && engine->cuda.begin != engine->cuda.end;
-  return judge_cuda(facts);
+  return machine::judge_cuda(facts);
 }
 
 }  // namespace
 
-const CudaSupport& cuda_support() {
-  static const CudaSupport support = look();
+const machine::CudaSupport& cuda_support() {
+  static const machine::CudaSupport support = look();
   return support;
 }
 
 bool load_libtorch_cuda() {
   if (cuda_support().devices == 0) return false;
-  apply_nccl_settings();
+  machine::apply_nccl_settings();
   try {
     open_library(cuda_support().library, RTLD_NOW | RTLD_GLOBAL);
   } catch (const Error& e) {
@@ -47,8 +47,8 @@ bool load_libtorch_cuda() {
   return true;
 }
 
-CudaSupport usable_cuda() {
-  return failure().empty() ? cuda_support() : CudaSupport{0, failure(), ""};
+machine::CudaSupport usable_cuda() {
+  return failure().empty() ? cuda_support() : machine::CudaSupport{0, failure(), ""};
 }
 
 const void* load_cuda_api() {
@@ -57,4 +57,4 @@ const void* load_cuda_api() {
   return reinterpret_cast<const void* (*)()>(library.load("rtrain_cuda_api"))();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

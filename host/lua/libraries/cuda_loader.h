@@ -10,20 +10,20 @@
 
 #include "host/machine/libraries/cuda_support.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // What this process can do, decided once. Looks at files and asks the driver; loads nothing of
 // LibTorch.
-const CudaSupport& cuda_support();
+const machine::CudaSupport& cuda_support();
 
 // Brings LibTorch's CUDA library, its symbols global. False where cuda_support() shows no device,
 // or the library does not load: usable_cuda() then says why.
 bool load_libtorch_cuda();
 
 // cuda_support(), or no device and the dynamic linker's message where the library did not load.
-CudaSupport usable_cuda();
+machine::CudaSupport usable_cuda();
 
 // The CudaApi of librtrain_cuda.so, for the engine. Throws Error(kEnvironment).
 const void* load_cuda_api();
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

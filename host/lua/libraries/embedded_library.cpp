@@ -14,7 +14,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/processes/process_limits.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -27,8 +27,8 @@ void* open_library(const std::string& path, int flags) {
     const std::string reason = dlerror();
     const bool is_memory = reason.find("failed to map segment") != reason.npos ||
                            reason.find("cannot allocate memory") != reason.npos;
-    throw Error(Code::kEnvironment,
-                cat("cannot load ", path, ": ", reason, is_memory ? address_limit_text() : ""));
+    throw Error(Code::kEnvironment, cat("cannot load ", path, ": ", reason,
+                                        is_memory ? machine::address_limit_text() : ""));
   }
   return handle;
 }
@@ -75,7 +75,7 @@ std::string EmbeddedLibrary::path() {
   throw Error(
       Code::kEnvironment,
       cat("cannot unpack ", image_.name, " into memory, ", (image_.end - image_.begin) >> 10,
-          " KiB: ", std::string_view(std::strerror(problem_)), file_size_limit_text()));
+          " KiB: ", std::string_view(std::strerror(problem_)), machine::file_size_limit_text()));
 }
 
 void* EmbeddedLibrary::load(const char* function) {
@@ -85,4 +85,4 @@ void* EmbeddedLibrary::load(const char* function) {
   return symbol;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Loads a library by path. Throws Error(kEnvironment) with the dynamic linker's message.
 void* open_library(const std::string& path, int flags);
@@ -47,4 +47,4 @@ class EmbeddedLibrary {
   int problem_ = 0;  // errno of a file that could not be made
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

@@ -8,11 +8,11 @@
 
 // Assembled by packaging/cmake/Embed.cmake.
 extern "C" {
-extern const rtrain::EngineImage rtrain_engine_images[];
+extern const rtrain::lua::EngineImage rtrain_engine_images[];
 extern const uint64_t rtrain_engine_image_count;
 }
 
-namespace rtrain {
+namespace rtrain::lua {
 
 const EngineImage* find_engine(std::string_view minor) {
   const std::span<const EngineImage> images(rtrain_engine_images, rtrain_engine_image_count);
@@ -22,10 +22,10 @@ const EngineImage* find_engine(std::string_view minor) {
 
 const EngineImage* engine_in_use() {
   static const EngineImage* const image = [] {
-    const auto libtorch = find_libtorch().found;
+    const auto libtorch = machine::find_libtorch().found;
     return libtorch ? find_engine(libtorch->minor) : nullptr;
   }();
   return image;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

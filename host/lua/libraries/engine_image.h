@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Of a file in the executable; begin == end where this build has none.
 struct ImageBytes {
@@ -24,4 +24,4 @@ const EngineImage* find_engine(std::string_view minor);
 // The engine for the LibTorch that find_libtorch() finds, looked for once; null without one.
 const EngineImage* engine_in_use();
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

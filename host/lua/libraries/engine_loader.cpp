@@ -14,7 +14,7 @@
 #include "host/lua/libraries/engine_image.h"
 #include "host/machine/libraries/libtorch.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 std::atomic<bool> loaded{false};
@@ -58,13 +58,13 @@ void check_current_folder() {
 // The libraries that libtorch_cpu.so needs and that are next to torch/ in the wheels' layout are
 // found by its own RPATH; where the layout is another one, the dynamic linker's message names the
 // missing one.
-EngineOpen load() {
+api::EngineOpen load() {
   check_current_folder();
-  const LibTorchSearch search = find_libtorch();
-  if (!search.found) throw Error(Code::kEnvironment, libtorch_refusal(search));
+  const machine::LibTorchSearch search = machine::find_libtorch();
+  if (!search.found) throw Error(Code::kEnvironment, machine::libtorch_refusal(search));
   open_library(search.found->lib + "/libtorch_cpu.so", RTLD_NOW | RTLD_GLOBAL);
   const bool has_cuda = load_libtorch_cuda();
-  auto open = reinterpret_cast<EngineOpen>(engine_library().load(kEngineOpenName));
+  auto open = reinterpret_cast<api::EngineOpen>(engine_library().load(api::kEngineOpenName));
   connect_cuda(has_cuda);
   if (!has_cuda) quiet_profiler();
   loaded = true;
@@ -72,9 +72,9 @@ EngineOpen load() {
 }
 
 // Once a process.
-EngineOpen engine_open() {
+api::EngineOpen engine_open() {
   static std::mutex mutex;
-  static EngineOpen open = nullptr;
+  static api::EngineOpen open = nullptr;
   const std::lock_guard lock(mutex);
   if (open == nullptr) open = load();
   return open;
@@ -88,8 +88,8 @@ void take_engine_file(int fd) { inherited_fd = fd; }
 
 bool engine_loaded() { return loaded; }
 
-const ProfilerApi* engine_profiler() {
-  using Function = const ProfilerApi* (*)();
+const api::ProfilerApi* engine_profiler() {
+  using Function = const api::ProfilerApi* (*)();
   if (!loaded) return nullptr;
   static const auto function =
       reinterpret_cast<Function>(engine_library().load("rtrain_engine_profiler"));
@@ -108,6 +108,6 @@ void cut_groups() {
 
 void preload_engine() { engine_open(); }
 
-int open_engine(lua_State* L, const HostApi* host) { return engine_open()(L, host); }
+int open_engine(lua_State* L, const api::HostApi* host) { return engine_open()(L, host); }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

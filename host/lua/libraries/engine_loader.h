@@ -9,12 +9,12 @@
 #include "host/api/profiler_api.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Loads LibTorch and the engine (once a process) and pushes its module table for this state. Throws
 // Error(kEnvironment) with every place looked at when there is no usable LibTorch. Must be called
 // by the thread that will use the state.
-int open_engine(lua_State* L, const HostApi* host);
+int open_engine(lua_State* L, const api::HostApi* host);
 
 // The first half of it, for a process that will use tensors soon. Throws as above.
 void preload_engine();
@@ -32,7 +32,7 @@ void take_engine_file(int fd);
 bool engine_loaded();
 
 // The engine's profiler; null until it is loaded.
-const ProfilerApi* engine_profiler();
+const api::ProfilerApi* engine_profiler();
 
 // The attempt is over for a train function that cannot be killed: its devices leave the collectives
 // in which they wait for other ranks, so that its thread comes back. May wait for the driver; any
@@ -43,4 +43,4 @@ void abort_device_groups();
 // kPeerLost, and the groups there are can do no further one. Any thread.
 void cut_groups();
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

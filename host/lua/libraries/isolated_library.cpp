@@ -17,7 +17,7 @@ __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size,
                                   size_t size);
 }
 
-namespace rtrain {
+namespace rtrain::lua {
 namespace {
 
 int give_back(void* memory) {
@@ -55,4 +55,4 @@ Lmid_t new_space() {
 
 void* open_isolated_library(const std::string& path) { return open_in(new_space(), path); }
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

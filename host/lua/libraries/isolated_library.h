@@ -4,10 +4,10 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::lua {
 
 // Loads it, for the life of the process, and returns what dlsym takes. Its threads may begin and
 // end while the process's own do. Throws Error(kEnvironment) where it cannot be loaded.
 void* open_isolated_library(const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::lua

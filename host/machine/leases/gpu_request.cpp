@@ -6,7 +6,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 constexpr double kMostGpus = 1024;
@@ -128,4 +128,4 @@ bool is_accelerator(std::string_view name, std::string_view type) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -12,7 +12,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // All of one device.
 inline constexpr int kWholeGpu = 1000;
@@ -57,4 +57,4 @@ std::string gpus_text(int share);
 // "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-40GB", "NVIDIA GeForce RTX 4090".
 bool is_accelerator(std::string_view name, std::string_view type);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

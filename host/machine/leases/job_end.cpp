@@ -12,7 +12,7 @@
 #include "host/machine/leases/runtime_folder.h"
 #include "host/machine/processes/process_facts.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -51,4 +51,4 @@ std::optional<int> find_job_end(const std::string& job) {
   return code;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // `job`: a name that only the processes of this start of the job share. Where the file cannot be
 // written, late processes wait until their time is over.
@@ -15,4 +15,4 @@ void write_job_end(const std::string& job, int code) noexcept;
 // same name.
 std::optional<int> find_job_end(const std::string& job);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

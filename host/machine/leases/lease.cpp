@@ -12,7 +12,7 @@
 #include "host/machine/leases/runtime_folder.h"
 #include "host/machine/processes/process_facts.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 bool is_ancestor(int pid) {
@@ -46,19 +46,19 @@ LeaseTable read_lease_table() {
   return table;
 }
 
-HostLease::HostLease(LeaseHolder self, std::vector<std::string> gpus)
+NodeLease::NodeLease(LeaseHolder self, std::vector<std::string> gpus)
     : self_(std::move(self)), uuids_(std::move(gpus)) {
   runtime_folder();
 }
 
-bool HostLease::try_take(int min, int max) {
+bool NodeLease::try_take(int min, int max) {
   return try_take([&](const LeaseCapacity& capacity) -> std::optional<LeaseRequest> {
     if (capacity.cores < min) return std::nullopt;
     return LeaseRequest{std::min(capacity.cores, max), {}};
   });
 }
 
-bool HostLease::try_take(const Choice& choose) {
+bool NodeLease::try_take(const Choice& choose) {
   if (borrowed_) return true;
   const LeaseFolder folder;
   if (is_inside_a_run(folder)) {
@@ -80,31 +80,31 @@ bool HostLease::try_take(const Choice& choose) {
   return true;
 }
 
-LeaseCapacity HostLease::capacity() const {
+LeaseCapacity NodeLease::capacity() const {
   if (borrowed_) return {offered_cores(), std::vector<int>(uuids_.size(), kWholeGpu)};
   return capacity_in(LeaseFolder());
 }
 
-std::vector<HostLease::Core> HostLease::cores() const {
+std::vector<NodeLease::Core> NodeLease::cores() const {
   std::vector<Core> out;
   for (const Taken& taken : cores_) out.push_back({taken.core, taken.file.get()});
   return out;
 }
 
-std::vector<int> HostLease::gpu_fds() const {
+std::vector<int> NodeLease::gpu_fds() const {
   std::vector<int> out;
   for (const TakenGpu& taken : gpus_) out.push_back(taken.file.get());
   return out;
 }
 
-bool HostLease::is_inside_a_run(const LeaseFolder& folder) const {
+bool NodeLease::is_inside_a_run(const LeaseFolder& folder) const {
   if (!cores_.empty()) return false;
   const std::vector<HeldCore> held = folder.held();
   return std::any_of(held.begin(), held.end(),
                      [](const HeldCore& core) { return is_ancestor(core.holder.pid); });
 }
 
-LeaseCapacity HostLease::capacity_in(const LeaseFolder& folder) const {
+LeaseCapacity NodeLease::capacity_in(const LeaseFolder& folder) const {
   bool is_behind = false;
   bool is_behind_for_gpus = false;
   for (const auto& ticket : folder.tickets()) {
@@ -126,7 +126,7 @@ LeaseCapacity HostLease::capacity_in(const LeaseFolder& folder) const {
   return capacity;
 }
 
-void HostLease::resize(const LeaseFolder& folder, int count) {
+void NodeLease::resize(const LeaseFolder& folder, int count) {
   while (size() > count) cores_.pop_back();
   for (int core = 0; size() < count; ++core) {
     Fd file = folder.take_core(core, self_);
@@ -135,7 +135,7 @@ void HostLease::resize(const LeaseFolder& folder, int count) {
 }
 
 // Cores and devices that are held already stay: a worker of the attempt before may still have it.
-void HostLease::take_gpus(const LeaseFolder& folder, const std::vector<GpuPart>& parts) {
+void NodeLease::take_gpus(const LeaseFolder& folder, const std::vector<GpuPart>& parts) {
   std::vector<TakenGpu> out;
   for (const GpuPart& part : parts) {
     const auto own = std::find_if(gpus_.begin(), gpus_.end(), [&](const TakenGpu& taken) {
@@ -148,7 +148,7 @@ void HostLease::take_gpus(const LeaseFolder& folder, const std::vector<GpuPart>&
   gpus_ = std::move(out);
 }
 
-void HostLease::queue(const LeaseFolder& folder, const Choice& choose, LeaseCapacity capacity) {
+void NodeLease::queue(const LeaseFolder& folder, const Choice& choose, LeaseCapacity capacity) {
   if (!ticket_.is_open()) {
     auto ticket = folder.take_ticket(self_);
     ticket_ = std::move(ticket.file);
@@ -159,4 +159,4 @@ void HostLease::queue(const LeaseFolder& folder, const Choice& choose, LeaseCapa
   folder.write_ticket(ticket_, self_, {wants_gpus, wants_gpus && !choose(capacity)});
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -19,7 +19,7 @@
 
 #include "host/base/files/fd.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 class LeaseFolder;
 
@@ -84,11 +84,11 @@ struct LeaseRequest {
   std::vector<GpuPart> gpus;
 };
 
-class HostLease {
+class NodeLease {
  public:
   // `gpus`: the UUIDs of the devices that the run may use. Throws kEnvironment without a runtime
   // folder.
-  explicit HostLease(LeaseHolder self, std::vector<std::string> gpus = {});
+  explicit NodeLease(LeaseHolder self, std::vector<std::string> gpus = {});
 
   // The request where there is this capacity; nothing: not enough.
   using Choice = std::function<std::optional<LeaseRequest>(const LeaseCapacity& capacity)>;
@@ -137,4 +137,4 @@ class HostLease {
   bool borrowed_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

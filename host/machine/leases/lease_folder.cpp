@@ -20,7 +20,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/leases/runtime_folder.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 constexpr std::chrono::milliseconds kLockTimeout{1000};
@@ -191,4 +191,4 @@ void LeaseFolder::drop_ticket(int64_t number) const {
   unlink(cat(path_, "/", kTicket, number).c_str());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

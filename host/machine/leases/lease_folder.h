@@ -14,7 +14,7 @@
 #include "host/base/value.h"
 #include "host/machine/leases/lease.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 class LeaseFolder {
  public:
@@ -64,4 +64,4 @@ class LeaseFolder {
   Fd lock_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -10,7 +10,7 @@
 #include "host/machine/libraries/nvml.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 double of_whole(int share) { return static_cast<double>(share) / kWholeGpu; }
@@ -67,4 +67,4 @@ Value read_resources() {
              {"waiting", std::move(waiting)}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -4,10 +4,10 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // {cpus: {host, offered, free}, gpus: [{index, uuid, name, free, state}], leases: [{run, pid,
 // cores, gpus}], waiting: [{run, pid}]}.
 Value read_resources();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -15,7 +15,7 @@
 #include "host/machine/leases/runtime_folder.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 std::string settings_path() { return runtime_folder() + "/resources.json"; }
@@ -51,4 +51,4 @@ void set_cpus_setting(std::optional<int> cpus) {
 
 int offered_cores() { return cpus_setting().value_or(available_cores()); }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

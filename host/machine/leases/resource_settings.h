@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // Nothing: the host's own number counts. Throws kEnvironment without a runtime folder or for a file
 // that cannot be written.
@@ -14,4 +14,4 @@ void set_cpus_setting(std::optional<int> cpus);
 // without a runtime folder or for a file that cannot be read.
 int offered_cores();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

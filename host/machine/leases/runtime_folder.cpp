@@ -12,7 +12,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // Not of the session: a login shell, cron and a run that outlives its login use the same one.
@@ -71,4 +71,4 @@ void RuntimeFolderMark::touch_files() const {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // $RTRAIN_RUNTIME_DIR, else /tmp/rtrain-<uid>; made with mode 0700 where missing. It does not
 // depend on the login session: a session's folder is removed at its end, while runs continue.
@@ -32,4 +32,4 @@ class RuntimeFolderMark {
   ino_t inode_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

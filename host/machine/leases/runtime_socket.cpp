@@ -15,7 +15,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/leases/runtime_folder.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 constexpr int kBacklog = 128;
@@ -112,4 +112,4 @@ int connect_runtime_socket(const std::string& name, int type) {
   return -1;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

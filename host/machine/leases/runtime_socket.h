@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 class RuntimeSocket {
  public:
@@ -34,4 +34,4 @@ int accept_runtime_socket(int listener);
 // Connects to a socket of the runtime folder; -1 when no process listens there. `errno` says why.
 int connect_runtime_socket(const std::string& name, int type);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

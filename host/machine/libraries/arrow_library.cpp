@@ -9,7 +9,7 @@
 #define RTRAIN_BUILD_ARROW ""
 #endif
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,4 +68,4 @@ std::string arrow_library_refusal(const ArrowLibrarySearch& search) {
          "install pyarrow==26.0.1`, or set RTRAIN_ARROW to the folder that holds libarrow.so.2600";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

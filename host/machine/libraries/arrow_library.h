@@ -7,7 +7,7 @@
 
 #include "host/machine/libraries/library_search.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct ArrowLibrary {
   std::string lib;      // folder that holds libarrow.so.2600 and libparquet.so.2600
@@ -22,4 +22,4 @@ ArrowLibrarySearch find_arrow_library();
 // The refusal: every place with its finding, and the remedy.
 std::string arrow_library_refusal(const ArrowLibrarySearch& search);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/libraries/library_call.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
@@ -87,4 +87,4 @@ const CudaDriver& cuda_driver() {
   return driver;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct CudaDevice {
   std::string uuid;  // as CUDA_VISIBLE_DEVICES takes it, see below
@@ -34,4 +34,4 @@ bool has_cuda_driver();
 // Starts the driver in this process, once; makes no context and so takes no memory of a device.
 const CudaDriver& cuda_driver();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

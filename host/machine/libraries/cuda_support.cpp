@@ -2,7 +2,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 CudaSupport judge_cuda(const CudaFacts& facts) {
   if (facts.driver.devices.empty()) return {0, facts.driver.reason, ""};
@@ -23,4 +23,4 @@ CudaSupport judge_cuda(const CudaFacts& facts) {
   return {static_cast<int>(facts.driver.devices.size()), "", lib + "/libtorch_cuda.so"};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -8,7 +8,7 @@
 #include "host/machine/libraries/cuda_driver.h"
 #include "host/machine/libraries/libtorch.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct CudaSupport {
   int devices = 0;
@@ -26,4 +26,4 @@ struct CudaFacts {
 // The first obstacle is the reason: driver, LibTorch, this build.
 CudaSupport judge_cuda(const CudaFacts& facts);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

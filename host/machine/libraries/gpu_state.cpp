@@ -2,7 +2,7 @@
 
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 template <class T>
@@ -27,4 +27,4 @@ Map describe_gpu_state(const GpuState& state) {
           {"processes", std::move(processes)}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

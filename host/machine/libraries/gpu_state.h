@@ -4,10 +4,10 @@
 #include "host/base/value.h"
 #include "host/machine/libraries/nvml.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // {used_bytes, utilization_percent, power_w, power_limit_w, temperature_c, slowed_by, processes};
 // nothing for values that the device does not give.
 Map describe_gpu_state(const GpuState& state);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 inline constexpr int kNoFunction = -1;
 
@@ -17,4 +17,4 @@ int call_library(void* library, const char* name, Args... args) {
   return function == nullptr ? kNoFunction : function(args...);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

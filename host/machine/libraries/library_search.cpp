@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,4 +114,4 @@ std::string library_refusal(std::string_view what, const std::vector<LibraryPlac
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

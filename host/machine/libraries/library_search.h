@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // A place that was looked at, and the finding: "no libtorch_cpu.so", "version 2.9.1, need 2.11".
 struct LibraryPlace {
@@ -65,4 +65,4 @@ std::filesystem::path folder_with(const std::filesystem::path& folder,
 // The refusal: `what` was not found, every place with its finding.
 std::string library_refusal(std::string_view what, const std::vector<LibraryPlace>& places);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

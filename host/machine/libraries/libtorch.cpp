@@ -16,7 +16,7 @@
 #error "the build says which minors of LibTorch there are engines for, \"2.11 2.15\""
 #endif
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ std::string libtorch_refusal(const LibTorchSearch& search) {
              "`, or set RTRAIN_LIBTORCH to the folder that holds lib/libtorch_cpu.so");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

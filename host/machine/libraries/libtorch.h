@@ -11,7 +11,7 @@
 
 #include "host/machine/libraries/library_search.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct LibTorch {
   std::string lib;         // folder that holds libtorch_cpu.so
@@ -42,4 +42,4 @@ std::string libtorch_install_command();
 // The refusal: every place with its finding, and the remedy.
 std::string libtorch_refusal(const LibTorchSearch& search);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

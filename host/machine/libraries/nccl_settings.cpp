@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdlib>
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 struct Choice {
@@ -72,4 +72,4 @@ void apply_nccl_settings() {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct NcclSetting {
   std::string name;
@@ -27,4 +27,4 @@ std::vector<NcclSetting> nccl_settings();
 // Sets rtrain's choices in this process. Before LibTorch's CUDA library is loaded.
 void apply_nccl_settings();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

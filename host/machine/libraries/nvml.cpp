@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/libraries/library_call.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
@@ -206,4 +206,4 @@ GpuSearch find_gpus() {
   return search;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct Gpu {
   int64_t index = 0;
@@ -92,4 +92,4 @@ struct GpuSearch {
 
 GpuSearch find_gpus();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

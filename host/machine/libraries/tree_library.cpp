@@ -12,7 +12,7 @@
 #define RTRAIN_BUILD_LIBTORCH ""
 #endif
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ TreeLibrary require_tree_library(std::string_view name) {
                   "\nInstall it: ", tree_library_mend(*kind)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -9,7 +9,7 @@
 
 #include "host/machine/libraries/library_search.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct TreeLibraryKind {
   const char* name;          // "xgboost": of the Lua module, and of its folder in site-packages
@@ -40,4 +40,4 @@ std::string tree_library_mend(const TreeLibraryKind& kind);
 // place with its finding, and the remedy; code internal for another name.
 TreeLibrary require_tree_library(std::string_view name);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -11,7 +11,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // A call may reserve more than a page at once: buffers of Lua's string library are 8 KiB each.
@@ -67,4 +67,4 @@ void explain_full_stack() {
   if (sigaltstack(&other, nullptr) == 0) sigaction(SIGSEGV, &action, nullptr);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

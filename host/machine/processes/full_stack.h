@@ -5,7 +5,7 @@
 // before, which the system answers with SIGSEGV.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::machine {
 
 inline constexpr const char* kFullStack =
     "stack overflow: a function calls itself without end through string.gsub, coroutine.wrap or "
@@ -21,4 +21,4 @@ bool is_at_stack_end(const void* address);
 // line on stderr and the exit code of an error in a script. Any other SIGSEGV is as before.
 void explain_full_stack();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

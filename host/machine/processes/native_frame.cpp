@@ -9,7 +9,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 constexpr size_t kMaxName = 120;
@@ -96,4 +96,4 @@ std::string shown_function(std::string_view function, std::string_view module) {
   return passes_on ? "" : cut(name);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

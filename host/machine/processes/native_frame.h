@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // "at::native::add(…) (libtorch_cpu.so+0x1f20)"; the function is given mangled or empty.
 std::string native_frame_text(std::string_view function, std::string_view module, uint64_t offset);
@@ -15,4 +15,4 @@ std::string native_frame_text(std::string_view function, std::string_view module
 // module in brackets.
 std::string shown_function(std::string_view function, std::string_view module);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -16,7 +16,7 @@
 
 #include "host/base/files/fd.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // A place in the list of addresses, and the address as the module's file has it.
@@ -173,4 +173,4 @@ std::vector<NativeSymbol> native_symbols(const std::vector<uint64_t>& addresses)
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct NativeSymbol {
   std::string function;  // mangled; "" where no symbol covers the address
@@ -19,4 +19,4 @@ struct NativeSymbol {
 // In the order of the addresses. Throws nothing: a file that cannot be read has no symbols.
 std::vector<NativeSymbol> native_symbols(const std::vector<uint64_t>& addresses);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -8,7 +8,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // /proc/PID/stat: the name in brackets may hold anything, the fields behind it are counted from 3.
 ProcessFacts process_facts(int pid) {
@@ -41,4 +41,4 @@ ProcessFacts process_facts(int pid) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct ProcessFacts {
   char state = '?';          // 'R', 'S', 'D', 'T', 'Z', …; '?' when there is no such process
@@ -17,4 +17,4 @@ struct ProcessFacts {
 
 ProcessFacts process_facts(int pid);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

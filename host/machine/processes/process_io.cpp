@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 
 std::optional<ProcessIo> process_io(int pid) {
   std::ifstream file(cat("/proc/", pid, "/io"));
@@ -21,4 +21,4 @@ std::optional<ProcessIo> process_io(int pid) {
   return is_there ? std::optional(out) : std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 struct ProcessIo {
   int64_t read_bytes = 0;
@@ -15,4 +15,4 @@ struct ProcessIo {
 // Nothing where there is no such process, or where the kernel does not say.
 std::optional<ProcessIo> process_io(int pid);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -7,7 +7,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 std::optional<int64_t> limit_kib(int resource) {
@@ -29,4 +29,4 @@ std::string file_size_limit_text() {
   return kib ? cat(" (`ulimit -f` allows files of ", *kib, " KiB)") : "";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

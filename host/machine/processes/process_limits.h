@@ -4,11 +4,11 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // " (`ulimit -v` allows a process 450000 KiB of addresses)"
 std::string address_limit_text();
 // " (`ulimit -f` allows files of 600 KiB)"
 std::string file_size_limit_text();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

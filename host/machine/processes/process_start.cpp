@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 void set_action(int number, void (*action)(int)) {
@@ -32,4 +32,4 @@ void begin_process() {
 
 void outlive_readers() { set_action(SIGPIPE, &do_nothing); }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -2,7 +2,7 @@
 // its parent has left it.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // Closed standard streams become /dev/null: a file of ours with such a number would be written into
 // by whatever prints. What a parent may have ignored works again: SIGCHLD, without which nobody
@@ -15,4 +15,4 @@ void begin_process();
 // not stop because its terminal is closed. Programs that this process starts are not concerned.
 void outlive_readers();
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

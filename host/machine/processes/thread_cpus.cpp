@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 void bind_all_threads(const std::vector<int>& cpus) {
   cpu_set_t wanted;
@@ -17,4 +17,4 @@ void bind_all_threads(const std::vector<int>& cpus) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::machine {
 
 // Binds every thread that there is now, and with it those that they start later.
 void bind_all_threads(const std::vector<int>& cpus);
 
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -18,7 +18,7 @@
 #include "host/node/health/echo_server.h"
 #include "host/wire/socket_address.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr size_t kPartBytes = size_t{64} << 10;
@@ -30,7 +30,7 @@ double deadline(std::chrono::milliseconds timeout) {
 [[noreturn]] void lost(const std::string& text) { throw Error(Code::kPeerLost, text); }
 
 // Throws: the connection was refused, or this process had no descriptor or port left.
-[[noreturn]] void not_connected(const SocketAddress& address, int reason) {
+[[noreturn]] void not_connected(const wire::SocketAddress& address, int reason) {
   const bool is_own = is_lack_of(reason);
   throw Error(is_own ? Code::kEnvironment : Code::kPeerLost,
               cat("cannot connect to ", address.text(), ": ", std::strerror(reason)));
@@ -39,7 +39,7 @@ double deadline(std::chrono::milliseconds timeout) {
 }  // namespace
 
 EchoClient::EchoClient(const EchoAddress& peer, std::chrono::milliseconds timeout) {
-  const auto address = SocketAddress::parse(peer.address, peer.port);
+  const auto address = wire::SocketAddress::parse(peer.address, peer.port);
   if (!address) lost(cat("not an address: '", peer.address, "'"));
   const double until_s = deadline(timeout);
   socket_ = Fd(::socket(address->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -112,4 +112,4 @@ uint32_t EchoClient::num_sent_again() const {
   return info.tcpi_total_retrans;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -1,4 +1,4 @@
-// host/node/health/echo_client.h: exchanges bytes with an EchoServer of another host and reports
+// host/node/health/echo_client.h: exchanges bytes with an EchoServer of another node and reports
 // how many packets were retransmitted. Blocks; each call has a time-out.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <string>
 
 #include "host/base/files/fd.h"
-#include "host/node/health/host_checks.h"
+#include "host/node/health/node_checks.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class EchoClient {
  public:
@@ -35,4 +35,4 @@ class EchoClient {
   size_t expected_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

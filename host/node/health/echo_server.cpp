@@ -18,7 +18,7 @@
 #include "host/loop/open_files.h"
 #include "host/wire/listener.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 // Limit of connections that have not sent the key, and thereby of descriptors that strangers can
@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kMostStrangers = 256;
 constexpr double kFairTimeS = 0.25;
 constexpr double kKeyTimeS = 5;
-// In a large job all hosts may check one of them at the same time.
+// In a large job all nodes may check one of them at the same time.
 constexpr size_t kMostGuests = 4096;
 // Time limit from one request to the next. Hosts that watch this one send several a second.
 constexpr double kRequestTimeS = 120;
@@ -36,9 +36,9 @@ constexpr size_t kPartBytes = size_t{64} << 10;
 
 // Returns a descriptor that is not open on failure, and sets errno.
 Fd listener_at(const std::string& address, int port) {
-  const auto wanted = SocketAddress::parse(address, port);
+  const auto wanted = wire::SocketAddress::parse(address, port);
   errno = EADDRNOTAVAIL;
-  return wanted ? try_listen(*wanted) : Fd();
+  return wanted ? wire::try_listen(*wanted) : Fd();
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ std::string echo_header(size_t bytes) {
 // One client.
 class EchoServer::Guest {
  public:
-  Guest(Loop& loop, Fd socket, const std::string& key)
+  Guest(loop::Loop& loop, Fd socket, const std::string& key)
       : key_(key), poll_(loop, socket.release(), [this](int) { serve(); }) {
     poll_.start(UV_READABLE);
   }
@@ -124,10 +124,10 @@ class EchoServer::Guest {
   size_t size_ = 0;  // of the request
   size_t to_receive_ = 0;
   size_t to_send_ = 0;
-  Poll poll_;
+  loop::Poll poll_;
 };
 
-EchoServer::EchoServer(Loop& loop, const std::string& address, int port, std::string key)
+EchoServer::EchoServer(loop::Loop& loop, const std::string& address, int port, std::string key)
     : loop_(loop), key_(std::move(key)), timer_(loop, [this] { look(); }) {
   Fd listener = listener_at(address, port);
   if (!listener.is_open() && errno == EADDRINUSE) listener = listener_at(address, 0);
@@ -135,15 +135,15 @@ EchoServer::EchoServer(Loop& loop, const std::string& address, int port, std::st
     throw Error(Code::kEnvironment, cat("cannot listen at '", address, "' for the checks of other ",
                                         "hosts: ", std::strerror(errno)));
   }
-  provide_open_files(static_cast<int>(kMostStrangers));
-  listener_ = std::make_unique<Poll>(loop, listener.release(), [this](int) { accept(); });
+  loop::provide_open_files(static_cast<int>(kMostStrangers));
+  listener_ = std::make_unique<loop::Poll>(loop, listener.release(), [this](int) { accept(); });
   listener_->start(UV_READABLE);
   timer_.start(kLook);
 }
 
 EchoServer::~EchoServer() = default;
 
-int EchoServer::port() const { return SocketAddress::near(listener_->fd()).port(); }
+int EchoServer::port() const { return wire::SocketAddress::near(listener_->fd()).port(); }
 
 // Connections without a place or a descriptor wait in the kernel's queue until the next call.
 void EchoServer::accept() {
@@ -179,4 +179,4 @@ void EchoServer::look() {
   listener_->start(UV_READABLE);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -1,4 +1,4 @@
-// host/node/health/echo_server.h: answers other hosts of a run that check whether they can reach
+// host/node/health/echo_server.h: answers other nodes of a run that check whether they can reach
 // this one.
 //
 // A client sends the key, then any number of requests: four bytes with a number in network order,
@@ -17,7 +17,7 @@
 #include "host/loop/poll.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 inline constexpr size_t kEchoKeyBytes = 32;
 inline constexpr size_t kMostEchoBytes = size_t{1} << 20;
@@ -29,7 +29,7 @@ class EchoServer {
  public:
   // Listens at the address and port, or on another port if that one is in use. Throws
   // Error(kEnvironment). The key has kEchoKeyBytes bytes.
-  EchoServer(Loop& loop, const std::string& address, int port, std::string key);
+  EchoServer(loop::Loop& loop, const std::string& address, int port, std::string key);
   ~EchoServer();
 
   int port() const;
@@ -40,11 +40,11 @@ class EchoServer {
   bool make_place();
   void look();
 
-  Loop& loop_;
+  loop::Loop& loop_;
   std::string key_;
-  std::unique_ptr<Poll> listener_;
+  std::unique_ptr<loop::Poll> listener_;
   std::vector<std::unique_ptr<Guest>> guests_;  // oldest first
-  Timer timer_;
+  loop::Timer timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -6,11 +6,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "host/node/health/host_checks.h"
+#include "host/node/health/node_checks.h"
 #include "host/store/checkpoints/object_storage.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 std::string file_problem(const message::CheckFolder& check) {
@@ -27,14 +27,14 @@ std::string folder_problem(const message::CheckFolder& check) {
   if (problem.empty() || check.uri.empty()) return problem;
   const std::filesystem::path run_path = std::filesystem::path(check.path).parent_path();
   try {
-    make_folders(run_path);
+    store::make_folders(run_path);
   } catch (const Error& e) {
     return e.message();
   }
   // Writes into the folder first: after that a network file system also shows new files.
   problem = storage_problem(run_path);
   if (!problem.empty() || file_problem(check).empty()) return problem;
-  return ObjectStorage::join(run_path, check.uri, check.text);
+  return store::ObjectStorage::join(run_path, check.uri, check.text);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

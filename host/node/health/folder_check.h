@@ -1,4 +1,4 @@
-// host/node/health/folder_check.h: checks whether ranks of this host can use the run's folder.
+// host/node/health/folder_check.h: checks whether ranks of this node can use the run's folder.
 //
 // May block for long or forever: see host/node/health/timed_check.h.
 #pragma once
@@ -7,10 +7,10 @@
 
 #include "host/node/workers/messages.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
-// Returns the problem, or "". If the storage is an object store, a host that cannot access node 0's
+// Returns the problem, or "". If the storage is an object store, a node that cannot access node 0's
 // disk gets its own folder for the run (ObjectStorage::join).
 std::string folder_problem(const message::CheckFolder& check);
 
-}  // namespace rtrain
+}  // namespace rtrain::node

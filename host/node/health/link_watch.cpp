@@ -12,7 +12,7 @@
 #include "host/base/error.h"
 #include "host/node/health/echo_client.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{200};
@@ -28,7 +28,7 @@ constexpr size_t kAnswers = 20;
 struct LinkWatch::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  Loop* loop;  // null after the stop, when the loop may be destroyed
+  loop::Loop* loop;  // null after the stop, when the loop may be destroyed
   EchoAddress peer;
   OnState on_state;  // used only on the loop's thread
 
@@ -87,7 +87,7 @@ bool LinkWatch::Shared::ask_once(const std::shared_ptr<Shared>& self) {
   return tell(self, 0);
 }
 
-LinkWatch::LinkWatch(Loop& loop, const EchoAddress& peer, OnState on_state)
+LinkWatch::LinkWatch(loop::Loop& loop, const EchoAddress& peer, OnState on_state)
     : shared_(std::make_shared<Shared>()) {
   shared_->loop = &loop;
   shared_->peer = peer;
@@ -105,4 +105,4 @@ LinkWatch::~LinkWatch() {
   shared_->changed.notify_all();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -1,7 +1,7 @@
-// host/node/health/link_watch.h: a thread that sends a small packet to another host several times a
+// host/node/health/link_watch.h: a thread that sends a small packet to another node several times a
 // second, waits for the answer, and counts answers that needed retransmissions.
 //
-// It sends one packet at a time: if a host pauses for a moment, one answer is late instead of many.
+// It sends one packet at a time: if a node pauses for a moment, one answer is late instead of many.
 // A closed connection is made again.
 //
 // Belongs to the loop's thread; the watching thread ends shortly after this object.
@@ -13,9 +13,9 @@
 #include <memory>
 
 #include "host/loop/loop.h"
-#include "host/node/health/host_checks.h"
+#include "host/node/health/node_checks.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 struct LinkState {
   int num_slow = 0;  // of the last answers: how many needed a retransmission
@@ -29,7 +29,7 @@ class LinkWatch {
 
   // `on_state`: called on the loop's thread, after each answer and twice a second while none
   // arrives.
-  LinkWatch(Loop& loop, const EchoAddress& peer, OnState on_state);
+  LinkWatch(loop::Loop& loop, const EchoAddress& peer, OnState on_state);
   ~LinkWatch();
   LinkWatch(const LinkWatch&) = delete;
   LinkWatch& operator=(const LinkWatch&) = delete;
@@ -39,4 +39,4 @@ class LinkWatch {
   std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -7,9 +7,9 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/machine/xid.h"
-#include "host/node/health/host_checks.h"
+#include "host/node/health/node_checks.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 // Links checked at a time: more would slow each other down.
@@ -20,15 +20,15 @@ constexpr double kWatchTimeoutS = 10;
 
 }  // namespace
 
-NodeMonitor::NodeMonitor(Loop& loop, const std::vector<WorkerGpu>& gpus, Send send)
+NodeMonitor::NodeMonitor(loop::Loop& loop, const std::vector<WorkerGpu>& gpus, Send send)
     : loop_(loop), send_(std::move(send)), timer_(loop, [this] { look(); }) {
   for (const WorkerGpu& gpu : gpus) all_uuids_.push_back(gpu.uuid);
 }
 
-const Routes<message::ToHealth, NodeMonitor> NodeMonitor::kRoutes{
-    on<message::CheckHost>([](NodeMonitor& n, const auto& m) { n.check(m); }),
-    on<message::CheckLinks>([](NodeMonitor& n, const auto& m) { n.check(m); }),
-    on<message::WatchHost>([](NodeMonitor& n, const auto& m) { n.watch(m); }),
+const loop::Routes<message::ToHealth, NodeMonitor> NodeMonitor::kRoutes{
+    loop::on<message::CheckNode>([](NodeMonitor& n, const auto& m) { n.check(m); }),
+    loop::on<message::CheckLinks>([](NodeMonitor& n, const auto& m) { n.check(m); }),
+    loop::on<message::WatchNode>([](NodeMonitor& n, const auto& m) { n.watch(m); }),
 };
 
 void NodeMonitor::start(TimedCheck::Work work, double timeout_s, TimedCheck::Done done) {
@@ -62,7 +62,7 @@ void NodeMonitor::check_devices(double timeout_s, const Done& done) {
         });
 }
 
-void NodeMonitor::check(const message::CheckHost& check) {
+void NodeMonitor::check(const message::CheckNode& check) {
   stop();
   host_ = check;
   uuids_ = check.uses_devices ? all_uuids_ : std::vector<std::string>();
@@ -113,7 +113,7 @@ void NodeMonitor::check_next_link() {
         });
 }
 
-void NodeMonitor::watch(const message::WatchHost& watch) {
+void NodeMonitor::watch(const message::WatchNode& watch) {
   stop();
   interval_s_ = watch.interval_s;
   if (interval_s_ == 0) return;
@@ -158,15 +158,15 @@ void NodeMonitor::look() {
 void NodeMonitor::on_seen(const CheckResult& result) {
   std::string& known = problems_[result.check];
   if (std::exchange(known, result.problem).empty() == result.problem.empty()) return;
-  send_(to_value(message::HostSeen{.result = result}));
+  send_(to_value(message::NodeSeen{.result = result}));
 }
 
 void NodeMonitor::on_fault(const std::vector<std::string>& uuids, int64_t xid) {
-  send_(to_value(message::HostSeen{
+  send_(to_value(message::NodeSeen{
       .result = {.check = "xid",
                  .seconds = 0,
-                 .problem = cat("device ", join(uuids, ", "), " reports ", xid_text(xid)),
-                 .is_conclusive = is_hardware_xid(xid)}}));
+                 .problem = cat("device ", join(uuids, ", "), " reports ", machine::xid_text(xid)),
+                 .is_conclusive = machine::is_hardware_xid(xid)}}));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -10,16 +10,16 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 struct TimedCheck::Shared {
   std::mutex mutex;
-  Loop* loop;  // null once no caller waits, when the loop may be destroyed
-  Done done;   // used only on the loop's thread
+  loop::Loop* loop;  // null once no caller waits, when the loop may be destroyed
+  Done done;         // used only on the loop's thread
   double begun_s = monotonic_s();
 };
 
-TimedCheck::TimedCheck(Loop& loop, Work work, std::chrono::milliseconds timeout, Done done)
+TimedCheck::TimedCheck(loop::Loop& loop, Work work, std::chrono::milliseconds timeout, Done done)
     : shared_(std::make_shared<Shared>()), deadline_(loop, [shared = shared_, timeout] {
         const double limit_s = std::chrono::duration<double>(timeout).count();
         finish(shared, {.problem = cat("no answer within ", limit_s, " s"), .is_over = false});
@@ -61,4 +61,4 @@ void TimedCheck::finish(std::shared_ptr<Shared> shared, CheckOutcome outcome) {
   done(outcome);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

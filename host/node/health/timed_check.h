@@ -13,7 +13,7 @@
 #include "host/loop/loop.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 struct CheckOutcome {
   std::string problem = {};  // empty: none
@@ -30,7 +30,7 @@ class TimedCheck {
 
   // Calls `done` once, never from inside the constructor and never after this object's end. `done`
   // may destroy this object.
-  TimedCheck(Loop& loop, Work work, std::chrono::milliseconds timeout, Done done);
+  TimedCheck(loop::Loop& loop, Work work, std::chrono::milliseconds timeout, Done done);
   ~TimedCheck();
   TimedCheck(const TimedCheck&) = delete;
   TimedCheck& operator=(const TimedCheck&) = delete;
@@ -41,7 +41,7 @@ class TimedCheck {
   static void finish(std::shared_ptr<Shared> shared, CheckOutcome outcome);
 
   std::shared_ptr<Shared> shared_;
-  Timer deadline_;
+  loop::Timer deadline_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

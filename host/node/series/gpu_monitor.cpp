@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::node {
 
-GpuMonitor::GpuMonitor(Loop& loop, int attempt, GpuMonitorDelegate& delegate)
+GpuMonitor::GpuMonitor(loop::Loop& loop, int attempt, GpuMonitorDelegate& delegate)
     : loop_(loop), series_(attempt), delegate_(delegate) {}
 
 void GpuMonitor::start(std::vector<RankGpu> gpus, double interval_s) {
@@ -22,7 +22,7 @@ void GpuMonitor::on_sample(const GpuSample& sample) {
   for (const RankGpu& each : gpus_) {
     if (each.gpu.uuid != sample.uuid) continue;
     const GpuSeries::Owner owner{each.rank, each.place, delegate_.pid(each.rank)};
-    for (SeriesChunk& chunk : series_.add(owner, sample.state, sample.time_ms)) {
+    for (store::SeriesChunk& chunk : series_.add(owner, sample.state, sample.time_ms)) {
       delegate_.on_series(std::move(chunk));
     }
   }
@@ -35,4 +35,4 @@ void GpuMonitor::on_fault(const std::vector<std::string>& uuids, int64_t xid) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

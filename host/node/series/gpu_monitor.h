@@ -13,7 +13,7 @@
 #include "host/node/series/gpu_series.h"
 #include "host/node/workers/node.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 struct RankGpu {
   int rank;
@@ -24,14 +24,14 @@ struct RankGpu {
 class GpuMonitorDelegate {
  public:
   virtual ~GpuMonitorDelegate() = default;
-  virtual void on_series(SeriesChunk chunk) = 0;
+  virtual void on_series(store::SeriesChunk chunk) = 0;
   virtual void on_device_fault(const DeviceFault& fault) = 0;
   virtual int pid(int rank) const = 0;
 };
 
 class GpuMonitor : public GpuSamplerDelegate {
  public:
-  GpuMonitor(Loop& loop, int attempt, GpuMonitorDelegate& delegate);
+  GpuMonitor(loop::Loop& loop, int attempt, GpuMonitorDelegate& delegate);
 
   // interval_s: as in GpuSampler::Plan.
   void start(std::vector<RankGpu> gpus, double interval_s);
@@ -41,11 +41,11 @@ class GpuMonitor : public GpuSamplerDelegate {
   void on_sample(const GpuSample& sample) override;
   void on_fault(const std::vector<std::string>& uuids, int64_t xid) override;
 
-  Loop& loop_;
+  loop::Loop& loop_;
   GpuSeries series_;
   GpuMonitorDelegate& delegate_;
   std::vector<RankGpu> gpus_;
   std::unique_ptr<GpuSampler> sampler_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

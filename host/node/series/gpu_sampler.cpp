@@ -11,7 +11,7 @@
 
 #include "host/base/clock.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 // How often the thread checks whether it should stop.
@@ -23,20 +23,20 @@ constexpr std::chrono::milliseconds kPatience{500};
 
 // Shared with the thread; outlives the sampler while the thread runs.
 struct GpuSampler::Shared : std::enable_shared_from_this<Shared> {
-  Shared(Loop& its_loop, Plan its_plan, GpuSamplerDelegate& its_delegate)
+  Shared(loop::Loop& its_loop, Plan its_plan, GpuSamplerDelegate& its_delegate)
       : loop(&its_loop), plan(std::move(its_plan)), delegate(its_delegate) {}
 
   void run();
   void post(std::function<void()> task);
   bool wait(std::chrono::milliseconds time);
-  void sample(const Nvml& nvml);
-  void tell_fault(const GpuFault& fault);
+  void sample(const machine::Nvml& nvml);
+  void tell_fault(const machine::GpuFault& fault);
 
   std::mutex mutex;
   std::condition_variable changed;
   bool is_stopped = false;  // the loop may be destroyed then
   bool has_ended = false;
-  Loop* loop;
+  loop::Loop* loop;
   const Plan plan;
   GpuSamplerDelegate& delegate;              // only used on the loop's thread
   std::map<std::string, std::string> whole;  // full device for each UUID
@@ -58,7 +58,7 @@ bool GpuSampler::Shared::wait(std::chrono::milliseconds time) {
   return !changed.wait_for(lock, time, [this] { return is_stopped; });
 }
 
-void GpuSampler::Shared::sample(const Nvml& nvml) {
+void GpuSampler::Shared::sample(const machine::Nvml& nvml) {
   for (const std::string& uuid : plan.uuids) {
     post([this, sample = GpuSample{uuid, nvml.state(uuid), now_ms()}] {
       delegate.on_sample(sample);
@@ -66,7 +66,7 @@ void GpuSampler::Shared::sample(const Nvml& nvml) {
   }
 }
 
-void GpuSampler::Shared::tell_fault(const GpuFault& fault) {
+void GpuSampler::Shared::tell_fault(const machine::GpuFault& fault) {
   std::vector<std::string> uuids;
   for (const auto& [uuid, device] : whole) {
     if (device == fault.uuid) uuids.push_back(uuid);
@@ -76,7 +76,7 @@ void GpuSampler::Shared::tell_fault(const GpuFault& fault) {
 }
 
 void GpuSampler::Shared::run() {
-  Nvml nvml;
+  machine::Nvml nvml;
   if (!nvml.refusal().empty()) return;
   for (const std::string& uuid : plan.uuids) whole[uuid] = nvml.whole_device(uuid);
   double next_s = 0;
@@ -90,7 +90,7 @@ void GpuSampler::Shared::run() {
   } while (wait(kSlice));
 }
 
-GpuSampler::GpuSampler(Loop& loop, Plan plan, GpuSamplerDelegate& delegate)
+GpuSampler::GpuSampler(loop::Loop& loop, Plan plan, GpuSamplerDelegate& delegate)
     : shared_(std::make_shared<Shared>(loop, std::move(plan), delegate)) {
   std::thread([shared = shared_] {
     pthread_setname_np(pthread_self(), "rtrain-gpus");
@@ -108,4 +108,4 @@ GpuSampler::~GpuSampler() {
   shared_->changed.wait_for(lock, kPatience, [this] { return shared_->has_ended; });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -12,11 +12,11 @@
 #include "host/loop/loop.h"
 #include "host/machine/libraries/nvml.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 struct GpuSample {
   std::string uuid;
-  GpuState state;
+  machine::GpuState state;
   int64_t time_ms = 0;
 };
 
@@ -36,7 +36,7 @@ class GpuSampler {
     double interval_s = 5;  // 0: only faults
   };
 
-  GpuSampler(Loop& loop, Plan plan, GpuSamplerDelegate& delegate);
+  GpuSampler(loop::Loop& loop, Plan plan, GpuSamplerDelegate& delegate);
   // Does not wait for a library call that hangs: the thread is abandoned then.
   ~GpuSampler();
   GpuSampler(const GpuSampler&) = delete;
@@ -47,4 +47,4 @@ class GpuSampler {
   std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

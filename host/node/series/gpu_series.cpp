@@ -5,11 +5,11 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
-std::optional<double> own_bytes(const GpuState& state, int pid) {
-  for (const GpuProcess& process : state.processes) {
+std::optional<double> own_bytes(const machine::GpuState& state, int pid) {
+  for (const machine::GpuProcess& process : state.processes) {
     if (process.pid == pid && process.memory_bytes) {
       return static_cast<double>(*process.memory_bytes);
     }
@@ -24,8 +24,8 @@ std::optional<double> number(const std::optional<T>& value) {
 
 }  // namespace
 
-std::vector<SeriesChunk> GpuSeries::add(const Owner& owner, const GpuState& state,
-                                        int64_t time_ms) {
+std::vector<store::SeriesChunk> GpuSeries::add(const Owner& owner, const machine::GpuState& state,
+                                               int64_t time_ms) {
   const bool answers = state.used_bytes.has_value();
   const std::pair<const char*, std::optional<double>> values[] = {
       {"utilization_percent", number(state.utilization_percent)},
@@ -35,7 +35,7 @@ std::vector<SeriesChunk> GpuSeries::add(const Owner& owner, const GpuState& stat
       {"temperature_c", number(state.temperature_c)},
       {"slowed", answers ? std::optional(state.slowed_by.empty() ? 0.0 : 1.0) : std::nullopt}};
   const std::string prefix = owner.place == 0 ? "gpu/" : cat("gpu/", owner.place, "/");
-  std::vector<SeriesChunk> out;
+  std::vector<store::SeriesChunk> out;
   for (const auto& [name, value] : values) {
     if (!value) continue;
     out.push_back(chunks_.add(owner.rank, prefix + name, time_ms, *value));
@@ -43,4 +43,4 @@ std::vector<SeriesChunk> GpuSeries::add(const Owner& owner, const GpuState& stat
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -12,7 +12,7 @@
 #include "host/machine/libraries/nvml.h"
 #include "host/node/series/open_chunks.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class GpuSeries {
  public:
@@ -24,10 +24,11 @@ class GpuSeries {
     int pid;
   };
   // The chunks with the sample: each is the open chunk of its series, with its earlier points.
-  std::vector<SeriesChunk> add(const Owner& owner, const GpuState& state, int64_t time_ms);
+  std::vector<store::SeriesChunk> add(const Owner& owner, const machine::GpuState& state,
+                                      int64_t time_ms);
 
  private:
   OpenChunks chunks_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

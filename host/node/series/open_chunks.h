@@ -10,7 +10,7 @@
 #include "host/store/series/series_chunk.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class OpenChunks {
  public:
@@ -18,11 +18,11 @@ class OpenChunks {
 
   // The open chunk of the series, with its earlier points and this one. The step is the time in
   // seconds since 1970, so that points of a later attempt supersede none.
-  SeriesChunk add(int rank, const std::string& key, int64_t time_ms, double value);
+  store::SeriesChunk add(int rank, const std::string& key, int64_t time_ms, double value);
 
  private:
   struct Series {
-    std::vector<SeriesPoint> points;
+    std::vector<store::SeriesPoint> points;
     int64_t number = 0;
   };
 
@@ -30,4 +30,4 @@ class OpenChunks {
   std::map<std::pair<int, std::string>, Series> series_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

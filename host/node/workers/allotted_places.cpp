@@ -9,12 +9,12 @@
 #include "host/machine/leases/gpu_request.h"
 #include "host/machine/libraries/cuda_driver.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 std::vector<WorkerGpu> own_gpus() {
   std::vector<WorkerGpu> out;
-  if (cuda_support().devices == 0) return out;
-  for (const CudaDevice& device : cuda_driver().devices) {
+  if (lua::cuda_support().devices == 0) return out;
+  for (const machine::CudaDevice& device : machine::cuda_driver().devices) {
     out.push_back({static_cast<int>(out.size()), device.uuid, device.name});
   }
   return out;
@@ -25,7 +25,7 @@ AllottedPlaces::AllottedPlaces(std::vector<WorkerGpu> gpus, double gpus_per_work
     : gpus_(std::move(gpus)), gpus_per_worker_(gpus_per_worker) {
   if (accelerator_type.empty()) return;
   std::erase_if(gpus_, [accelerator_type](const WorkerGpu& gpu) {
-    return !is_accelerator(gpu.name, accelerator_type);
+    return !machine::is_accelerator(gpu.name, accelerator_type);
   });
 }
 
@@ -51,4 +51,4 @@ std::optional<std::string> AllottedPlaces::visible_devices() const {
   return "";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -1,4 +1,4 @@
-// host/node/workers/allotted_places.h: divides a launcher's allotment on this host among workers.
+// host/node/workers/allotted_places.h: divides a launcher's allotment on this node among workers.
 // The allotment belongs only to the job, so nothing is leased.
 #pragma once
 
@@ -8,19 +8,19 @@
 
 #include "host/node/workers/worker_place.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 // The devices that this process sees, with its own numbers. Initializes the driver if there is one.
 std::vector<WorkerGpu> own_gpus();
 
 class AllottedPlaces : public WorkerPlaces {
  public:
-  // `gpus`: this host's devices, with this process's numbers. `gpus_per_worker`: below 1, a
+  // `gpus`: this node's devices, with this process's numbers. `gpus_per_worker`: below 1, a
   // fraction of one device. `accelerator_type`: required type of the workers' devices; empty: any.
   AllottedPlaces(std::vector<WorkerGpu> gpus, double gpus_per_worker,
                  std::string_view accelerator_type);
 
-  // Assigns no particular cores. Throws Error(kEnvironment) if the host has too few devices.
+  // Assigns no particular cores. Throws Error(kEnvironment) if the node has too few devices.
   WorkerPlace place(int local_rank, int num_workers) const override;
   std::optional<std::string> visible_devices() const override;
 
@@ -29,4 +29,4 @@ class AllottedPlaces : public WorkerPlaces {
   double gpus_per_worker_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -9,7 +9,7 @@
 #include <ctime>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr timespec kLookUp{.tv_sec = 1, .tv_nsec = 0};
@@ -42,7 +42,7 @@ Owner look_at(pthread_mutex_t& mutex) {
 
 }  // namespace
 
-DeathWatch::DeathWatch(Loop& loop, ProgressBoard& board, OnDying on_dying)
+DeathWatch::DeathWatch(loop::Loop& loop, pages::ProgressBoard& board, OnDying on_dying)
     : loop_(loop), board_(board), on_dying_(std::move(on_dying)) {}
 
 DeathWatch::~DeathWatch() {
@@ -51,7 +51,7 @@ DeathWatch::~DeathWatch() {
 }
 
 void DeathWatch::start(int rank) {
-  ProgressPage& page = board_.page(rank);
+  pages::ProgressPage& page = board_.page(rank);
   if (page.attached.load(std::memory_order_acquire) == 0) return;
   auto watch = std::make_shared<Watch>(*this, rank, page.alive);
   uv_thread_options_t options{};
@@ -90,4 +90,4 @@ void DeathWatch::tell(const Watch& watch) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

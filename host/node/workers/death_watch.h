@@ -20,14 +20,14 @@
 #include "host/loop/loop.h"
 #include "host/pages/progress_board.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class DeathWatch {
  public:
   // Called on the loop's thread, at most once for each watched rank.
   using OnDying = std::function<void(int rank)>;
 
-  DeathWatch(Loop& loop, ProgressBoard& board, OnDying on_dying);
+  DeathWatch(loop::Loop& loop, pages::ProgressBoard& board, OnDying on_dying);
   ~DeathWatch();
   DeathWatch(const DeathWatch&) = delete;
   DeathWatch& operator=(const DeathWatch&) = delete;
@@ -55,10 +55,10 @@ class DeathWatch {
   static void wait(void* watch);
   void tell(const Watch& watch);
 
-  Loop& loop_;
-  ProgressBoard& board_;
+  loop::Loop& loop_;
+  pages::ProgressBoard& board_;
   OnDying on_dying_;
   std::map<int, std::shared_ptr<Watch>> watches_;  // by rank
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -4,7 +4,7 @@
 
 #include "host/machine/processes/native_frame.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 // The fault that ended the worker may have overwritten its page too, so nothing in it is trusted.
@@ -15,7 +15,7 @@ size_t count_in(const Frames& frames, int count) {
 
 }  // namespace
 
-LastMoments read_last_moments(const Crash& crash) {
+LastMoments read_last_moments(const pages::Crash& crash) {
   LastMoments out{.signal = crash.signal,
                   .thread = std::string(crash.thread.view()),
                   .reason = std::string(crash.reason.view())};
@@ -23,11 +23,11 @@ LastMoments read_last_moments(const Crash& crash) {
     out.lua.emplace_back(crash.lua[i].view());
   }
   for (size_t i = 0; i < count_in(crash.native, crash.num_native); ++i) {
-    const NativeFrame& frame = crash.native[i];
+    const pages::NativeFrame& frame = crash.native[i];
     out.native.push_back(
-        native_frame_text(frame.function.view(), frame.module.view(), frame.offset));
+        machine::native_frame_text(frame.function.view(), frame.module.view(), frame.offset));
   }
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

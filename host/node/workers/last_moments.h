@@ -7,7 +7,7 @@
 #include "host/base/codec/record.h"
 #include "host/pages/progress_page.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 struct LastMoments {
   int signal = 0;                        // 0: unknown
@@ -16,12 +16,12 @@ struct LastMoments {
   std::vector<std::string> lua = {};     // innermost line first
   std::vector<std::string> native = {};  // "at::native::add(…) (libtorch_cpu.so+0x1f20)"
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("signal", &LastMoments::signal), optional("thread", &LastMoments::thread),
       optional("reason", &LastMoments::reason), optional("lua", &LastMoments::lua),
       optional("native", &LastMoments::native)};
 };
 
-LastMoments read_last_moments(const Crash& crash);
+LastMoments read_last_moments(const pages::Crash& crash);
 
-}  // namespace rtrain
+}  // namespace rtrain::node

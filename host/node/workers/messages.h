@@ -1,8 +1,8 @@
-// host/node/workers/messages.h: the messages between the controller and another host's agent.
+// host/node/workers/messages.h: the messages between the controller and another node's agent.
 //
 // A message about workers names its attempt: late messages of older attempts are dropped. Messages
 // between workers and the controller are forwarded unchanged, in `frame`. Receivers:
-// NodeAgent::kRoutes, RemoteNode::kRoutes; for messages about the host as a whole Agent::kRoutes,
+// NodeAgent::kRoutes, RemoteNode::kRoutes; for messages about the node as a whole Agent::kRoutes,
 // JobNodes::kRoutes.
 #pragma once
 
@@ -17,12 +17,9 @@
 #include "host/loop/messages/join.h"
 #include "host/node/workers/node.h"
 
-namespace rtrain {
-
 template <>
-inline constexpr OutputStream kLastOf<OutputStream> = OutputStream::kStderr;
-
-}  // namespace rtrain
+inline constexpr rtrain::node::OutputStream rtrain::kLastOf<rtrain::node::OutputStream> =
+    rtrain::node::OutputStream::kStderr;
 
 namespace rtrain::message {
 
@@ -32,9 +29,9 @@ struct ToRank {
   int rank = 0;
   std::string frame;
 
-  static constexpr Fields kFields{required("attempt", &ToRank::attempt),
-                                  required("rank", &ToRank::rank),
-                                  required("frame", &ToRank::frame)};
+  static constexpr RecordFields kFields{required("attempt", &ToRank::attempt),
+                                        required("rank", &ToRank::rank),
+                                        required("frame", &ToRank::frame)};
 };
 
 // The rank has sent hello, from that process.
@@ -44,9 +41,9 @@ struct Attached {
   int rank = 0;
   int pid = 0;
 
-  static constexpr Fields kFields{required("attempt", &Attached::attempt),
-                                  required("rank", &Attached::rank),
-                                  required("pid", &Attached::pid)};
+  static constexpr RecordFields kFields{required("attempt", &Attached::attempt),
+                                        required("rank", &Attached::rank),
+                                        required("pid", &Attached::pid)};
 };
 
 struct HoldOutput {
@@ -54,8 +51,8 @@ struct HoldOutput {
   int attempt = 1;
   bool held = false;
 
-  static constexpr Fields kFields{required("attempt", &HoldOutput::attempt),
-                                  required("held", &HoldOutput::held)};
+  static constexpr RecordFields kFields{required("attempt", &HoldOutput::attempt),
+                                        required("held", &HoldOutput::held)};
 };
 
 // SIGKILL to the workers; with a rank only to that one, with a reason if it has sent invalid
@@ -66,9 +63,9 @@ struct KillWorkers {
   std::optional<int> rank = {};
   std::string reason = {};
 
-  static constexpr Fields kFields{required("attempt", &KillWorkers::attempt),
-                                  optional("rank", &KillWorkers::rank),
-                                  optional("reason", &KillWorkers::reason)};
+  static constexpr RecordFields kFields{required("attempt", &KillWorkers::attempt),
+                                        optional("rank", &KillWorkers::rank),
+                                        optional("reason", &KillWorkers::reason)};
 };
 
 // The attempt has ended.
@@ -76,7 +73,7 @@ struct CloseWorkers {
   static constexpr std::string_view kType = "close_workers";
   int attempt = 1;
 
-  static constexpr Fields kFields{required("attempt", &CloseWorkers::attempt)};
+  static constexpr RecordFields kFields{required("attempt", &CloseWorkers::attempt)};
 };
 
 // For train.elastic, as in Node. The attempt stays the one in which the workers were started.
@@ -84,7 +81,7 @@ struct HandOver {
   static constexpr std::string_view kType = "hand_over";
   int attempt = 1;
 
-  static constexpr Fields kFields{required("attempt", &HandOver::attempt)};
+  static constexpr RecordFields kFields{required("attempt", &HandOver::attempt)};
 };
 
 struct ReplaceWorker {
@@ -92,8 +89,8 @@ struct ReplaceWorker {
   int attempt = 1;
   int rank = 0;
 
-  static constexpr Fields kFields{required("attempt", &ReplaceWorker::attempt),
-                                  required("rank", &ReplaceWorker::rank)};
+  static constexpr RecordFields kFields{required("attempt", &ReplaceWorker::attempt),
+                                        required("rank", &ReplaceWorker::rank)};
 };
 
 struct LeaveOutWorker {
@@ -101,8 +98,8 @@ struct LeaveOutWorker {
   int attempt = 1;
   int rank = 0;
 
-  static constexpr Fields kFields{required("attempt", &LeaveOutWorker::attempt),
-                                  required("rank", &LeaveOutWorker::rank)};
+  static constexpr RecordFields kFields{required("attempt", &LeaveOutWorker::attempt),
+                                        required("rank", &LeaveOutWorker::rank)};
 };
 
 struct OthersReady {
@@ -110,28 +107,29 @@ struct OthersReady {
   int attempt = 1;
   int64_t step = 0;
 
-  static constexpr Fields kFields{required("attempt", &OthersReady::attempt),
-                                  required("step", &OthersReady::step)};
+  static constexpr RecordFields kFields{required("attempt", &OthersReady::attempt),
+                                        required("step", &OthersReady::step)};
 };
 
 struct OthersLost {
   static constexpr std::string_view kType = "others_lost";
   int attempt = 1;
 
-  static constexpr Fields kFields{required("attempt", &OthersLost::attempt)};
+  static constexpr RecordFields kFields{required("attempt", &OthersLost::attempt)};
 };
 
-using ToNode = std::variant<NodeOrder, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers,
-                            HandOver, ReplaceWorker, LeaveOutWorker, OthersReady, OthersLost>;
+using ToNode =
+    std::variant<node::NodeOrder, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers, HandOver,
+                 ReplaceWorker, LeaveOutWorker, OthersReady, OthersLost>;
 
 struct Spawned {
   static constexpr std::string_view kType = "spawned";
   int attempt = 1;
   int rank = 0;
   double now_s = 0;  // of the agent's monotonic clock
-  SpawnedWorker worker;
+  node::SpawnedWorker worker;
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("attempt", &Spawned::attempt), required("rank", &Spawned::rank),
       required("now", &Spawned::now_s), required("worker", &Spawned::worker)};
 };
@@ -143,7 +141,7 @@ struct SpawnFailed {
   Error error{Code::kInternal, ""};
   bool is_transient = false;
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("attempt", &SpawnFailed::attempt), required("rank", &SpawnFailed::rank),
       required("error", &SpawnFailed::error), optional("is_transient", &SpawnFailed::is_transient)};
 };
@@ -154,19 +152,19 @@ struct FromRank {
   int rank = 0;
   std::string frame;
 
-  static constexpr Fields kFields{required("attempt", &FromRank::attempt),
-                                  required("rank", &FromRank::rank),
-                                  required("frame", &FromRank::frame)};
+  static constexpr RecordFields kFields{required("attempt", &FromRank::attempt),
+                                        required("rank", &FromRank::rank),
+                                        required("frame", &FromRank::frame)};
 };
 
 struct Printed {
   static constexpr std::string_view kType = "printed";
   int attempt = 1;
   int rank = 0;
-  OutputStream stream = OutputStream::kStdout;
+  node::OutputStream stream = node::OutputStream::kStdout;
   std::string bytes;
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("attempt", &Printed::attempt), required("rank", &Printed::rank),
       required("stream", &Printed::stream), required("bytes", &Printed::bytes)};
 };
@@ -176,8 +174,8 @@ struct Dying {
   int attempt = 1;
   int rank = 0;
 
-  static constexpr Fields kFields{required("attempt", &Dying::attempt),
-                                  required("rank", &Dying::rank)};
+  static constexpr RecordFields kFields{required("attempt", &Dying::attempt),
+                                        required("rank", &Dying::rank)};
 };
 
 struct Gone {
@@ -190,11 +188,11 @@ struct Gone {
   int signal = 0;
   bool is_known = true;  // as in ExitStatus
   std::string broken = {};
-  LastMoments last = {};
+  node::LastMoments last = {};
   int64_t oom_kills = 0;
   std::string lost = {};  // as in WorkerEnd
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("attempt", &Gone::attempt),
       required("rank", &Gone::rank),
       required("pid", &Gone::pid),
@@ -215,9 +213,9 @@ struct NodeFacts {
   int attempt = 1;
   double now_s = 0;  // of the agent's monotonic clock
   int64_t copied_bytes = 0;
-  std::vector<RankFacts> ranks = {};
+  std::vector<decide::RankFacts> ranks = {};
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("attempt", &NodeFacts::attempt), required("now", &NodeFacts::now_s),
       required("copied_bytes", &NodeFacts::copied_bytes), required("ranks", &NodeFacts::ranks)};
 };
@@ -228,36 +226,36 @@ struct DeviceSeries {
   int rank = 0;
   Series series;
 
-  static constexpr Fields kFields{required("attempt", &DeviceSeries::attempt),
-                                  required("rank", &DeviceSeries::rank),
-                                  required("series", &DeviceSeries::series)};
+  static constexpr RecordFields kFields{required("attempt", &DeviceSeries::attempt),
+                                        required("rank", &DeviceSeries::rank),
+                                        required("series", &DeviceSeries::series)};
 };
 
 struct DeviceFailed {
   static constexpr std::string_view kType = "device_failed";
   int attempt = 1;
-  DeviceFault fault;
+  node::DeviceFault fault;
 
-  static constexpr Fields kFields{required("attempt", &DeviceFailed::attempt),
-                                  required("fault", &DeviceFailed::fault)};
+  static constexpr RecordFields kFields{required("attempt", &DeviceFailed::attempt),
+                                        required("fault", &DeviceFailed::fault)};
 };
 
 using FromNode = std::variant<Spawned, SpawnFailed, FromRank, Printed, Dying, Gone, NodeFacts,
                               DeviceSeries, DeviceFailed>;
 
-// The agent's facts about its host, sent when it connects.
+// The agent's facts about its node, sent when it connects.
 struct AgentInfo {
   static constexpr std::string_view kType = "agent";
   int node = 1;   // its process's number among those that the launcher has started
-  int tasks = 1;  // processes that the launcher has started on its host
+  int tasks = 1;  // processes that the launcher has started on its node
   std::string host;
-  std::string address = {};  // for the other hosts
+  std::string address = {};  // for the other nodes
   int cores = 1;
   std::vector<std::string> gpus = {};  // names of its devices
   int64_t pid = 0;
   std::string libtorch = {};  // libtorch_build()
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("node", &AgentInfo::node),   required("tasks", &AgentInfo::tasks),
       required("host", &AgentInfo::host),   optional("address", &AgentInfo::address),
       required("cores", &AgentInfo::cores), required("gpus", &AgentInfo::gpus),
@@ -271,9 +269,9 @@ struct Functions {
   int64_t offset = 0;
   std::string bytes = {};
 
-  static constexpr Fields kFields{required("size", &Functions::size),
-                                  required("offset", &Functions::offset),
-                                  required("bytes", &Functions::bytes)};
+  static constexpr RecordFields kFields{required("size", &Functions::size),
+                                        required("offset", &Functions::offset),
+                                        required("bytes", &Functions::bytes)};
 };
 
 // Asks whether the file with that text exists in the run's folder; for an object store (`uri`),
@@ -284,18 +282,18 @@ struct CheckFolder {
   std::string text;
   std::string uri = {};
 
-  static constexpr Fields kFields{required("path", &CheckFolder::path),
-                                  required("text", &CheckFolder::text),
-                                  required("uri", &CheckFolder::uri)};
+  static constexpr RecordFields kFields{required("path", &CheckFolder::path),
+                                        required("text", &CheckFolder::text),
+                                        required("uri", &CheckFolder::uri)};
 };
 
-// The script's fit() of that number has begun on node 0: processes of the agent's host may
+// The script's fit() of that number has begun on node 0: processes of the agent's node may
 // join.
 struct BeginFit {
   static constexpr std::string_view kType = "begin_fit";
   int64_t fit = 1;
 
-  static constexpr Fields kFields{required("fit", &BeginFit::fit)};
+  static constexpr RecordFields kFields{required("fit", &BeginFit::fit)};
 };
 
 // That fit() has ended.
@@ -303,7 +301,7 @@ struct EndFit {
   static constexpr std::string_view kType = "end_fit";
   Ended ended;
 
-  static constexpr Fields kFields{required("ended", &EndFit::ended)};
+  static constexpr RecordFields kFields{required("ended", &EndFit::ended)};
 };
 
 // The job has ended: the agent ends with that exit code.
@@ -311,7 +309,7 @@ struct Leave {
   static constexpr std::string_view kType = "leave";
   int code = 0;
 
-  static constexpr Fields kFields{required("code", &Leave::code)};
+  static constexpr RecordFields kFields{required("code", &Leave::code)};
 };
 
 // The agent ends its workers if it has not heard from the controller for that long.
@@ -319,16 +317,16 @@ struct NodeTimeout {
   static constexpr std::string_view kType = "node_timeout";
   double seconds = 30;
 
-  static constexpr Fields kFields{required("seconds", &NodeTimeout::seconds)};
+  static constexpr RecordFields kFields{required("seconds", &NodeTimeout::seconds)};
 };
 
-// The run whose workers this host gets from now on. The agent answers with the reports in its spool
+// The run whose workers this node gets from now on. The agent answers with the reports in its spool
 // (host/store/runs/report_spool.h), a Spooled for each, and SpoolEnd.
 struct AskSpool {
   static constexpr std::string_view kType = "ask_spool";
   std::string run_id;
 
-  static constexpr Fields kFields{required("run_id", &AskSpool::run_id)};
+  static constexpr RecordFields kFields{required("run_id", &AskSpool::run_id)};
 };
 
 // The store has the reports of attempts below this one.
@@ -336,7 +334,7 @@ struct ForgetSpool {
   static constexpr std::string_view kType = "forget_spool";
   int below_attempt = 0;
 
-  static constexpr Fields kFields{required("below_attempt", &ForgetSpool::below_attempt)};
+  static constexpr RecordFields kFields{required("below_attempt", &ForgetSpool::below_attempt)};
 };
 
 using ToAgent = std::variant<Functions, CheckFolder, BeginFit, EndFit, Leave, NodeTimeout, AskSpool,
@@ -347,8 +345,8 @@ struct FolderSeen {
   std::string path;
   std::string problem = {};  // empty: the check succeeded
 
-  static constexpr Fields kFields{required("path", &FolderSeen::path),
-                                  optional("problem", &FolderSeen::problem)};
+  static constexpr RecordFields kFields{required("path", &FolderSeen::path),
+                                        optional("problem", &FolderSeen::problem)};
 };
 
 // The launcher has sent the agent this signal.
@@ -356,7 +354,7 @@ struct AgentSignal {
   static constexpr std::string_view kType = "agent_signal";
   int number = 0;
 
-  static constexpr Fields kFields{required("number", &AgentSignal::number)};
+  static constexpr RecordFields kFields{required("number", &AgentSignal::number)};
 };
 
 struct Spooled {
@@ -365,9 +363,9 @@ struct Spooled {
   int rank = 0;
   std::string report;  // Report, encoded
 
-  static constexpr Fields kFields{required("attempt", &Spooled::attempt),
-                                  required("rank", &Spooled::rank),
-                                  required("report", &Spooled::report)};
+  static constexpr RecordFields kFields{required("attempt", &Spooled::attempt),
+                                        required("rank", &Spooled::rank),
+                                        required("report", &Spooled::report)};
 };
 
 // `problem`: why the spool could not be read, or "".
@@ -375,7 +373,7 @@ struct SpoolEnd {
   static constexpr std::string_view kType = "spool_end";
   std::string problem = {};
 
-  static constexpr Fields kFields{optional("problem", &SpoolEnd::problem)};
+  static constexpr RecordFields kFields{optional("problem", &SpoolEnd::problem)};
 };
 
 using FromAgent = std::variant<FolderSeen, AgentSignal, Spooled, SpoolEnd>;

@@ -18,9 +18,9 @@
 #include "host/node/workers/worker_group.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
-// The workers that a node is to start; to the agent of another host it is a message.
+// The workers that a node is to start; to the agent of another node it is a message.
 struct NodeOrder {
   static constexpr std::string_view kType = "start_workers";
   int attempt = 1;
@@ -30,24 +30,24 @@ struct NodeOrder {
   double gpus_per_worker = 0;  // if a launcher has allotted them
   std::string accelerator_type = {};
   double gpu_sample_s = 0;   // 0: no series of the devices
-  double host_sample_s = 0;  // 0: none of processes and host
+  double host_sample_s = 0;  // 0: none of processes and node
   StringPairs env = {};      // of the workers
   std::string address =
-      {};  // of its host, for sockets of other hosts' ranks; empty: there are none
+      {};  // of its node, for sockets of other nodes' ranks; empty: there are none
   // Starts no process: the workers exist already (see WorkerEndpoints).
   bool is_local = false;
 
-  static constexpr Fields kFields{required("attempt", &NodeOrder::attempt),
-                                  required("first_rank", &NodeOrder::first_rank),
-                                  required("num_workers", &NodeOrder::num_workers),
-                                  required("threads", &NodeOrder::threads),
-                                  required("gpus_per_worker", &NodeOrder::gpus_per_worker),
-                                  optional("accelerator_type", &NodeOrder::accelerator_type),
-                                  required("gpu_sample_s", &NodeOrder::gpu_sample_s),
-                                  required("host_sample_s", &NodeOrder::host_sample_s),
-                                  required("env", &NodeOrder::env),
-                                  required("address", &NodeOrder::address),
-                                  optional("is_local", &NodeOrder::is_local)};
+  static constexpr RecordFields kFields{required("attempt", &NodeOrder::attempt),
+                                        required("first_rank", &NodeOrder::first_rank),
+                                        required("num_workers", &NodeOrder::num_workers),
+                                        required("threads", &NodeOrder::threads),
+                                        required("gpus_per_worker", &NodeOrder::gpus_per_worker),
+                                        optional("accelerator_type", &NodeOrder::accelerator_type),
+                                        required("gpu_sample_s", &NodeOrder::gpu_sample_s),
+                                        required("host_sample_s", &NodeOrder::host_sample_s),
+                                        required("env", &NodeOrder::env),
+                                        required("address", &NodeOrder::address),
+                                        optional("is_local", &NodeOrder::is_local)};
 };
 
 struct SpawnedWorker {
@@ -55,9 +55,9 @@ struct SpawnedWorker {
   int threads = 1;
   std::vector<WorkerGpu> gpus;
 
-  static constexpr Fields kFields{required("pid", &SpawnedWorker::pid),
-                                  required("threads", &SpawnedWorker::threads),
-                                  optional("gpus", &SpawnedWorker::gpus)};
+  static constexpr RecordFields kFields{required("pid", &SpawnedWorker::pid),
+                                        required("threads", &SpawnedWorker::threads),
+                                        optional("gpus", &SpawnedWorker::gpus)};
 };
 
 // An error that a device of a rank reports.
@@ -66,9 +66,9 @@ struct DeviceFault {
   WorkerGpu gpu;
   int64_t xid = 0;
 
-  static constexpr Fields kFields{required("rank", &DeviceFault::rank),
-                                  required("gpu", &DeviceFault::gpu),
-                                  required("xid", &DeviceFault::xid)};
+  static constexpr RecordFields kFields{required("rank", &DeviceFault::rank),
+                                        required("gpu", &DeviceFault::gpu),
+                                        required("xid", &DeviceFault::xid)};
 };
 
 class NodeDelegate {
@@ -84,8 +84,8 @@ class NodeDelegate {
   virtual void on_dying(int rank) = 0;
   // Called after all messages of the worker were passed to the calls above.
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;
-  // A chunk of a series of the rank's devices, process or host.
-  virtual void on_series(SeriesChunk chunk) = 0;
+  // A chunk of a series of the rank's devices, process or node.
+  virtual void on_series(store::SeriesChunk chunk) = 0;
   virtual void on_device_fault(const DeviceFault& fault) = 0;
 };
 
@@ -123,11 +123,11 @@ class Node {
   virtual void set_others_ready(uint64_t /*step*/) {}
   virtual void set_others_lost() {}
 
-  virtual RankFacts facts(int rank) const = 0;
+  virtual decide::RankFacts facts(int rank) const = 0;
   // Bytes of checkpoints that its ranks have copied so far.
   virtual uint64_t copied_bytes() const = 0;
   // The offset to add to a time of its monotonic clock to get one of this process's.
   virtual double clock_offset_s() const = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::node {
 
 std::string_view stream_name(OutputStream stream) {
   return stream == OutputStream::kStdout ? "stdout" : "stderr";
@@ -24,4 +24,4 @@ std::vector<OutputLine> OutputLines::finish() {
   return lines;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

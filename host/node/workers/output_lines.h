@@ -8,7 +8,7 @@
 
 #include "host/base/text/line_splitter.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 enum class OutputStream { kStdout, kStderr };
 // "stdout", "stderr".
@@ -36,4 +36,4 @@ class OutputLines {
   std::array<LineSplitter, 2> streams_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

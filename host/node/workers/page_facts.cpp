@@ -6,7 +6,7 @@
 #include "host/base/users_line.h"
 #include "host/machine/processes/process_facts.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr uint64_t kLastCalls = 8;
@@ -17,17 +17,17 @@ double past(double time_s) {
   return time_s >= 0 && time_s <= now_s ? time_s : now_s;
 }
 
-CollectiveFacts to_facts(const CollectiveCall& call) {
+decide::CollectiveFacts to_facts(const pages::CollectiveCall& call) {
   return {call.sequence, std::string(call.operation.view()), std::string(call.tensors.view()),
           std::string(call.line.view()), past(call.time_s)};
 }
 
-WaitFacts to_facts(const BlockedCall& call) {
-  WaitFacts out;
+decide::WaitFacts to_facts(const pages::BlockedCall& call) {
+  decide::WaitFacts out;
   out.kind = std::min(call.kind, kLastOf<WaitKind>);
   out.operation = call.operation.view();
   out.since_s = past(call.since_s);
-  for (int i = 0; i < call.num_frames && i < kPageFrames; ++i) {
+  for (int i = 0; i < call.num_frames && i < pages::kPageFrames; ++i) {
     out.frames.emplace_back(call.frames[static_cast<size_t>(i)].view());
   }
   out.line = users_line(out.frames);
@@ -36,14 +36,14 @@ WaitFacts to_facts(const BlockedCall& call) {
 
 }  // namespace
 
-RankFacts read_facts(const ProgressPage& page, int pid) {
-  const ProcessFacts process = process_facts(pid);
-  RankFacts out;
+decide::RankFacts read_facts(const pages::ProgressPage& page, int pid) {
+  const machine::ProcessFacts process = machine::process_facts(pid);
+  decide::RankFacts out;
   out.state = static_cast<unsigned char>(process.state);
   out.cpu_s = process.cpu_s;
   const int program = page.program.load(std::memory_order_acquire);
-  if (program > 0 && process_facts(program).state == 'T') out.state = 'T';
-  out.progress = progress_of(page);
+  if (program > 0 && machine::process_facts(program).state == 'T') out.state = 'T';
+  out.progress = pages::progress_of(page);
   out.collectives = page.collectives.load(std::memory_order_acquire);
   out.reports = page.reports.load(std::memory_order_relaxed);
   out.beat_s = past(page.beat_s.load(std::memory_order_relaxed));
@@ -54,7 +54,7 @@ RankFacts read_facts(const ProgressPage& page, int pid) {
   const uint64_t count = std::min(out.collectives, kLastCalls);
   const uint64_t first = out.collectives - count + 1;
   if (const auto device = page.device.read(); device && device->sequence != 0) {
-    out.device = DeviceFacts{device->sequence, past(device->since_s)};
+    out.device = decide::DeviceFacts{device->sequence, past(device->since_s)};
     const auto call = device->sequence < first ? page.call(device->sequence) : std::nullopt;
     if (call) out.calls.push_back(to_facts(*call));
   }
@@ -64,4 +64,4 @@ RankFacts read_facts(const ProgressPage& page, int pid) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

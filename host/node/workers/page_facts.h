@@ -4,10 +4,10 @@
 #include "host/decide/rank_facts.h"
 #include "host/pages/progress_page.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 // Reads the facts of the rank with that page and pid (0: no process yet). The page's content is not
 // trusted.
-RankFacts read_facts(const ProgressPage& page, int pid);
+decide::RankFacts read_facts(const pages::ProgressPage& page, int pid);
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -2,7 +2,7 @@
 // the user or by a launcher: the node starts no processes.
 #pragma once
 
-namespace rtrain {
+namespace rtrain::node {
 
 class WorkerEndpoints {
  public:
@@ -13,4 +13,4 @@ class WorkerEndpoints {
   virtual void withdraw() = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

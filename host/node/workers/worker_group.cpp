@@ -18,7 +18,7 @@
 #include "host/loop/pipe_reader.h"
 #include "host/loop/processes/worker_descriptors.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr const char* kExecutable = "/proc/self/exe";
@@ -88,7 +88,7 @@ class WorkerGroup::Worker {
   };
 
   void begin_local() {
-    const SocketPair sockets = make_socket_pair();
+    const loop::SocketPair sockets = loop::make_socket_pair();
     near_fd_ = sockets.near;
     endpoint_fd_ = sockets.far;
     if (rank_ == 0) pid_ = getpid();
@@ -96,12 +96,13 @@ class WorkerGroup::Worker {
   }
 
   void start(Zygote* zygote) {
-    const SocketPair sockets = make_socket_pair();
+    const loop::SocketPair sockets = loop::make_socket_pair();
     Fd far(sockets.far);
     Pipe out;
     Pipe err;
     Ends ends{Fd(sockets.near), std::move(out.read), std::move(err.read)};
-    const ProcessOptions options = process_options({out.write.get(), err.write.get(), far.get()});
+    const loop::ProcessOptions options =
+        process_options({out.write.get(), err.write.get(), far.get()});
     if (zygote != nullptr) {
       request_ = zygote->fork(rank_, options, [this](int pid) { on_forked(pid); });
     }
@@ -110,7 +111,7 @@ class WorkerGroup::Worker {
       ++group_.running_;
       return;
     }
-    process_.emplace(group_.loop_, options, [this](ExitStatus status) { on_exit(status); });
+    process_.emplace(group_.loop_, options, [this](loop::ExitStatus status) { on_exit(status); });
     ++group_.running_;
     begin(std::move(ends));
   }
@@ -120,7 +121,7 @@ class WorkerGroup::Worker {
     Ends ends = std::move(ends_);
     try {
       if (pid == 0) return start_alone();
-      process_.emplace(group_.loop_, pid, [this](ExitStatus status) { on_exit(status); });
+      process_.emplace(group_.loop_, pid, [this](loop::ExitStatus status) { on_exit(status); });
       begin(std::move(ends));
       if (is_killed_) kill();
     } catch (const Error& e) {
@@ -139,9 +140,9 @@ class WorkerGroup::Worker {
     --group_.running_;  // it was counted twice
   }
 
-  ProcessOptions process_options(std::vector<int> descriptors) const {
+  loop::ProcessOptions process_options(std::vector<int> descriptors) const {
     const WorkerGroupOptions& group = group_.options_;
-    ProcessOptions options;
+    loop::ProcessOptions options;
     options.file = kExecutable;
     options.args = {"rtrain", "--worker", std::to_string(rank_), std::to_string(getpid())};
     options.env = group.env;
@@ -172,7 +173,7 @@ class WorkerGroup::Worker {
         [this](const std::string& reason) { on_channel_closed(reason); });
   }
 
-  PipeReader::OnBytes reader(OutputStream stream) {
+  loop::PipeReader::OnBytes reader(OutputStream stream) {
     return [this, stream](std::string_view bytes) { delegate_.on_output(rank_, stream, bytes); };
   }
 
@@ -190,7 +191,7 @@ class WorkerGroup::Worker {
 
   // Everything that the worker has written is in the socket and the pipes now. Their end may never
   // come, because a process that has left the worker's group can hold them open.
-  void on_exit(ExitStatus status) {
+  void on_exit(loop::ExitStatus status) {
     group_.on_worker_exit();
     guard_->del(pid());
     channel_->drain();
@@ -204,7 +205,7 @@ class WorkerGroup::Worker {
 
   WorkerGroup& group_;
   WorkerGroupDelegate& delegate_;
-  GroupGuard* guard_;  // null in local mode, which has no process to guard
+  loop::GroupGuard* guard_;  // null in local mode, which has no process to guard
   int rank_;
   WorkerPlace place_;
   std::string broken_;
@@ -214,13 +215,13 @@ class WorkerGroup::Worker {
   int near_fd_ = -1;         // in local mode, while the channel is open
   int endpoint_fd_ = -1;     // until it is taken
   int pid_ = 0;              // in local mode; 0 until known
-  std::optional<FrameChannel> channel_;
-  std::optional<PipeReader> out_;
-  std::optional<PipeReader> err_;
-  std::optional<Process> process_;  // last: its destructor kills, and calls no callback
+  std::optional<loop::FrameChannel> channel_;
+  std::optional<loop::PipeReader> out_;
+  std::optional<loop::PipeReader> err_;
+  std::optional<loop::Process> process_;  // last: its destructor kills, and calls no callback
 };
 
-WorkerGroup::WorkerGroup(Loop& loop, const WorkerGroupOptions& options,
+WorkerGroup::WorkerGroup(loop::Loop& loop, const WorkerGroupOptions& options,
                          WorkerGroupDelegate& delegate)
     : loop_(loop), options_(options), delegate_(delegate) {
   if (options_.progress_fd >= 0) return;
@@ -239,11 +240,11 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
   // and copies; the store, logs and files of a commit are additional.
   constexpr int kForEach = 4;
   constexpr int kBesides = 32;
-  if (workers_.empty()) provide_open_files(kForEach * options_.num_workers + kBesides);
+  if (workers_.empty()) loop::provide_open_files(kForEach * options_.num_workers + kBesides);
   fault_point("group.spawn");
   if (!guard_ && !options_.local) {
-    descendants_ = std::make_unique<Descendants>();
-    guard_ = std::make_unique<GroupGuard>(loop_, kExecutable, *descendants_);
+    descendants_ = std::make_unique<loop::Descendants>();
+    guard_ = std::make_unique<loop::GroupGuard>(loop_, kExecutable, *descendants_);
   }
   workers_.push_back(std::make_unique<Worker>(*this, options_.first_rank + size(), place));
   try {
@@ -289,4 +290,4 @@ void WorkerGroup::kill() {
   for (const auto& worker : workers_) worker->kill();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -20,7 +20,7 @@
 #include "host/node/workers/zygote.h"
 #include "host/pages/progress_board.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 struct WorkerGroupOptions {
   int first_rank = 0;
@@ -40,13 +40,13 @@ struct WorkerGroupOptions {
 struct WorkerEnd {
   int pid = 0;
   bool is_child = true;  // else `status` is not set
-  ExitStatus status;
+  loop::ExitStatus status;
   std::string broken;  // why we closed its channel ("a message of … bytes …"), else empty
   // The node's facts about its last moments.
   LastMoments last = {};
   int64_t oom_kills = 0;  // processes that the kernel has killed for want of memory in this cgroup
                           // since the attempt began
-  std::string lost = {};  // why its host is considered lost, else empty
+  std::string lost = {};  // why its node is considered lost, else empty
 };
 
 class WorkerGroupDelegate {
@@ -66,7 +66,7 @@ class WorkerGroupDelegate {
 
 class WorkerGroup {
  public:
-  WorkerGroup(Loop& loop, const WorkerGroupOptions& options, WorkerGroupDelegate& delegate);
+  WorkerGroup(loop::Loop& loop, const WorkerGroupOptions& options, WorkerGroupDelegate& delegate);
   // Kills workers that are still running.
   ~WorkerGroup();
 
@@ -103,14 +103,14 @@ class WorkerGroup {
   Worker& worker(int rank) const;
   void on_worker_exit();
 
-  Loop& loop_;
+  loop::Loop& loop_;
   WorkerGroupOptions options_;
-  std::optional<ProgressBoard> own_board_;
+  std::optional<pages::ProgressBoard> own_board_;
   WorkerGroupDelegate& delegate_;
-  std::unique_ptr<Descendants> descendants_;  // null in local mode
-  std::unique_ptr<GroupGuard> guard_;
+  std::unique_ptr<loop::Descendants> descendants_;  // null in local mode
+  std::unique_ptr<loop::GroupGuard> guard_;
   int running_ = 0;  // number of processes, including those being forked
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -7,7 +7,7 @@
 
 #include "host/base/codec/record.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 inline constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
 
@@ -16,9 +16,9 @@ struct WorkerGpu {
   std::string uuid;
   std::string name;
 
-  static constexpr Fields kFields{required("number", &WorkerGpu::number),
-                                  required("uuid", &WorkerGpu::uuid),
-                                  required("name", &WorkerGpu::name)};
+  static constexpr RecordFields kFields{required("number", &WorkerGpu::number),
+                                        required("uuid", &WorkerGpu::uuid),
+                                        required("name", &WorkerGpu::name)};
 };
 
 struct WorkerPlace {
@@ -38,4 +38,4 @@ class WorkerPlaces {
   virtual std::optional<std::string> visible_devices() const = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -7,15 +7,15 @@
 #include "host/machine/leases/resource_settings.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 // Without a runtime folder no limit can have been set.
 int offered_or_own_cores() {
   try {
-    return offered_cores();
+    return machine::offered_cores();
   } catch (const Error&) {
-    return available_cores();
+    return machine::available_cores();
   }
 }
 
@@ -32,4 +32,4 @@ int worker_threads(int wanted, const std::vector<std::pair<std::string, std::str
   return std::max(1, offered_or_own_cores() / num_workers);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

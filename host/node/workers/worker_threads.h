@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::node {
 
 // `wanted` unless it is 0; then OMP_NUM_THREADS from the workers' environment or this process's,
 // else the machine's cores divided among that many workers.
 int worker_threads(int wanted, const std::vector<std::pair<std::string, std::string>>& env,
                    int num_workers);
 
-}  // namespace rtrain
+}  // namespace rtrain::node

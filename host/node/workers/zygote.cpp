@@ -16,7 +16,7 @@
 #include "host/loop/messages/fork.h"
 #include "host/loop/processes/worker_descriptors.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 void take_orphans_in(bool wanted) { prctl(PR_SET_CHILD_SUBREAPER, wanted ? 1 : 0, 0, 0, 0); }
@@ -32,15 +32,17 @@ std::pair<Fd, Fd> packet_sockets() {
 
 }  // namespace
 
-Zygote::Zygote(Loop& loop, std::vector<std::pair<std::string, std::string>> env, int engine_fd)
+Zygote::Zygote(loop::Loop& loop, std::vector<std::pair<std::string, std::string>> env,
+               int engine_fd)
     : loop_(loop) {
   auto [near, far] = packet_sockets();
-  ProcessOptions options;
+  loop::ProcessOptions options;
   options.file = "/proc/self/exe";
-  options.args = {"rtrain", "--worker", kZygoteRank, std::to_string(getpid())};
+  options.args = {"rtrain", "--worker", loop::kZygoteRank, std::to_string(getpid())};
   options.env = std::move(env);
   options.descriptors = {STDOUT_FILENO, STDERR_FILENO, far.get(), -1, -1, engine_fd};
-  process_ = std::make_unique<Process>(loop, options, [this](const ExitStatus&) { on_exit(); });
+  process_ = std::make_unique<loop::Process>(loop, options,
+                                             [this](const loop::ExitStatus&) { on_exit(); });
   socket_.emplace(loop, near.release(), [this](int) { on_answers(); });
 }
 
@@ -48,7 +50,7 @@ Zygote::~Zygote() {
   if (!waiting_.empty()) end_waiting();
 }
 
-Zygote::Request Zygote::fork(int rank, const ProcessOptions& options, OnForked on_forked) {
+Zygote::Request Zygote::fork(int rank, const loop::ProcessOptions& options, OnForked on_forked) {
   if (!process_->is_running()) return nullptr;
   message::Fork fork{.rank = rank, .env = {}, .cpus = options.cpus, .places = {}};
   for (const auto& [name, value] : options.env) fork.env.push_back(cat(name, "=", value));
@@ -59,7 +61,7 @@ Zygote::Request Zygote::fork(int rank, const ProcessOptions& options, OnForked o
     fork.places.push_back(static_cast<int>(i) + 1);
   }
   if (waiting_.empty()) begin_waiting();
-  const bool is_sent = send_descriptor_message(socket_->fd(), to_value(std::move(fork)), fds);
+  const bool is_sent = loop::send_descriptor_message(socket_->fd(), to_value(std::move(fork)), fds);
   Request request = is_sent ? std::make_shared<OnForked>(std::move(on_forked)) : nullptr;
   if (request) waiting_.push_back(request);
   if (waiting_.empty()) end_waiting();
@@ -83,11 +85,11 @@ void Zygote::on_exit() {
 }
 
 void Zygote::on_answers() {
-  DescriptorMessage message;
+  loop::DescriptorMessage message;
   while (!waiting_.empty()) {
-    const Received received = receive_descriptor_message(socket_->fd(), message);
-    if (received == Received::kNothing) return;
-    if (received == Received::kEnd) {
+    const loop::Received received = loop::receive_descriptor_message(socket_->fd(), message);
+    if (received == loop::Received::kNothing) return;
+    if (received == loop::Received::kEnd) {
       socket_->stop();
       return end();
     }
@@ -102,7 +104,8 @@ void Zygote::answer(int pid) {
   if (request) {
     (*request)(pid);
   } else if (pid > 0) {
-    const Process unwanted(loop_, pid, [](const ExitStatus&) {});  // the destructor kills it
+    const loop::Process unwanted(loop_, pid,
+                                 [](const loop::ExitStatus&) {});  // the destructor kills it
   }
 }
 
@@ -111,4 +114,4 @@ bool wants_zygote() {
   return wanted == nullptr || std::string_view(wanted) != "off";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::node

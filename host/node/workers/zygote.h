@@ -2,7 +2,7 @@
 // takes milliseconds, and workers share the memory that loading has written.
 //
 // Outlives the attempts of a run. It has one thread, creates no tensor and does not use
-// CUDA: hosts with a driver have no zygote. A worker is a child of this process like any
+// CUDA: nodes with a driver have no zygote. A worker is a child of this process like any
 // other: the zygote forks twice, and meanwhile this process adopts orphans
 // (PR_SET_CHILD_SUBREAPER). Without a zygote, or once it has ended, workers are started from
 // the executable.
@@ -21,7 +21,7 @@
 #include "host/loop/poll.h"
 #include "host/loop/processes/process.h"
 
-namespace rtrain {
+namespace rtrain::node {
 
 class Zygote {
  public:
@@ -33,7 +33,7 @@ class Zygote {
 
   // Starts the process with the workers' environment; it loads LibTorch while this process
   // continues. Throws SpawnError.
-  Zygote(Loop& loop, std::vector<std::pair<std::string, std::string>> env, int engine_fd);
+  Zygote(loop::Loop& loop, std::vector<std::pair<std::string, std::string>> env, int engine_fd);
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
@@ -41,7 +41,7 @@ class Zygote {
   // Requests a worker with these options, except file and args. The caller keeps the descriptors.
   // `on_forked` is called from the loop. Returns null if the zygote has ended or takes no more
   // requests.
-  Request fork(int rank, const ProcessOptions& options, OnForked on_forked);
+  Request fork(int rank, const loop::ProcessOptions& options, OnForked on_forked);
   // Kills it: all requests are answered with 0.
   void end();
 
@@ -52,13 +52,13 @@ class Zygote {
   void on_exit();
   void answer(int pid);
 
-  Loop& loop_;
+  loop::Loop& loop_;
   std::deque<std::weak_ptr<OnForked>> waiting_;  // in order of the requests
-  std::optional<Poll> socket_;
-  std::unique_ptr<Process> process_;
+  std::optional<loop::Poll> socket_;
+  std::unique_ptr<loop::Process> process_;
 };
 
 // False with RTRAIN_ZYGOTE=off: workers are then started from the executable.
 bool wants_zygote();
 
-}  // namespace rtrain
+}  // namespace rtrain::node

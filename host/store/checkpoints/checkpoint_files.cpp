@@ -22,7 +22,7 @@
 #include "host/store/checkpoints/merged_files.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 bool rename_with(const std::string& from, const std::string& to, unsigned flags) {
@@ -233,16 +233,16 @@ bool CheckpointFiles::publish(const std::string& merged, const Manifest& manifes
   if (existing && existing->run_id != manifest.run_id) {
     problem = cat("the checkpoint ", target, " belongs to another run");
   }
-  NamedFolder there{.has_manifest = problem.empty()};
+  decide::NamedFolder there{.has_manifest = problem.empty()};
   if (there.has_manifest) there.attempt = existing->attempt;
   std::optional<OpenFile> unused;  // the lock keeps readers from opening it
   there.is_held = path_kind(target) == "folder" && !(unused = try_lock_folder(target));
-  switch (choose_name(there, manifest.attempt)) {
-    case NameChoice::kRefuse:
+  switch (decide::choose_name(there, manifest.attempt)) {
+    case decide::NameChoice::kRefuse:
       throw used_before(manifest.name, cat(", by report ", existing->index, " of this attempt"));
-    case NameChoice::kOther:
+    case decide::NameChoice::kOther:
       return false;
-    case NameChoice::kSetAside:
+    case decide::NameChoice::kSetAside:
       warnings.push_back(cat(problem, "; moved to ", set_aside(manifest.name)));
       return rename_to_free(merged, target);
     default:
@@ -284,20 +284,20 @@ void CheckpointFiles::commit_here(const StageKey& key, const MergedFiles& files,
   make_own_folder("checkpoints");
   std::string merged;
   bool is_named = true;
-  for (auto step = CommitStep::kMerge; step != CommitStep::kClearStaging;
-       step = *next_step(step, is_named)) {
+  for (auto step = decide::CommitStep::kMerge; step != decide::CommitStep::kClearStaging;
+       step = *decide::next_step(step, is_named)) {
     is_named = true;
     switch (step) {
-      case CommitStep::kMerge:
+      case decide::CommitStep::kMerge:
         merged = gather(files, staging);
         break;
-      case CommitStep::kWriteManifest:
+      case decide::CommitStep::kWriteManifest:
         patience_([&] { write_manifest(merged, manifest); });
         break;
-      case CommitStep::kSyncTree:
+      case decide::CommitStep::kSyncTree:
         patience_([&] { sync_merged(merged); });
         break;
-      case CommitStep::kRename:
+      case decide::CommitStep::kRename:
         is_named = try_name(merged, manifest, out);
         break;
       default:
@@ -480,4 +480,4 @@ std::vector<std::string> CheckpointFiles::committed_names() const {
   return folder_entries(run_path_ + "/checkpoints");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -25,7 +25,7 @@
 #include "host/store/files/file.h"
 #include "host/store/files/patience.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Identifies one report of one attempt.
 struct StageKey {
@@ -155,4 +155,4 @@ class CheckpointFiles {
   std::vector<std::string> pending_stored_;  // in the object store, which did not answer
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

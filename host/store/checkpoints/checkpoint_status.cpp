@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr std::array<std::string_view, 5> kNames = {"COMMITTED", "PENDING_VALIDATION", "VALIDATED",
@@ -22,4 +22,4 @@ std::optional<CheckpointStatus> status_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::store {
 
 enum class CheckpointStatus {
   kCommitted,  // no validation was requested
@@ -19,4 +19,4 @@ enum class CheckpointStatus {
 std::string_view status_name(CheckpointStatus status);
 std::optional<CheckpointStatus> status_from_name(std::string_view name);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

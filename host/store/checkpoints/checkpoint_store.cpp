@@ -14,7 +14,7 @@
 #include "host/store/db/stored_metrics.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr std::string_view kMarkMissing =
@@ -44,7 +44,7 @@ Value merged(const Value& metrics, const Value& validated) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(RunClaim& claim, RetentionPolicy policy)
+CheckpointStore::CheckpointStore(RunClaim& claim, decide::RetentionPolicy policy)
     : claim_(claim), policy_(std::move(policy)) {}
 
 void CheckpointStore::insert(const CheckpointRow& row) {
@@ -83,7 +83,7 @@ std::vector<std::string> CheckpointStore::apply_retention() {
     metrics.push_back(row.metrics);
   }
   std::vector<std::string> dropped;
-  for (const size_t position : checkpoints_to_drop(policy_, metrics, pending)) {
+  for (const size_t position : decide::checkpoints_to_drop(policy_, metrics, pending)) {
     dropped.push_back(rows[position].name);
     claim_.database.run(
         "UPDATE checkpoints SET state = 'dropped' WHERE run_id = ? AND name = ? AND state = 'kept'",
@@ -183,17 +183,18 @@ void CheckpointStore::add_report(const CheckpointRow& row) {
       row.index, row.created_at_ms, stored.json, stored.nonfinite, claim_.run_id, row.attempt);
 }
 
-SweepVerdict CheckpointStore::judge(const std::string& name,
-                                    const std::optional<Manifest>& manifest,
-                                    const CheckpointRow* kept) {
-  FoundRows rows;
+decide::SweepVerdict CheckpointStore::judge(const std::string& name,
+                                            const std::optional<Manifest>& manifest,
+                                            const CheckpointRow* kept) {
+  decide::FoundRows rows;
   if (kept != nullptr) rows.kept_attempt = kept->attempt;
-  if (!manifest) return judge_folder(std::nullopt, rows);
+  if (!manifest) return decide::judge_folder(std::nullopt, rows);
   const bool is_own = manifest->run_id == claim_.run_id;
   rows.was_dropped = was_dropped(name, manifest->attempt);
   rows.was_left_behind = was_left_behind(*manifest);
-  return judge_folder(
-      FoundManifest{is_own && manifest->owner_epoch <= claim_.owner_epoch, manifest->attempt},
+  return decide::judge_folder(
+      decide::FoundManifest{is_own && manifest->owner_epoch <= claim_.owner_epoch,
+                            manifest->attempt},
       rows);
 }
 
@@ -283,26 +284,26 @@ std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
       findings.push_back(finding);
     };
     switch (judge(name, manifest, row)) {
-      case SweepVerdict::kKnown:
+      case decide::SweepVerdict::kKnown:
         break;
-      case SweepVerdict::kDamaged:
+      case decide::SweepVerdict::kDamaged:
         if (manifest) problem = "it belongs to another run";
         findings.push_back(set_aside(files, *row, problem));
         break;
-      case SweepVerdict::kUnknown:
+      case decide::SweepVerdict::kUnknown:
         findings.push_back(cat("left alone ", path, ": ", problem));
         break;
-      case SweepVerdict::kForeign:
+      case decide::SweepVerdict::kForeign:
         findings.push_back(cat("left alone ", path, ": it belongs to another run"));
         break;
-      case SweepVerdict::kDropped:
+      case decide::SweepVerdict::kDropped:
         drop(cat("deleted the dropped checkpoint ", name));
         break;
-      case SweepVerdict::kLeftBehind:
+      case decide::SweepVerdict::kLeftBehind:
         drop(cat("deleted the checkpoint ", name, " of attempt ", manifest->attempt,
                  ", which a later attempt did not start from"));
         break;
-      case SweepVerdict::kUnrecorded:
+      case decide::SweepVerdict::kUnrecorded:
         findings.push_back(adopt(name, path, *manifest));
     }
   }
@@ -325,4 +326,4 @@ std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
   return findings;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -21,7 +21,7 @@
 #include "host/store/checkpoints/object_checkpoints.h"
 #include "host/store/claim/run_claim.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class CheckpointFiles;
 class FencedWrite;
@@ -47,9 +47,9 @@ struct ValidationResult {
 
 class CheckpointStore {
  public:
-  CheckpointStore(RunClaim& claim, RetentionPolicy policy);
+  CheckpointStore(RunClaim& claim, decide::RetentionPolicy policy);
 
-  const RetentionPolicy& policy() const { return policy_; }
+  const decide::RetentionPolicy& policy() const { return policy_; }
 
   // Call it after the files were committed. Returns the names whose directories must be dropped
   // now.
@@ -83,8 +83,8 @@ class CheckpointStore {
                                                            const ValidationResult& result);
   static void try_fetch(const CheckpointFiles& files, const std::string& name,
                         std::vector<std::string>& findings);
-  SweepVerdict judge(const std::string& name, const std::optional<Manifest>& manifest,
-                     const CheckpointRow* kept);
+  decide::SweepVerdict judge(const std::string& name, const std::optional<Manifest>& manifest,
+                             const CheckpointRow* kept);
   std::string adopt(const std::string& name, const std::string& path, const Manifest& manifest);
   std::string set_aside(const CheckpointFiles& files, const CheckpointRow& row,
                         std::string_view problem);
@@ -97,7 +97,7 @@ class CheckpointStore {
                     std::vector<std::string>& findings);
 
   RunClaim& claim_;
-  RetentionPolicy policy_;
+  decide::RetentionPolicy policy_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

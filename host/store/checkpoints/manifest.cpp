@@ -13,7 +13,7 @@
 #include "host/store/files/file.h"
 #include "host/store/files/folder_links.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr int kFormat = 1;
@@ -203,4 +203,4 @@ void set_checkpoint_metadata(const std::string& directory, const Value& metadata
   replace_text(path, document(checkpoint, metadata));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -16,7 +16,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 inline constexpr const char* kManifestName = ".rtrain-checkpoint.json";
 
@@ -73,4 +73,4 @@ bool is_committed_checkpoint(const std::string& directory);
 Value get_checkpoint_metadata(const std::string& directory);
 void set_checkpoint_metadata(const std::string& directory, const Value& metadata);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -2,7 +2,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 MergedFiles::MergedFiles(std::span<const StagedRank> ranks) {
   std::map<int64_t, const StagedRank*> by_rank;
@@ -45,4 +45,4 @@ bool MergedFiles::is_below_file(const std::string& path) const {
   return files_.contains(path);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

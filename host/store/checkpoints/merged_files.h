@@ -14,7 +14,7 @@
 
 #include "host/store/checkpoints/staged_copy.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class MergedFiles {
  public:
@@ -47,4 +47,4 @@ class MergedFiles {
   std::vector<std::string> warnings_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

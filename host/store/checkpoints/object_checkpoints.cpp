@@ -22,7 +22,7 @@
 #include "host/store/checkpoints/object_storage.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr size_t kThreads = 4;
@@ -94,7 +94,7 @@ struct Stored {
 // Where the checkpoint's files are; nullopt if its manifest cannot be read.
 std::optional<std::string> stage_of(const ObjectCheckpoints::Entry& entry) {
   try {
-    return Stored::parse(object_api().get_text(entry.uri), entry.uri).stage;
+    return Stored::parse(lua::object_api().get_text(entry.uri), entry.uri).stage;
   } catch (const Error& e) {
     if (e.code() != Code::kCheckpoint && e.code() != Code::kNotFound) throw;
     return std::nullopt;
@@ -121,7 +121,7 @@ void ObjectCheckpoints::put(const std::string& stage, const StagedRank& staged,
   in_parallel(staged.files.size(), [&](size_t i) {
     const CheckpointFile& file = staged.files[i];
     if (file.link.empty())
-      object_api().put_file(target + file.path, cat(folder, "/", file.path), tell);
+      lua::object_api().put_file(target + file.path, cat(folder, "/", file.path), tell);
   });
 }
 
@@ -137,9 +137,9 @@ void ObjectCheckpoints::commit(const std::string& stage, const Manifest& manifes
   const std::vector<Entry> older = entries(manifest.name);
   const std::string uri = cat(uri_, "/checkpoints/", manifest.name, "/", manifest.owner_epoch, "-",
                               manifest.attempt, ".json");
-  object_api().put_text(uri, stored.to_text());
+  lua::object_api().put_text(uri, stored.to_text());
   if (const auto rows = storage_.later_owner(run_, owner_)) {
-    object_api().remove(uri);  // the new owner does not know it and may have removed its files
+    lua::object_api().remove(uri);  // the new owner does not know it and may have removed its files
     throw lost_owner(run_, *rows);
   }
   for (const Entry& each : older) {
@@ -150,7 +150,7 @@ void ObjectCheckpoints::commit(const std::string& stage, const Manifest& manifes
 
 std::vector<ObjectCheckpoints::Entry> ObjectCheckpoints::entries(const std::string& name) const {
   std::vector<Entry> out;
-  for (const std::string& uri : object_api().list(cat(uri_, "/checkpoints/", name))) {
+  for (const std::string& uri : lua::object_api().list(cat(uri_, "/checkpoints/", name))) {
     if (auto entry = entry_of(uri)) out.push_back(std::move(*entry));
   }
   std::sort(out.begin(), out.end(), [](const Entry& a, const Entry& b) { return a.is_before(b); });
@@ -162,15 +162,15 @@ void ObjectCheckpoints::drop(const std::string& name) const {
   for (const Entry& each : entries(name)) {
     if (each.epoch > owner_.epoch) continue;
     const std::optional<std::string> stage = stage_of(each);
-    object_api().remove(each.uri);
-    if (stage) object_api().remove_folder(cat(uri_, "/files/", *stage));
+    lua::object_api().remove(each.uri);
+    if (stage) lua::object_api().remove_folder(cat(uri_, "/files/", *stage));
   }
 }
 
 std::map<std::string, ObjectCheckpoints::Entry> ObjectCheckpoints::list() const {
   std::map<std::string, Entry> out;
   const std::string folder = uri_ + "/checkpoints/";
-  for (const std::string& uri : object_api().list(uri_ + "/checkpoints")) {
+  for (const std::string& uri : lua::object_api().list(uri_ + "/checkpoints")) {
     const auto entry = entry_of(uri);
     const std::string below = uri.substr(folder.size());
     const std::string name = below.substr(0, below.find('/'));
@@ -187,7 +187,7 @@ void ObjectCheckpoints::get(const std::string& name, const std::string& folder) 
     throw Error(Code::kNotFound, cat("there is no checkpoint ", uri_, "/checkpoints/", name));
   }
   const std::string& uri = found.back().uri;
-  const Stored stored = Stored::parse(object_api().get_text(uri), uri);
+  const Stored stored = Stored::parse(lua::object_api().get_text(uri), uri);
   const Manifest manifest = Manifest::parse(stored.manifest, uri);
   check_layout(manifest, uri);  // anyone who can write to the store may have chosen the names
   make_folders(folder);
@@ -204,7 +204,7 @@ void ObjectCheckpoints::get(const std::string& name, const std::string& folder) 
       throw Error(Code::kCheckpoint,
                   cat("the manifest ", uri, " does not say where ", file.path, " is"));
     }
-    object_api().get_file(
+    lua::object_api().get_file(
         cat(uri_, "/files/", stored.stage, "/rank-", rank->second, "/", file.path), path);
   });
   replace_text(cat(folder, "/", kManifestName), stored.manifest);
@@ -222,12 +222,12 @@ void ObjectCheckpoints::sweep() const {
   check_owner();
   const std::string folder = uri_ + "/files/";
   std::set<std::string> unused;
-  for (const std::string& uri : object_api().list(uri_ + "/files")) {
+  for (const std::string& uri : lua::object_api().list(uri_ + "/files")) {
     const std::string below = uri.substr(folder.size());
     const std::string stage = below.substr(0, below.find('/'));
     if (!used.contains(stage)) unused.insert(stage);
   }
-  for (const std::string& stage : unused) object_api().remove_folder(folder + stage);
+  for (const std::string& stage : unused) lua::object_api().remove_folder(folder + stage);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -21,7 +21,7 @@
 #include "host/store/checkpoints/object_storage.h"
 #include "host/store/checkpoints/staged_copy.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class ObjectCheckpoints {
  public:
@@ -74,4 +74,4 @@ class ObjectCheckpoints {
   ObjectOwner owner_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

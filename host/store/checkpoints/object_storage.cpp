@@ -23,7 +23,7 @@
 #include "host/store/files/file.h"
 #include "host/store/files/state_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr const char* kMark = ".object-store";
@@ -65,7 +65,7 @@ std::optional<Snapshot> snapshot_of(const std::string& uri) {
 
 std::vector<Snapshot> list_snapshots(const std::string& folder) {
   std::vector<Snapshot> out;
-  for (const std::string& uri : object_api().list(folder)) {
+  for (const std::string& uri : lua::object_api().list(folder)) {
     if (auto found = snapshot_of(uri)) out.push_back(std::move(*found));
   }
   return out;
@@ -156,7 +156,7 @@ bool enter_newer(const std::string& folder, const Snapshot& snapshot) {
   if (!is_newer(database, run_path, snapshot)) return true;
   const TemporaryFile rows(folder);
   try {
-    object_api().get_file(snapshot.uri, rows.path());
+    lua::object_api().get_file(snapshot.uri, rows.path());
   } catch (const Error& e) {
     if (e.code() != Code::kNotFound) throw;
     return false;
@@ -169,7 +169,7 @@ bool enter_newer(const std::string& folder, const Snapshot& snapshot) {
 
 bool try_remove(const std::string& uri) {
   try {
-    object_api().remove(uri);
+    lua::object_api().remove(uri);
     return true;
   } catch (const Error& e) {
     if (e.code() != Code::kEnvironment) throw;
@@ -187,7 +187,7 @@ bool is_far_run(const std::string& run_path) { return path_exists(cat(run_path, 
 void set_near_run(const std::string& run_path) { ::unlink(cat(run_path, "/", kFarMark).c_str()); }
 
 void ObjectStorage::put_marker(const std::string& run, const std::string& text) const {
-  object_api().put_text(marker_uri(uri_, run), text);
+  lua::object_api().put_text(marker_uri(uri_, run), text);
 }
 
 std::string ObjectStorage::join(const std::string& run_path, const std::string& uri,
@@ -197,7 +197,7 @@ std::string ObjectStorage::join(const std::string& run_path, const std::string& 
   replace_text(cat(run_path.substr(0, name), kMark), uri + "\n");
   replace_text(cat(run_path, "/", kFarMark), "");
   remove_tree(run_path + "/staging");
-  const std::string found = object_api().get_text_once(marker_uri(uri, run));
+  const std::string found = lua::object_api().get_text_once(marker_uri(uri, run));
   return found == text ? "" : "it holds something else than what node 0 has put there";
 } catch (const Error& e) {
   return e.message();
@@ -286,7 +286,7 @@ void ObjectStorage::put_rows(Database& database, const std::string& run,
     if (query.next()) time_ms = query.integer(0);
   }
   const std::string uri = cat(folder, "/", owner.epoch, "-", time_ms, "-", owner.nonce, ".db");
-  object_api().put_file(uri, file.path(), [](uint64_t) {});
+  lua::object_api().put_file(uri, file.path(), [](uint64_t) {});
   for (const Snapshot& each : old) {
     if (each.uri != uri && !each.is_of_later(owner)) try_remove(each.uri);
   }
@@ -305,8 +305,8 @@ void ObjectStorage::put_changed_rows(Database& database, const std::string& run)
 }
 
 void ObjectStorage::remove_run(const std::string& run) const {
-  object_api().remove_folder(cat(uri_, "/", run));
-  object_api().remove_folder(cat(rows_folder(uri_), "/", run));
+  lua::object_api().remove_folder(cat(uri_, "/", run));
+  lua::object_api().remove_folder(cat(rows_folder(uri_), "/", run));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -20,10 +20,11 @@
 #include <string>
 #include <utility>
 
-namespace rtrain {
+#include "host/base/error.h"
+
+namespace rtrain::store {
 
 class Database;
-class Error;
 
 // Identifies a controller of a run.
 struct ObjectOwner {
@@ -90,4 +91,4 @@ class ObjectStorage {
   std::string uri_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -7,7 +7,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // Parents before their children.
@@ -91,4 +91,4 @@ bool copy_run(Database& to, const std::string& from, const std::string& name,
   return true;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

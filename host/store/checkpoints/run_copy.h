@@ -6,7 +6,7 @@
 
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Replaces the rows of the run in `to` by those in the database at `from`, in one transaction,
 // inside of which it calls `is_wanted`. Returns false, without any change, if that returns false or
@@ -15,4 +15,4 @@ bool copy_run(
     Database& to, const std::string& from, const std::string& name,
     const std::function<bool()>& is_wanted = [] { return true; });
 
-}  // namespace rtrain
+}  // namespace rtrain::store

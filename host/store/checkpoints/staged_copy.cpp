@@ -19,7 +19,7 @@
 #include "host/store/files/file.h"
 #include "host/store/files/folder_links.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
@@ -300,4 +300,4 @@ void verify_files(const std::string& directory, const Manifest& manifest, bool f
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,7 +11,7 @@
 
 #include "host/store/checkpoints/manifest.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // The files that one rank staged. Sent to the controller as a Value.
 struct StagedRank {
@@ -45,4 +45,4 @@ std::string file_damage(const std::string& directory, const CheckpointFile& expe
 // hash differs.
 void verify_files(const std::string& directory, const Manifest& manifest, bool full);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

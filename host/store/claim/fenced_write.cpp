@@ -4,7 +4,7 @@
 #include "host/base/text/text.h"
 #include "host/store/claim/run_owner.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 Error fenced(RunClaim& claim) {
@@ -52,4 +52,4 @@ void FencedWrite::commit() {
   if (durability_ == Durability::kFull) claim_.last_sync_s = now;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -14,7 +14,7 @@
 
 #include "host/store/claim/run_claim.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class FencedWrite {
  public:
@@ -46,4 +46,4 @@ void write_fenced(RunClaim& claim, Durability durability, Work work) {
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -15,7 +15,7 @@
 #include "host/store/db/database.h"
 #include "host/store/files/patience.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct RunClaim {
   Database database;
@@ -40,4 +40,4 @@ struct RunClaim {
   void check();
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -12,7 +12,7 @@
 #include "host/store/claim/run_name.h"
 #include "host/store/claim/run_status.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr off_t kBytes = 64 << 10;
@@ -126,4 +126,4 @@ std::vector<std::string> enter_run_ends(Database& database, const std::string& s
   return lines;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -13,7 +13,7 @@
 #include "host/store/db/database.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class RunEnd {
  public:
@@ -40,4 +40,4 @@ std::optional<std::string> run_end_status(const std::string& run_path, std::stri
 // removes the files. Returns one line for each.
 std::vector<std::string> enter_run_ends(Database& database, const std::string& storage_path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/base/fault.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 struct flock whole_file(short type) {
@@ -60,4 +60,4 @@ RunOwner RunLock::owner(const std::string& run_path) {
   return RunOwner::from_json(read_text(lock_path(run_path)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

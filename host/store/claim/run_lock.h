@@ -11,7 +11,7 @@
 #include "host/store/claim/run_owner.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class RunLock {
  public:
@@ -31,4 +31,4 @@ class RunLock {
   OpenFile file_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

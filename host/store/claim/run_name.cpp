@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr size_t kMaxBytes = 200;
@@ -29,4 +29,4 @@ std::string run_name_problem(const std::string& name) {
   return has_control ? "it has a line break, or another control character" : "";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

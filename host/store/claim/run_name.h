@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Why the text cannot be a run's name, for a message; "" if it can.
 std::string run_name_problem(const std::string& name);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,7 +11,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 std::string boot_id() {
@@ -31,8 +31,8 @@ std::string link_target(const char* path) {
 
 RunOwner RunOwner::of_this_process() {
   return {.pid = ::getpid(),
-          .host = hostname(),
-          .boot_id = rtrain::boot_id(),
+          .host = machine::hostname(),
+          .boot_id = store::boot_id(),
           .pid_namespace = link_target("/proc/self/ns/pid"),
           .since_ms = now_ms()};
 }
@@ -65,4 +65,4 @@ std::string RunOwner::to_text() const {
   return cat("pid ", pid, " on ", host, " (since ", time_text(since_ms), ")");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

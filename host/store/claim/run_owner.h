@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct RunOwner {
   int64_t pid = 0;
@@ -25,4 +25,4 @@ struct RunOwner {
   std::string to_text() const;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -6,7 +6,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
@@ -34,4 +34,4 @@ void RunPlace::check() const {
                                       " while the run was going on: this controller stops"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

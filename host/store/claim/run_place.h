@@ -9,7 +9,7 @@
 
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class RunPlace {
  public:
@@ -23,4 +23,4 @@ class RunPlace {
   OpenFile folder_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

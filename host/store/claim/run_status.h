@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Any other status means that the run has not ended, or that its controller was lost.
 inline bool is_final_status(std::string_view status) {
@@ -11,4 +11,4 @@ inline bool is_final_status(std::string_view status) {
          status == "PREEMPTED";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -24,7 +24,7 @@
 #include "host/store/files/patience.h"
 #include "host/store/files/write_refusal.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -333,7 +333,7 @@ Error Database::describe(int result) const {
   if (of_system && system_error != 0) {
     reason = cat(reason, " (", std::string_view(std::strerror(system_error)), ")");
   }
-  if ((result & 0xff) == SQLITE_IOERR) reason += file_size_limit_text();
+  if ((result & 0xff) == SQLITE_IOERR) reason += machine::file_size_limit_text();
   return Error(Code::kEnvironment, cat("cannot use the store ", path_, ": ", reason));
 }
 
@@ -357,4 +357,4 @@ void Transaction::commit() {
   fault_point("db.committed");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

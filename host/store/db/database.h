@@ -20,7 +20,7 @@
 
 struct sqlite3;
 
-namespace rtrain {
+namespace rtrain::store {
 
 // kFull: on the disk when commit() returns. kNormal: survives the end of the process, but a power
 // failure may lose the last transactions.
@@ -110,4 +110,4 @@ class Transaction {
   bool open_ = true;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -9,7 +9,7 @@
 #include "host/base/text/terminal_text.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 Value time_value(std::optional<int64_t> time_ms) {
   if (!time_ms) return {};
@@ -48,4 +48,4 @@ Value cell_value(const Statement& row, int column) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

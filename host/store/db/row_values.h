@@ -8,7 +8,7 @@
 #include "host/base/value.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // The value, or an empty map where it is nil: for a column that always has a JSON document.
 Value or_empty_map(const Value& value);
@@ -25,4 +25,4 @@ std::string entry_name(const Statement& row, int column);
 // Converts a column of any type.
 Value cell_value(const Statement& row, int column);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -5,7 +5,7 @@
 #include "host/base/text/text.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // kMigrations[n] migrates version n to n + 1. A released migration never changes, not even its
@@ -288,4 +288,4 @@ std::string schema_text() {
   return text;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

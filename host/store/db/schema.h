@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 class Database;
 
@@ -20,4 +20,4 @@ std::string schema_text();
 // migrate() refuses it.
 void check_is_store(Database& database);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 Statement::Statement(Statement&& other) noexcept
     : database_(other.database_),
@@ -105,4 +105,4 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
   return integer(column);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

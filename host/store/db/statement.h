@@ -12,7 +12,7 @@
 
 struct sqlite3_stmt;
 
-namespace rtrain {
+namespace rtrain::store {
 
 class Database;
 
@@ -74,4 +74,4 @@ class Statement {
   std::string what_;  // empty for rtrain's own SQL
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

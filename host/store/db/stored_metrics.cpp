@@ -4,7 +4,7 @@
 
 #include "host/base/codec/json.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 bool is_nonfinite(const Value& value) {
@@ -120,4 +120,4 @@ Value load_metrics(std::string_view json, std::string_view nonfinite) {
   return overlay(from_json(without_infinities(json)), from_json(nonfinite));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

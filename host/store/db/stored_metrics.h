@@ -13,11 +13,11 @@
 #include "host/base/value.h"
 #include "host/loop/channel/frame.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Limit for one report or checkpoint in a message; leaves space for the other fields, such as
 // paths.
-inline constexpr size_t kMaxMetricsBytes = kMaxFrameBytes - (size_t{16} << 10);
+inline constexpr size_t kMaxMetricsBytes = loop::kMaxFrameBytes - (size_t{16} << 10);
 
 struct StoredMetrics {
   std::string json;
@@ -27,4 +27,4 @@ struct StoredMetrics {
 StoredMetrics store_metrics(const Value& metrics);
 Value load_metrics(std::string_view json, std::string_view nonfinite);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

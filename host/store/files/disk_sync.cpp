@@ -6,11 +6,11 @@
 
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 void sync_to_disk(const std::string& path) {
   OpenFile(path, O_RDONLY).sync_data();
   sync_folder(std::filesystem::path(path).parent_path());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

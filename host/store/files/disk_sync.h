@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // fsyncs the file and its folder. Throws kEnvironment.
 void sync_to_disk(const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -19,7 +19,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/write_refusal.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 namespace fs = std::filesystem;
 
@@ -274,4 +274,4 @@ std::string absolute_path(const std::string& path) {
   return clean;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

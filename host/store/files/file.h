@@ -11,7 +11,7 @@
 
 #include "host/store/files/storage_error.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // "cannot <action> <path>: <reason of errno>", with the errno of the last call.
 StorageError file_error(std::string_view action, const std::string& path);
@@ -99,4 +99,4 @@ void replace_text(const std::string& path, std::string_view text);
 // Makes the path absolute, without "." and "..", and expands "~". Symlinks are not resolved.
 std::string absolute_path(const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

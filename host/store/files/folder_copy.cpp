@@ -9,8 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
-
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,4 +71,4 @@ std::string make_temp_folder(const std::string& prefix) {
   return path;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

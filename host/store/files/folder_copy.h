@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Copies the folder's contents into the target, which is created if missing. Existing files are
 // replaced, symlinks are copied as links. A target that was missing appears complete. Throws
@@ -18,4 +18,4 @@ void make_user_folders(const std::string& path);
 // user. Returns its absolute path.
 std::string make_temp_folder(const std::string& prefix);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ std::string read_link(const std::string& path) {
   return target;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

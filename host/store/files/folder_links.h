@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Exactly one of the two is set.
 struct LinkTarget {
@@ -23,4 +23,4 @@ bool leaves_folder(const std::string& path, const std::string& text);
 // The text of a symlink.
 std::string read_link(const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr double kReadersPatienceS = 5;
@@ -47,4 +47,4 @@ bool LockWait::go_on(int calls) {
   return true;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::store {
 
 class LockWait {
  public:
@@ -37,4 +37,4 @@ class LockWait {
   bool is_notified_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

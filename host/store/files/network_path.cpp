@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace rtrain {
+namespace rtrain::store {
 
 namespace fs = std::filesystem;
 
@@ -27,4 +27,4 @@ bool is_network_path(const std::string& path) {
   return std::find(kNetwork.begin(), kNetwork.end(), type) != kNetwork.end();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Whether the path, or its nearest existing parent, is on a network or user-space file
 // system.
 bool is_network_path(const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/base/clock.h"
 #include "host/base/seconds_setting.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 std::chrono::milliseconds store_patience() {
   constexpr double kDefaultS = 60;
@@ -45,4 +45,4 @@ bool Patience::wait_after(const StorageError& error) const {
   return true;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

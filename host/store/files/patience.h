@@ -11,7 +11,7 @@
 
 #include "host/store/files/storage_error.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // RTRAIN_STORE_PATIENCE_S from the environment (0: no waiting), else 60 s. Throws Error(kConfig) if
 // it is not a number of seconds.
@@ -57,4 +57,4 @@ class Patience {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

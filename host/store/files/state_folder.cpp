@@ -5,7 +5,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 std::string state_folder() {
   const char* set = std::getenv("XDG_STATE_HOME");
@@ -13,4 +13,4 @@ std::string state_folder() {
   return cat(is_set ? set : absolute_path("~/.local/state"), "/rtrain");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // The folder for data of the user on this machine: $XDG_STATE_HOME/rtrain, else
 // ~/.local/state/rtrain.
 std::string state_folder();
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -6,7 +6,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class StorageError : public Error {
  public:
@@ -20,4 +20,4 @@ class StorageError : public Error {
   bool may_pass_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -10,7 +10,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 std::string user_name(uid_t id) {
@@ -43,4 +43,4 @@ std::string write_refusal(const std::string& path) {
              ": it belongs to ", user_name(info.st_uid), " (", mode_text(info.st_mode), ")");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

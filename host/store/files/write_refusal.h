@@ -4,11 +4,11 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // "/data/x is read-only for this process, which is of ada: it belongs to root (dr-xr-xr-x)",
 // "/data/x is on a file system that is mounted read-only"; empty if it is writable or does not
 // exist.
 std::string write_refusal(const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -6,7 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 template <class Number>
@@ -159,4 +159,4 @@ void EventFile::add_record(const std::string& event) {
   out_ << record;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::store {
 
 class EventFile {
  public:
@@ -43,4 +43,4 @@ class EventFile {
   std::ostream& out_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 Error bad_record() { return Error(Code::kArgument, "a record is not an event of TensorBoard"); }
@@ -176,4 +176,4 @@ EventRecords read_event_records(std::string_view bytes) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct EventScalar {
   std::string tag;
@@ -27,4 +27,4 @@ struct EventRecords {
 // or content is wrong.
 EventRecords read_event_records(std::string_view bytes);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

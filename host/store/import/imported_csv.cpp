@@ -16,7 +16,7 @@
 #include "host/base/text/text.h"
 #include "host/base/time_reader.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr std::array kStepNames = {"step", "Step", "global_step", "_step", "index"};
@@ -446,4 +446,4 @@ ImportedCsv read_imported_csv(std::string_view text, const CsvOptions& options) 
   return wide_table(table, options);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -17,7 +17,7 @@
 
 #include "host/store/import/imported_run.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct CsvOptions {
   std::string name;         // for a run that the table does not name
@@ -35,4 +35,4 @@ struct ImportedCsv {
 // Throws Error(kUsage) naming the line of the error.
 ImportedCsv read_imported_csv(std::string_view text, const CsvOptions& options);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -18,7 +18,7 @@
 #include "host/store/files/file.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr size_t kChunkPoints = 4096;
@@ -74,7 +74,7 @@ class Importer {
   void add_run() {
     const std::string environment = to_json(Map{{"git_commit", nullptr},
                                                 {"git_dirty", nullptr},
-                                                {"hostname", hostname()},
+                                                {"hostname", machine::hostname()},
                                                 {"command", texts(run_.command)}});
     database_.run(
         "INSERT INTO runs(run_id, name, status, num_workers, script, note, command, tags, config, "
@@ -150,4 +150,4 @@ void add_imported_runs(const std::string& storage_path, const std::vector<Import
   transaction.commit();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -12,7 +12,7 @@
 #include "host/store/runs/run_store.h"
 #include "host/store/series/series_chunk.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct ImportedSeries {
   std::string key;
@@ -34,4 +34,4 @@ struct ImportedRun {
 // written.
 void add_imported_runs(const std::string& storage_path, const std::vector<ImportedRun>& runs);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -6,7 +6,7 @@
 #include "host/decide/checkpoints/retention.h"
 #include "host/store/db/row_values.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 using Objective = std::pair<std::string, bool>;  // a metric, whether its largest value is the best
@@ -17,7 +17,7 @@ std::set<Objective> objectives_of(Database& database, const List& runs) {
   for (const Value& run : runs) {
     query.add(run["run_id"].as_string());
     if (query.next()) {
-      const auto policy = RetentionPolicy::from_value(json_value(query.text(0)));
+      const auto policy = decide::RetentionPolicy::from_value(json_value(query.text(0)));
       if (!policy.score_attribute.empty()) out.emplace(policy.score_attribute, policy.maximize);
     }
     query.reset();
@@ -27,13 +27,13 @@ std::set<Objective> objectives_of(Database& database, const List& runs) {
 
 std::optional<BestRun> best_by(const Objective& objective, const List& runs) {
   const auto& [metric, is_largest] = objective;
-  const RetentionPolicy policy{
+  const decide::RetentionPolicy policy{
       .num_to_keep = {}, .score_attribute = metric, .maximize = is_largest};
   std::optional<double> best;
   size_t position = 0;
   size_t count = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
-    const std::optional<double> score = score_of(policy, runs[i]["metrics"]);
+    const std::optional<double> score = decide::score_of(policy, runs[i]["metrics"]);
     if (score) ++count;
     if (score <= best) continue;
     best = score;
@@ -64,4 +64,4 @@ std::optional<BestRun> best_run(Database& database, const std::string& sort, con
   return said.size() == 1 ? best_by(*said.begin(), runs) : std::nullopt;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/base/value.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct BestRun {
   size_t position = 0;  // among the runs
@@ -22,4 +22,4 @@ struct BestRun {
 // rank differently, or if fewer than two have a number for it.
 std::optional<BestRun> best_run(Database& database, const std::string& sort, const List& runs);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

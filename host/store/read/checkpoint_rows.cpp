@@ -9,7 +9,7 @@
 #include "host/store/db/stored_metrics.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 List checkpoint_rows(Database& database, const RunRef& run, const std::string& uri, bool all) {
   Statement query = database.prepare(
@@ -18,7 +18,7 @@ List checkpoint_rows(Database& database, const RunRef& run, const std::string& u
   query.add(run.run_id);
   Statement config = database.prepare("SELECT checkpoint_config FROM runs WHERE run_id = ?");
   config.add(run.run_id).next();
-  const auto policy = RetentionPolicy::from_value(json_value(config.text(0)));
+  const auto policy = decide::RetentionPolicy::from_value(json_value(config.text(0)));
   List rows;
   std::vector<size_t> kept;  // positions in rows
   std::vector<Value> kept_metrics;
@@ -50,8 +50,8 @@ List checkpoint_rows(Database& database, const RunRef& run, const std::string& u
   }
   if (kept.empty()) return rows;
   rows[kept.back()].as_map().set("latest", true);
-  rows[kept[rank_checkpoints(policy, kept_metrics).front()]].as_map().set("best", true);
+  rows[kept[decide::rank_checkpoints(policy, kept_metrics).front()]].as_map().set("best", true);
   return rows;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

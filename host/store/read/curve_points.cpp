@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::store {
 
 std::optional<CurvePoints> curve_points(RunReader& reader, const RunRef& run,
                                         const std::string& name, int64_t rank, bool only_logged) {
@@ -20,4 +20,4 @@ std::vector<SeriesSummary> curve_columns(RunReader& reader, ReportCharts& charts
   return reported ? std::move(*reported) : reader.charted(run, name, rank, query);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

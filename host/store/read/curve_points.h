@@ -9,7 +9,7 @@
 
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct CurvePoints {
   std::vector<SeriesPoint> reported;  // empty: they were logged, which may be too many to hold
@@ -23,4 +23,4 @@ std::vector<SeriesSummary> curve_columns(RunReader& reader, ReportCharts& charts
                                          const std::string& name, int64_t rank,
                                          const ChartQuery& query);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr std::string_view kConfig = "config";
@@ -211,4 +211,4 @@ std::vector<std::string> ListingColumns::all_names() {
   return names;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

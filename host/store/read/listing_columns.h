@@ -17,7 +17,7 @@
 #include "host/store/db/database.h"
 #include "host/store/read/sql_names.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // SQL for the last metrics of a row of `runs`. `column`: metrics or nonfinite.
 std::string last_metrics_sql(std::string_view column);
@@ -64,4 +64,4 @@ class ListingColumns {
   bool names_tag_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

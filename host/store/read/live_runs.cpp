@@ -7,7 +7,7 @@
 #include "host/machine/processes/process_facts.h"
 #include "host/store/claim/run_status.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 bool is_over(const Value& run) {
   const std::string& status = run["status"].as_string();
@@ -17,9 +17,9 @@ bool is_over(const Value& run) {
 void LiveRuns::add_usage(Map& rank) {
   rank.set("cpu_percent", {});
   rank.set("memory_bytes", {});
-  if (rank["is_over"].as_bool() || rank["host"].as_string() != hostname()) return;
+  if (rank["is_over"].as_bool() || rank["host"].as_string() != machine::hostname()) return;
   const int64_t pid = rank["pid"].as_int();
-  const ProcessFacts facts = process_facts(static_cast<int>(pid));
+  const machine::ProcessFacts facts = machine::process_facts(static_cast<int>(pid));
   if (facts.state == '?') return;
   const Usage now{.cpu_s = facts.cpu_s, .at_s = monotonic_s()};
   rank.set("memory_bytes", facts.memory_bytes);
@@ -67,4 +67,4 @@ List LiveRuns::look(std::optional<RunReader> reader) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

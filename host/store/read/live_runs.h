@@ -12,7 +12,7 @@
 #include "host/base/value.h"
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Whether the run is over: its status is final or LOST.
 bool is_over(const Value& run);
@@ -43,4 +43,4 @@ class LiveRuns {
   std::map<int64_t, Usage> usage_;  // by pid, at the last call
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -10,7 +10,7 @@
 
 #include "host/base/files/log_file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr size_t kMaxLineBytes = 65536;
@@ -114,4 +114,4 @@ LogLine LogReader::taken() {
   return {given_, times_.at(place_ == 0 ? 0 : place_ - 1)};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

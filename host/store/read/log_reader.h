@@ -15,7 +15,7 @@
 #include "host/base/files/log_times.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct LogLine {
   std::string_view text;  // without newline; valid until the next call
@@ -59,4 +59,4 @@ class LogReader {
   std::string given_;  // the line returned last
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

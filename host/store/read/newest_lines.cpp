@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Reuses the memory of the oldest line for the new one.
 void NewestLines::add(const RunLogLine& line) {
@@ -30,4 +30,4 @@ List describe_log_lines(NewestLines& lines) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

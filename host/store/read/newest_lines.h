@@ -9,7 +9,7 @@
 #include "host/base/value.h"
 #include "host/store/read/run_logs.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class NewestLines {
  public:
@@ -32,4 +32,4 @@ class NewestLines {
 // All lines as describe_log_line formats them; removes them.
 List describe_log_lines(NewestLines& lines);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

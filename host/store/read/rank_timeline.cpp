@@ -10,7 +10,7 @@
 #include "host/base/text/text.h"
 #include "host/base/time_reader.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // The fraction of a step below which no rank is called slow.
@@ -238,4 +238,4 @@ Value to_trace(const RankTimeline& timeline) {
   return Map{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -14,7 +14,7 @@
 #include "host/base/value.h"
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Seconds.
 struct PhaseTimes {
@@ -80,4 +80,4 @@ Value to_value(const RankTimeline& timeline);
 // after the other.
 Value to_trace(const RankTimeline& timeline);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

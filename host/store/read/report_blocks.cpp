@@ -9,7 +9,7 @@
 #include "host/machine/machine.h"
 #include "host/store/db/stored_metrics.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr uint64_t kPartReports = 16384;
@@ -79,7 +79,7 @@ class ReportBlocks::PartMaker {
   std::optional<int32_t> names_;
 };
 
-int ReportBlocks::usual_threads() { return std::min(available_cores(), kMaxThreads); }
+int ReportBlocks::usual_threads() { return std::min(machine::available_cores(), kMaxThreads); }
 
 ReportBlocks::ReportBlocks(const std::string& storage_path, const std::string& run, int max_threads)
     : run_(RunReader::open_run(storage_path, run)), storage_path_(storage_path) {
@@ -181,4 +181,4 @@ void ReportBlocks::give_common_numbers(Part& part) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

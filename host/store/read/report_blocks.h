@@ -18,7 +18,7 @@
 #include "host/base/value.h"
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 using MetricNames = std::vector<std::string>;
 
@@ -89,4 +89,4 @@ class ReportBlocks {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,7 +11,7 @@
 #include "host/base/codec/metric_path.h"
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // Reads a number as host/store/db/stored_metrics.h writes it; nullopt if it is not a number.
@@ -324,4 +324,4 @@ std::vector<std::string> ReportCharts::names(Database& database, const std::stri
   return {names.begin(), names.end()};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

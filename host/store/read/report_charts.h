@@ -26,7 +26,7 @@
 #include "host/store/db/database.h"
 #include "host/store/series/series_chart.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 inline constexpr size_t kReportsTogether = 256;
 
@@ -86,4 +86,4 @@ std::vector<SeriesPoint> reported_points(Database& database, const std::string& 
 std::vector<int64_t> reporting_ranks(Database& database, const std::string& run_id,
                                      const std::string& metric);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/base/text/line_diff.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 struct Side {
@@ -184,4 +184,4 @@ Value compare_runs(RunReader& reader, const RunRef& first, const RunRef& second)
              {"metrics", metric_pairs(a.run["metrics"], b.run["metrics"])}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -4,7 +4,7 @@
 #include "host/base/value.h"
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // {a, b: {name, run_id}; config, scaling, environment: {key: {a, b}} for dotted keys that differ;
 // code: {git_commit, git_dirty: {a, b} if they differ, files: [{kind, path, diff}]}; metrics: {key:
@@ -12,4 +12,4 @@ namespace rtrain {
 // compared.
 Value compare_runs(RunReader& reader, const RunRef& first, const RunRef& second);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -19,7 +19,7 @@
 #include "host/store/claim/run_lock.h"
 #include "host/store/claim/run_status.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 void sql_run_is_live(sqlite3_context* context, int, sqlite3_value** values) {
@@ -131,4 +131,4 @@ void add_run_functions(Database& database, const std::string& storage_path) {
   add("metric_value", 2, &sql_metric_value);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

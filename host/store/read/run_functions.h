@@ -7,9 +7,9 @@
 
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // `storage_path` must outlive the database.
 void add_run_functions(Database& database, const std::string& storage_path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

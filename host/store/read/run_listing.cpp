@@ -10,7 +10,7 @@
 #include "host/store/read/listing_columns.h"
 #include "host/store/read/user_statement.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // The columns of one row per run; started_at and ended_at are still in milliseconds. A run waits
@@ -206,4 +206,4 @@ Value RunListing::row(const std::string& run_id) {
   return row_of_run(query);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

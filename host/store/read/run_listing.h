@@ -13,7 +13,7 @@
 #include "host/base/value.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct RunFilter {
   std::string where;  // an SQL expression over host/store/read/listing_columns.h; empty: all
@@ -55,4 +55,4 @@ class RunListing {
   bool knows_archive_;  // false in a store of an older rtrain
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

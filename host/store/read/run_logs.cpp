@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // The number in "attempt-12" or "rank-3.log"; nullopt for other names.
@@ -119,4 +119,4 @@ Value describe_log_line(const RunLogLine& line) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

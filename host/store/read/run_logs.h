@@ -16,7 +16,7 @@
 #include "host/store/read/log_reader.h"
 #include "host/store/read/run_resolver.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct LogChoice {
   int64_t rank = -1;          // -1: all
@@ -70,4 +70,4 @@ class RunLogs {
 // {attempt, rank, time, line}; without `time` if it is unknown.
 Value describe_log_line(const RunLogLine& line);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/store/series/series_chunk.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr int64_t kRateReports = 10;  // number of reports that the rate covers
@@ -106,4 +106,4 @@ Map read_progress(Database& database, const std::string& run_id) {
           {"ranks", ranks_of(database, run_id, attempt)}};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -7,7 +7,7 @@
 #include "host/base/value.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // {attempt, reports, reports_per_s, logged, ranks}. attempt: number of the last one, 0 before it.
 // reports: number of rank 0's valid reports; reports_per_s: over the last few of them, nil if there
@@ -16,4 +16,4 @@ namespace rtrain {
 // is_over, gpu, metrics}; metrics are those of the rank's last report.
 Map read_progress(Database& database, const std::string& run_id);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -20,7 +20,7 @@
 #include "host/store/runs/source_store.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::store {
 RunReader::RunReader(Database database, std::string storage_path)
     : database_(std::move(database)),
       storage_path_(std::make_unique<std::string>(std::move(storage_path))) {
@@ -252,9 +252,9 @@ Value RunReader::run(const RunRef& run) {
   out.set("checkpoints", existing);
   std::vector<Value> metrics;
   for (const Value& checkpoint : existing) metrics.push_back(checkpoint["metrics"]);
-  const auto policy = RetentionPolicy::from_value(json_value(query.text(3)));
+  const auto policy = decide::RetentionPolicy::from_value(json_value(query.text(3)));
   List best;
-  for (const size_t position : rank_checkpoints(policy, metrics)) {
+  for (const size_t position : decide::rank_checkpoints(policy, metrics)) {
     best.push_back(existing[position]);
   }
   out.set("best_checkpoints", std::move(best));
@@ -483,4 +483,4 @@ RunReader::Table RunReader::query(const std::string& sql) {
   return table;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

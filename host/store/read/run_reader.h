@@ -26,7 +26,7 @@
 #include "host/store/series/series_chunk.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct OpenRun;
 
@@ -163,4 +163,4 @@ struct OpenRun {
   Value everything();
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

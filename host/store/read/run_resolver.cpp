@@ -12,7 +12,7 @@
 #include "host/store/read/listing_columns.h"
 #include "host/store/read/run_listing.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr std::string_view kBest = "best:";
@@ -184,4 +184,4 @@ RunRef resolve_run(Database& database, const std::string& storage_path, const st
   return Resolver(database, storage_path).find(run);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

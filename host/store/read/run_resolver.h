@@ -11,7 +11,7 @@
 
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct RunRef {
   std::string run_id;
@@ -24,4 +24,4 @@ struct RunRef {
 // have the functions of run_functions.h.
 RunRef resolve_run(Database& database, const std::string& storage_path, const std::string& run);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

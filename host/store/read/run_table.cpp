@@ -15,7 +15,7 @@
 #include "host/base/codec/metric_path.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 using Type = TableColumn::Type;
@@ -185,4 +185,4 @@ void write_csv(const RunTable& table, std::ostream& out, CsvFormulas formulas) {
   table.each_row([&](const TableRow& row) { out << csv_line(row, formulas); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

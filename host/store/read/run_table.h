@@ -15,7 +15,7 @@
 #include "host/base/value.h"
 #include "host/store/read/run_reader.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct TableColumn {
   enum class Type { kInteger, kFloat, kBoolean, kText };
@@ -52,4 +52,4 @@ std::string csv_line(std::span<const Value> cells, CsvFormulas formulas = CsvFor
 // Writes a line with the column names, then the rows.
 void write_csv(const RunTable& table, std::ostream& out, CsvFormulas formulas = CsvFormulas::kKept);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 bool begins_name(char c) {
@@ -93,4 +93,4 @@ class Scanner {
 
 std::vector<SqlName> names_in_sql(std::string_view sql) { return Scanner(sql).run(); }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct SqlName {
   size_t begin = 0;  // its range in the expression, with quotes
@@ -19,4 +19,4 @@ struct SqlName {
 // comments. For an expression that SQLite would refuse it may find only some names.
 std::vector<SqlName> names_in_sql(std::string_view sql);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -13,7 +13,7 @@
 #include "host/store/read/listing_columns.h"
 #include "host/store/read/sql_names.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // Steps of SQLite's virtual machine between two checks of the time. A step may process a whole
@@ -138,4 +138,4 @@ int UserLimits::on_progress(void* limits) {
   return monotonic_s() > static_cast<const UserLimits*>(limits)->end_s_ ? 1 : 0;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

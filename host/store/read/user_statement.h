@@ -7,7 +7,7 @@
 
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Lists the columns that a user may name, for "did you mean".
 using ColumnNames = std::function<std::vector<std::string>()>;
@@ -41,4 +41,4 @@ class UserLimits {
   int pattern_bytes_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -3,7 +3,7 @@
 #include "host/base/clock.h"
 #include "host/store/claim/fenced_write.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 void add_annotations(RunClaim& claim, std::span<const AnnotationRow> rows) {
   if (rows.empty()) return;
@@ -34,4 +34,4 @@ List read_annotations(Database& database, const std::string& run_id) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/base/value.h"
 #include "host/store/claim/run_claim.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct AnnotationRow {
   int64_t attempt = 0;
@@ -24,4 +24,4 @@ void add_annotations(RunClaim& claim, std::span<const AnnotationRow> rows);
 // {time, attempt, rank, severity, text}, in order of arrival.
 List read_annotations(Database& database, const std::string& run_id);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -10,7 +10,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr std::string_view kAttempt = "-attempt-";
@@ -82,4 +82,4 @@ List read_diagnoses(const std::string& run_path, size_t most) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

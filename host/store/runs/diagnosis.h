@@ -7,7 +7,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // The number of diagnoses.
 size_t count_diagnoses(const std::string& run_path);
@@ -17,4 +17,4 @@ size_t count_diagnoses(const std::string& run_path);
 // sequence, operation, tensors, line). Parts that do not exist yet or cannot be read are left out.
 List read_diagnoses(const std::string& run_path, size_t most);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

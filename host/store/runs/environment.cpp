@@ -26,12 +26,12 @@
 #include "host/machine/machine.h"
 #include "host/store/runs/storage_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
-List describe_places(const std::vector<LibraryPlace>& places) {
+List describe_places(const std::vector<machine::LibraryPlace>& places) {
   List out;
-  for (const LibraryPlace& place : places) {
+  for (const machine::LibraryPlace& place : places) {
     out.push_back(Map{{"path", place.path}, {"source", place.source}, {"finding", place.finding}});
   }
   return out;
@@ -40,13 +40,13 @@ List describe_places(const std::vector<LibraryPlace>& places) {
 Value text_or_nil(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
 Value describe_libtorch() {
-  const LibTorchSearch search = find_libtorch();
-  const LibTorch found = search.found.value_or(LibTorch{});
+  const machine::LibTorchSearch search = machine::find_libtorch();
+  const machine::LibTorch found = search.found.value_or(machine::LibTorch{});
   return Map{{"found", search.found.has_value()},
              {"version", text_or_nil(found.version)},
              {"tested", search.found ? Value(found.is_tested) : Value()},
              {"engine", text_or_nil(found.minor)},
-             {"engines", List(engine_minors().begin(), engine_minors().end())},
+             {"engines", List(machine::engine_minors().begin(), machine::engine_minors().end())},
              {"cuda", text_or_nil(found.cuda)},
              {"path", text_or_nil(found.lib)},
              {"source", text_or_nil(found.source)},
@@ -54,8 +54,8 @@ Value describe_libtorch() {
 }
 
 Value describe_arrow() {
-  const ArrowLibrarySearch search = find_arrow_library();
-  const ArrowLibrary found = search.found.value_or(ArrowLibrary{});
+  const machine::ArrowLibrarySearch search = machine::find_arrow_library();
+  const machine::ArrowLibrary found = search.found.value_or(machine::ArrowLibrary{});
   return Map{{"found", search.found.has_value()},
              {"version", text_or_nil(found.version)},
              {"path", text_or_nil(found.lib)},
@@ -65,15 +65,15 @@ Value describe_arrow() {
 
 Value describe_tree_libraries() {
   List out;
-  for (const TreeLibraryKind& kind : tree_library_kinds()) {
-    const TreeLibrarySearch search = find_tree_library(kind);
-    const TreeLibrary found = search.found.value_or(TreeLibrary{});
+  for (const machine::TreeLibraryKind& kind : machine::tree_library_kinds()) {
+    const machine::TreeLibrarySearch search = machine::find_tree_library(kind);
+    const machine::TreeLibrary found = search.found.value_or(machine::TreeLibrary{});
     out.push_back(Map{{"name", kind.title},
                       {"found", search.found.has_value()},
                       {"version", text_or_nil(found.version)},
                       {"path", text_or_nil(found.file)},
                       {"source", text_or_nil(found.source)},
-                      {"mend", tree_library_mend(kind)},
+                      {"mend", machine::tree_library_mend(kind)},
                       {"places", describe_places(search.places)}});
   }
   return Value(std::move(out));
@@ -89,7 +89,7 @@ Value allocator_settings() {
 }
 
 Value describe_cuda() {
-  const CudaSupport& support = cuda_support();
+  const machine::CudaSupport& support = lua::cuda_support();
   return Map{{"available", support.devices > 0},
              {"devices", support.devices},
              {"reason", text_or_nil(support.reason)},
@@ -99,7 +99,7 @@ Value describe_cuda() {
 // The NCCL that a process using GPUs will load.
 Value describe_nccl() {
   List out;
-  for (const NcclSetting& setting : nccl_settings()) {
+  for (const machine::NcclSetting& setting : machine::nccl_settings()) {
     out.push_back(Map{{"name", setting.name},
                       {"value", setting.value},
                       {"set_by", setting.set_by},
@@ -161,9 +161,9 @@ Value recorded_variables() {
 std::string rtrain_version() { return RTRAIN_VERSION; }
 
 Value describe_environment() {
-  const GpuSearch search = find_gpus();
+  const machine::GpuSearch search = machine::find_gpus();
   List gpus;
-  for (const Gpu& gpu : search.gpus) {
+  for (const machine::Gpu& gpu : search.gpus) {
     gpus.push_back(Map{{"index", gpu.index},
                        {"uuid", gpu.uuid},
                        {"name", gpu.name},
@@ -172,7 +172,7 @@ Value describe_environment() {
   Map out{{"version", rtrain_version()},
           {"platform", describe_platform()},
           {"luajit", LUAJIT_VERSION},
-          {"luajit_hooks_in_compiled_code", hooks_reach_compiled_code()},
+          {"luajit_hooks_in_compiled_code", lua::hooks_reach_compiled_code()},
           {"libuv", uv_version_string()},
           {"sqlite", sqlite3_libversion()},
           {"libtorch", describe_libtorch()},
@@ -180,10 +180,10 @@ Value describe_environment() {
           {"trees", describe_tree_libraries()},
           {"cuda", describe_cuda()},
           {"nccl", describe_nccl()},
-          {"hostname", hostname()},
-          {"cores", available_cores()},
-          {"memory_bytes", memory_bytes()},
-          {"available_memory_bytes", available_memory_bytes()},
+          {"hostname", machine::hostname()},
+          {"cores", machine::available_cores()},
+          {"memory_bytes", machine::memory_bytes()},
+          {"available_memory_bytes", machine::available_memory_bytes()},
           {"gpus", std::move(gpus)},
           {"gpu_driver", search.driver.empty() ? Value() : Value(search.driver)},
           {"gpu_reason", search.reason.empty() ? Value() : Value(search.reason)},
@@ -194,4 +194,4 @@ Value describe_environment() {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

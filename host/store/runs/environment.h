@@ -5,7 +5,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // "0.1.0"
 std::string rtrain_version();
@@ -23,4 +23,4 @@ Value recorded_variables();
 // Arrow.
 Value describe_environment();
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -6,7 +6,7 @@
 #include "host/base/text/text.h"
 #include "host/store/claim/fenced_write.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 void add_media(RunClaim& claim, std::span<const MediaRow> rows) {
   if (rows.empty()) return;
@@ -67,4 +67,4 @@ std::string read_media_content(Database& database, const std::string& run_id,
   throw Error(Code::kEnvironment, cat("the store has no content with the hash ", hash));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -15,7 +15,7 @@
 #include "host/store/claim/run_claim.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct MediaRow {
   int64_t attempt = 0;
@@ -43,4 +43,4 @@ std::vector<MediaRow> read_media(Database& database, const std::string& run_id);
 std::string read_media_content(Database& database, const std::string& run_id,
                                const std::string& hash);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,14 +11,19 @@
 #include "host/base/codec/record.h"
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // RunConfig.resume: what to do if a run of that name exists. never: fail. auto: resume it, or begin
 // a new one. must: resume it, and fail if there is none.
 enum class ResumeMode { kNever, kAuto, kMust };
 
+}  // namespace rtrain::store
+
 template <>
-inline constexpr std::array<std::string_view, 3> kNamesOf<ResumeMode>{"never", "auto", "must"};
+inline constexpr std::array<std::string_view, 3> rtrain::kNamesOf<rtrain::store::ResumeMode>{
+    "never", "auto", "must"};
+
+namespace rtrain::store {
 
 struct NewRun {
   std::string name;
@@ -38,4 +43,4 @@ struct NewRun {
   std::function<void(const std::string& text)> on_waiting = {};
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -9,7 +9,7 @@
 #include "host/store/claim/fenced_write.h"
 #include "host/store/db/row_values.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 void set_node(RunClaim& claim, const NodeRow& row) {
   write_fenced(claim, Durability::kNormal, [&](FencedWrite& write) {
@@ -107,4 +107,4 @@ List read_nodes(Database& database, const std::string& run_id) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

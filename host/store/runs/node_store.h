@@ -9,7 +9,7 @@
 #include "host/store/claim/run_claim.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct NodeRow {
   int64_t node = 0;
@@ -33,4 +33,4 @@ List read_nodes(Database& database, const std::string& run_id);
 // ranks failed, else nil.
 List read_hosts(Database& database, const std::string& run_id);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,7 +11,7 @@
 #include "host/store/claim/run_owner.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 List without_secrets(const List& command) {
@@ -36,7 +36,7 @@ bool add_queued_run(const std::string& storage_path, const QueuedRun& run) {
   const List command = without_secrets(run.command);
   const std::string environment = to_json(Map{{"git_commit", nullptr},
                                               {"git_dirty", nullptr},
-                                              {"hostname", hostname()},
+                                              {"hostname", machine::hostname()},
                                               {"command", command},
                                               {"launcher", run.launcher},
                                               {"job", run.job}});
@@ -64,4 +64,4 @@ void remove_queued_run(Database& database, const std::string& name) {
   database.run("DELETE FROM runs WHERE name = ? AND status = 'QUEUED'", name);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

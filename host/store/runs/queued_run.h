@@ -12,7 +12,7 @@
 #include "host/base/value.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct QueuedRun {
   static constexpr std::string_view kClass = "QueuedRun";
@@ -23,7 +23,7 @@ struct QueuedRun {
   std::string launcher;                // "slurm"
   std::string job;                     // job number of the launcher
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("name", &QueuedRun::name),         required("script", &QueuedRun::script),
       required("command", &QueuedRun::command),   optional("num_workers", &QueuedRun::num_workers),
       required("launcher", &QueuedRun::launcher), required("job", &QueuedRun::job)};
@@ -39,4 +39,4 @@ void forget_queued_run(const std::string& storage_path, const std::string& name)
 // Runs in the caller's transaction.
 void remove_queued_run(Database& database, const std::string& name);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

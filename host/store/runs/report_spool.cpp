@@ -15,7 +15,7 @@
 #include "host/machine/leases/runtime_folder.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr mode_t kUserAlone = 0600;
@@ -119,7 +119,7 @@ ReportSpool::ReportSpool(const std::string& folder, int attempt, int rank) {
 }
 
 void ReportSpool::add(int64_t index, std::string_view report) {
-  const SpoolTurns::Place place = turns_.next(acknowledged_);
+  const decide::SpoolTurns::Place place = turns_.next(acknowledged_);
   const File& file = files_.at(place.file);
   if (place.is_begun_again && ::ftruncate(file.fd.get(), 0) != 0) {
     throw file_error("cut", file.path);
@@ -133,7 +133,7 @@ void ReportSpool::add(int64_t index, std::string_view report) {
 }
 
 std::string spool_folder(const std::string& run_id) {
-  return cat(runtime_folder(), "/spool/", run_id);
+  return cat(machine::runtime_folder(), "/spool/", run_id);
 }
 
 std::vector<SpooledReport> read_spools(const std::string& folder) {
@@ -164,4 +164,4 @@ void remove_spools(const std::string& folder, int below_attempt) {
   ::rmdir(folder.c_str());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -18,7 +18,7 @@
 #include "host/base/files/fd.h"
 #include "host/decide/spool_turns.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class ReportSpool {
  public:
@@ -38,7 +38,7 @@ class ReportSpool {
   };
 
   std::array<File, 2> files_;
-  SpoolTurns turns_;
+  decide::SpoolTurns turns_;
   std::atomic<int64_t> acknowledged_ = 0;
 };
 
@@ -58,4 +58,4 @@ std::string sync_spools(const std::string& folder);
 // Removes spools of ranks of earlier attempts, and the folder if it is empty then.
 void remove_spools(const std::string& folder, int below_attempt);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -23,7 +23,7 @@
 #include "host/store/runs/queued_run.h"
 #include "host/store/runs/source_store.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr std::array kParts = {"checkpoints", "staging", "logs"};
@@ -57,14 +57,14 @@ Error run_is_live(const NewRun& run, const std::string& run_path) {
 Value environment_of(const NewRun& run) {
   Map out{{"git_commit", nullptr},
           {"git_dirty", nullptr},
-          {"hostname", hostname()},
+          {"hostname", machine::hostname()},
           {"command", list_of(run.command)},
           {"pid", static_cast<int64_t>(::getpid())},
           {"version", rtrain_version()},
-          {"libtorch", libtorch_build()},
+          {"libtorch", machine::libtorch_build()},
           {"kernel", kernel_release()},
-          {"cores", available_cores()},
-          {"memory_bytes", memory_bytes()},
+          {"cores", machine::available_cores()},
+          {"memory_bytes", machine::memory_bytes()},
           {"variables", recorded_variables()}};
   if (run.environment.is_map()) {
     for (const auto& [key, value] : run.environment.as_map()) out.set(key, value);
@@ -276,4 +276,4 @@ OpenedRun open_run(const NewRun& run) {
   return opened;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

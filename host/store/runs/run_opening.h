@@ -13,7 +13,7 @@
 #include "host/store/claim/run_claim.h"
 #include "host/store/runs/new_run.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct OpenedRun {
   RunClaim claim;
@@ -27,4 +27,4 @@ struct OpenedRun {
 // kEnvironment if the storage cannot be written or another controller owns the run.
 OpenedRun open_run(const NewRun& run);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -12,7 +12,7 @@
 #include "host/store/db/stored_metrics.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr double kSyncIntervalS = 1.0;
@@ -163,4 +163,4 @@ void RunStore::add_event(int64_t attempt, std::string_view level, std::string_vi
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -17,7 +17,7 @@
 #include "host/base/value.h"
 #include "host/store/runs/run_opening.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct WorkerRow {
   int64_t rank = 0;
@@ -96,4 +96,4 @@ class RunStore {
   std::string notice_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -1,6 +1,6 @@
 #include "host/store/runs/source_store.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 void set_sources(Database& database, const std::string& run_id, const List& sources) {
   database.run("DELETE FROM sources WHERE run_id = ?", run_id);
@@ -24,4 +24,4 @@ List read_sources(Database& database, const std::string& run_id) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -9,7 +9,7 @@
 #include "host/base/value.h"
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Runs in the caller's transaction.
 void set_sources(Database& database, const std::string& run_id, const List& sources);
@@ -17,4 +17,4 @@ void set_sources(Database& database, const std::string& run_id, const List& sour
 // The script, then modules by path, then the diff. Empty for a store of an older rtrain.
 List read_sources(Database& database, const std::string& run_id);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

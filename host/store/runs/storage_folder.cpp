@@ -8,7 +8,7 @@
 #include "host/store/checkpoints/object_storage.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 std::string variable(const char* name) {
@@ -39,4 +39,4 @@ std::string storage_folder(const std::string& named) {
               "(--storage, RunConfig.storage_path or RTRAIN_STORAGE)");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // The folder of runs: `named`, else $RTRAIN_STORAGE, else ~/rtrain_results. Absolute. For a URI
 // of an object store, the folder that mirrors it (host/store/checkpoints/object_storage.h).
@@ -11,4 +11,4 @@ namespace rtrain {
 // set.
 std::string storage_folder(const std::string& named = "");
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr int kMaxVarintBytes = 10;
@@ -55,4 +55,4 @@ std::string_view SeriesBytes::take(size_t count) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Differences wrap around, so that any two numbers have one.
 inline int64_t wrapped_minus(int64_t a, int64_t b) {
@@ -49,4 +49,4 @@ class SeriesBytes {
   std::string_view text_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -13,7 +13,7 @@
 #include "host/store/series/series_pyramid.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // The series of one attempt, and the step from which a later attempt has logged again.
@@ -163,4 +163,4 @@ std::vector<SeriesPoint> drawn_points(const std::vector<SeriesSummary>& columns)
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

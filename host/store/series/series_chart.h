@@ -15,7 +15,7 @@
 
 #include "host/store/series/series_summary.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 class Database;
 
@@ -40,4 +40,4 @@ std::vector<SeriesSummary> chart_columns(Database& database, const std::string& 
 // last. Leaves out infinite values.
 std::vector<SeriesPoint> drawn_points(const std::vector<SeriesSummary>& columns);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

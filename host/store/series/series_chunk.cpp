@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "host/store/series/series_bytes.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // The first byte of a chunk. Readers support all versions.
@@ -189,4 +189,4 @@ std::vector<SeriesPoint> decode_series(std::string_view bytes) {
   return points;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct SeriesPoint {
   int64_t step = 0;
@@ -29,4 +29,4 @@ std::string encode_series(std::span<const SeriesPoint> points);
 // Throws Error(kEnvironment) for bytes that are not a chunk, which means that the store is damaged.
 std::vector<SeriesPoint> decode_series(std::string_view bytes);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

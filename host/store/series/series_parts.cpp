@@ -4,7 +4,7 @@
 
 #include "host/store/series/series_pyramid.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 std::vector<SeriesPart> series_parts(Database& database, const std::string& run_id,
                                      const std::string& key, std::optional<int64_t> rank) {
@@ -28,4 +28,4 @@ std::vector<SeriesPart> series_parts(Database& database, const std::string& run_
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -10,7 +10,7 @@
 
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct SeriesPart {
   int64_t series_id = 0;
@@ -24,4 +24,4 @@ struct SeriesPart {
 std::vector<SeriesPart> series_parts(Database& database, const std::string& run_id,
                                      const std::string& key, std::optional<int64_t> rank);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

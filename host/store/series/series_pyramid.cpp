@@ -6,7 +6,7 @@
 
 #include "host/store/series/series_chunk.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr int64_t kFanOut = 8;
@@ -158,4 +158,4 @@ void SeriesPyramid::visit_chunk(const Node& chunk, const Visitor& visitor) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

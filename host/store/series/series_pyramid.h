@@ -17,7 +17,7 @@
 #include "host/store/db/database.h"
 #include "host/store/series/series_summary.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Used inside one transaction.
 class PyramidWriter {
@@ -71,4 +71,4 @@ class SeriesPyramid {
   SeriesSummary all_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -8,7 +8,7 @@
 #include "host/store/series/series_chunk.h"
 #include "host/store/series/series_parts.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr size_t kMaxKeyBytes = 256;
@@ -139,4 +139,4 @@ List read_series(Database& database, const std::string& run_id, const std::strin
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

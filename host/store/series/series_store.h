@@ -21,7 +21,7 @@
 #include "host/store/series/series_chunk.h"
 #include "host/store/series/series_pyramid.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // A part of a rank's series under one key, as its worker sends it, with the rank and attempt.
 struct SeriesChunk : message::Series {
@@ -82,4 +82,4 @@ std::vector<SeriesPoint> series_points(Database& database, const std::string& ru
 // included, and each point has `attempt` and `superseded`.
 List read_series(Database& database, const std::string& run_id, const std::string& key, bool all);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -7,7 +7,7 @@
 
 #include "host/store/series/series_bytes.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // The first byte. Readers support all versions.
@@ -159,4 +159,4 @@ std::vector<SeriesSummary> decode_summaries(std::string_view bytes) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

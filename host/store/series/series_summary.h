@@ -13,7 +13,7 @@
 
 #include "host/store/series/series_chunk.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct SeriesSummary {
   int64_t count = 0;
@@ -49,4 +49,4 @@ std::string encode_summaries(std::span<const SeriesSummary> summaries);
 // Throws Error(kEnvironment) for invalid bytes, which mean that the store is damaged.
 std::vector<SeriesSummary> decode_summaries(std::string_view bytes);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -20,7 +20,7 @@
 #include "host/store/upkeep/rename_link.h"
 #include "host/store/upkeep/run_editor.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,4 +203,4 @@ bool remove_garbage(Database& database, const Garbage& garbage) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

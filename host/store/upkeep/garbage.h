@@ -13,7 +13,7 @@
 
 #include "host/store/db/database.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 struct Garbage {
   enum class Kind {
@@ -35,4 +35,4 @@ std::vector<Garbage> find_garbage(Database& database, const std::string& storage
 // Returns false if it was left alone, because a run has begun to use it, or could not be removed.
 bool remove_garbage(Database& database, const Garbage& garbage);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -7,7 +7,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // Has no effect on the target; it only marks the link.
@@ -33,4 +33,4 @@ std::string link_target(const std::string& path) {
   return name.find('/') == std::string::npos ? name : "";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

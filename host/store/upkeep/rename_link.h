@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Creates the link `path` to the folder of that name next to it. Returns false and sets errno on
 // failure.
@@ -14,4 +14,4 @@ bool is_rename_link(const std::string& path);
 // The name in the same folder that a link points to, whoever created it; empty for any other path.
 std::string link_target(const std::string& path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -21,7 +21,7 @@
 #include "host/store/db/stored_metrics.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -315,4 +315,4 @@ std::vector<std::string> repair_store(const std::string& storage_path) {
   return lines;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

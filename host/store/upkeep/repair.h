@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Returns one line for each change, or one that nothing had to be done. Throws kEnvironment if a
 // run of the storage is live, the folder cannot be written, or the file belongs to another program
 // or a newer version.
 std::vector<std::string> repair_store(const std::string& storage_path);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -21,7 +21,7 @@
 #include "host/store/upkeep/rename_link.h"
 #include "host/store/upkeep/run_tag.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -266,4 +266,4 @@ void RunEditor::remove(const RunRef& run) {
   remove_tree(trash);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -20,7 +20,7 @@
 #include "host/store/db/database.h"
 #include "host/store/read/run_resolver.h"
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Name prefix of a removed run's folder while its files are being deleted.
 inline constexpr std::string_view kRemovedPrefix = ".removed-";
@@ -67,4 +67,4 @@ class RunEditor {
   Database database_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::store

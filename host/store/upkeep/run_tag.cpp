@@ -3,7 +3,7 @@
 #include "host/base/text/terminal_text.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr size_t kMaxBytes = 100;
@@ -22,4 +22,4 @@ std::string tag_problem(std::string_view tag) {
   return tag.front() == ' ' || tag.back() == ' ' ? "a space is its first or last character" : "";
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::store {
 
 // Why the string cannot be a tag; "" if it can.
 std::string tag_problem(std::string_view tag);
 
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -7,7 +7,7 @@
 #include "host/base/codec/codec.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // Much smaller than the largest message.
@@ -47,12 +47,13 @@ void CheckpointCoordinator::begin_run() {
 void CheckpointCoordinator::begin_attempt() { queries_ = {}; }
 
 void CheckpointCoordinator::committed(const CheckpointInfo& checkpoint) {
-  if (checkpoint.status == CheckpointStatus::kPendingValidation) validations_.add(checkpoint);
+  if (checkpoint.status == store::CheckpointStatus::kPendingValidation)
+    validations_.add(checkpoint);
   mirror_.sync();
 }
 
 void CheckpointCoordinator::on_validation_end(const CheckpointInfo& checkpoint,
-                                              const ValidationResult& result) {
+                                              const store::ValidationResult& result) {
   run_.io.call(
       [checkpoint, result](RunRecord& record) {
         return record.checkpoints().end_validation(checkpoint, result);
@@ -69,16 +70,16 @@ void CheckpointCoordinator::on_validation_end(const CheckpointInfo& checkpoint,
 
 void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
                                       const CheckpointManager::Validated& stored) {
-  const ValidationResult& result = stored.result;
+  const store::ValidationResult& result = stored.result;
   for (const std::string& text : stored.warnings) run_.events.notice("warning", text);
-  if (result.status != CheckpointStatus::kValidated) {
+  if (result.status != store::CheckpointStatus::kValidated) {
     run_.events.notice("warning",
                        cat("the validation of the checkpoint ", checkpoint.name,
                            " failed, it keeps the metrics it was reported with: ", result.problem));
   }
   run_.events.emit("validated", {{"checkpoint", checkpoint.name},
                                  {"index", checkpoint.index},
-                                 {"status", status_name(result.status)},
+                                 {"status", store::status_name(result.status)},
                                  {"metrics", result.metrics},
                                  {"names", metric_names(result.metrics)}});
   run_.io.call(
@@ -117,7 +118,7 @@ void CheckpointCoordinator::drain_too_long() {
       cat("the run was over for ", drain_timeout_s().value_or(0),
           " s before it had ended (ValidationConfig.validation_drain_timeout_s)");
   for (const CheckpointInfo& each : validations_.stop_all()) {
-    on_validation_end(each, {CheckpointStatus::kValidationTimeout, {}, problem});
+    on_validation_end(each, {store::CheckpointStatus::kValidationTimeout, {}, problem});
   }
 }
 
@@ -131,14 +132,14 @@ void CheckpointCoordinator::cancel() {
   mirror_.cancel();
 }
 
-CheckpointProgress CheckpointCoordinator::progress() const {
-  CheckpointProgress out = delegate_.progress();
+decide::CheckpointProgress CheckpointCoordinator::progress() const {
+  decide::CheckpointProgress out = delegate_.progress();
   out.first_pending = validations_.queue().first_index();
   return out;
 }
 
 void CheckpointCoordinator::ask(int rank, const message::Checkpoints& asked) {
-  CheckpointQuery query;
+  decide::CheckpointQuery query;
   query.rank = rank;
   query.call = asked.id;
   query.question = {asked.reports, asked.validated, asked.repeat};
@@ -151,7 +152,7 @@ void CheckpointCoordinator::ask(int rank, const message::Checkpoints& asked) {
 
 void CheckpointCoordinator::progressed() {
   if (queries_.is_empty()) return;
-  const CheckpointProgress now = progress();
+  const decide::CheckpointProgress now = progress();
   for (const auto& question : queries_.take_due(now, monotonic_s())) look_up(question);
   for (const auto& [query, error] : queries_.take_late(now, monotonic_s())) {
     delegate_.send(query.rank, message::Reply{.id = query.call, .error = error});
@@ -160,7 +161,7 @@ void CheckpointCoordinator::progressed() {
   if (next) query_deadline_.start(to_ms(std::max(0.0, *next - monotonic_s()) + 0.001));
 }
 
-void CheckpointCoordinator::look_up(const CheckpointQuestion& question) {
+void CheckpointCoordinator::look_up(const decide::CheckpointQuestion& question) {
   run_.io.call([](RunRecord& record) { return record.checkpoints().kept(); },
                [this, question](std::optional<std::vector<CheckpointInfo>> kept,
                                 const std::optional<Error>& error) {
@@ -175,7 +176,7 @@ void CheckpointCoordinator::look_up(const CheckpointQuestion& question) {
 }
 
 // Sends the list in parts, so that it fits into messages however many checkpoints there are.
-void CheckpointCoordinator::reply(const CheckpointQuery& query, const List& checkpoints) {
+void CheckpointCoordinator::reply(const decide::CheckpointQuery& query, const List& checkpoints) {
   const std::string bytes = encode(checkpoints);
   for (size_t begin = 0; begin < bytes.size(); begin += kPartBytes) {
     delegate_.send(query.rank,
@@ -184,4 +185,4 @@ void CheckpointCoordinator::reply(const CheckpointQuery& query, const List& chec
   delegate_.send(query.rank, message::Reply{.id = query.call});
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -17,7 +17,7 @@
 #include "host/train/checkpoints/validation_manager.h"
 #include "host/train/record/run_context.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class CheckpointCoordinatorDelegate {
  public:
@@ -26,7 +26,7 @@ class CheckpointCoordinatorDelegate {
   virtual void send(int rank, message::ToWorker message) = 0;
   virtual void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) = 0;
   // The progress of reports, without `first_pending`.
-  virtual CheckpointProgress progress() const = 0;
+  virtual decide::CheckpointProgress progress() const = 0;
   virtual void on_storage_error(const Error& error) = 0;
 };
 
@@ -62,23 +62,24 @@ class CheckpointCoordinator : public ValidationDelegate {
   void on_validation_output(const CheckpointInfo& checkpoint, std::string_view bytes) override;
   void on_validation_line(const CheckpointInfo& checkpoint, std::string_view stream,
                           std::string line) override;
-  void on_validation_end(const CheckpointInfo& checkpoint, const ValidationResult& result) override;
+  void on_validation_end(const CheckpointInfo& checkpoint,
+                         const store::ValidationResult& result) override;
   void validated(const CheckpointInfo& checkpoint, const CheckpointManager::Validated& stored);
   void check_drained();
   std::optional<double> drain_timeout_s() const;
   void drain_too_long();
-  CheckpointProgress progress() const;
-  void look_up(const CheckpointQuestion& question);
-  void reply(const CheckpointQuery& query, const List& checkpoints);
+  decide::CheckpointProgress progress() const;
+  void look_up(const decide::CheckpointQuestion& question);
+  void reply(const decide::CheckpointQuery& query, const List& checkpoints);
 
   const RunContext& run_;
   CheckpointCoordinatorDelegate& delegate_;
   ValidationManager validations_;
-  CheckpointQueries queries_;
+  decide::CheckpointQueries queries_;
   StorageMirror mirror_;
   std::function<void()> drained_;
-  Timer query_deadline_;
-  Timer drain_deadline_;
+  loop::Timer query_deadline_;
+  loop::Timer drain_deadline_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

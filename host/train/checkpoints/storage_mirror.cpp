@@ -5,7 +5,7 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 std::string failed_key(const CheckpointInfo& checkpoint, bool is_put) {
@@ -175,4 +175,4 @@ void StorageMirror::give_up(const CheckpointInfo& wanted, const std::string& pro
       });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

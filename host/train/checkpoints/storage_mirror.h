@@ -14,7 +14,7 @@
 
 #include "host/train/record/run_context.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class StorageMirror {
  public:
@@ -57,4 +57,4 @@ class StorageMirror {
   std::function<void()> done_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -3,7 +3,7 @@
 #include "host/base/text/text.h"
 #include "host/node/workers/worker_place.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 ValidationManager::ValidationManager(const RunContext& run, ValidationDelegate& delegate)
     : run_(run),
@@ -45,7 +45,7 @@ void ValidationManager::start_next() {
       start(*next);
     } else {
       delegate_.on_validation_end(*next,
-                                  {CheckpointStatus::kValidationFailed,
+                                  {store::CheckpointStatus::kValidationFailed,
                                    {},
                                    "the trainer that resumed the run has no validation_config"});
     }
@@ -54,24 +54,25 @@ void ValidationManager::start_next() {
 
 void ValidationManager::start(const CheckpointInfo& checkpoint) {
   const std::string threads = std::to_string(run_.spec.validation_config->num_cpus);
-  WorkerGroupOptions options;
+  node::WorkerGroupOptions options;
   options.num_workers = 1;
   options.functions_fd = run_.files.functions_fd;
   options.engine_fd = run_.files.engine_fd;
   // Hides the devices, because the workers use them.
-  options.env = {{"OMP_NUM_THREADS", threads}, {kVisibleDevices, ""}};
+  options.env = {{"OMP_NUM_THREADS", threads}, {node::kVisibleDevices, ""}};
   try {
     auto process = std::make_unique<ValidationProcess>(
         run_.loop, ValidationProcess::Job{checkpoint, context_of(checkpoint), options}, delegate_);
     if (holds_output_) process->hold_output(true);
     processes_[checkpoint.name] = std::move(process);
   } catch (const Error& e) {
-    delegate_.on_validation_end(checkpoint, {CheckpointStatus::kValidationFailed, {}, e.message()});
+    delegate_.on_validation_end(checkpoint,
+                                {store::CheckpointStatus::kValidationFailed, {}, e.message()});
   }
 }
 
-WorkerContext ValidationManager::context_of(const CheckpointInfo& checkpoint) const {
-  WorkerContext context = run_.worker_context(static_cast<int>(checkpoint.attempt));
+loop::WorkerContext ValidationManager::context_of(const CheckpointInfo& checkpoint) const {
+  loop::WorkerContext context = run_.worker_context(static_cast<int>(checkpoint.attempt));
   context.threads = run_.spec.validation_config->num_cpus;
   Map validation = checkpoint.validation.as_map();
   validation.set("checkpoint", checkpoint.path);
@@ -79,4 +80,4 @@ WorkerContext ValidationManager::context_of(const CheckpointInfo& checkpoint) co
   return context;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -13,7 +13,7 @@
 #include "host/train/checkpoints/validation_queue.h"
 #include "host/train/record/run_context.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class ValidationManager {
  public:
@@ -37,7 +37,7 @@ class ValidationManager {
  private:
   void start_next();
   void start(const CheckpointInfo& checkpoint);
-  WorkerContext context_of(const CheckpointInfo& checkpoint) const;
+  loop::WorkerContext context_of(const CheckpointInfo& checkpoint) const;
 
   const RunContext& run_;
   ValidationDelegate& delegate_;
@@ -46,4 +46,4 @@ class ValidationManager {
   std::map<std::string, std::unique_ptr<ValidationProcess>> processes_;  // by checkpoint
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -6,16 +6,16 @@
 #include "host/base/codec/codec.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-ValidationResult failed(std::string problem) {
-  return {CheckpointStatus::kValidationFailed, {}, std::move(problem)};
+store::ValidationResult failed(std::string problem) {
+  return {store::CheckpointStatus::kValidationFailed, {}, std::move(problem)};
 }
 
 }  // namespace
 
-ValidationProcess::ValidationProcess(Loop& loop, Job job, ValidationDelegate& delegate)
+ValidationProcess::ValidationProcess(loop::Loop& loop, Job job, ValidationDelegate& delegate)
     : job_(std::move(job)),
       delegate_(delegate),
       deadline_(loop, [this] { on_deadline(); }),
@@ -26,15 +26,16 @@ ValidationProcess::ValidationProcess(Loop& loop, Job job, ValidationDelegate& de
   deadline_.start(to_ms(timeout_s.as_float()));
 }
 
-const Routes<ValidationProcess::Messages, ValidationProcess, int> ValidationProcess::kRoutes{
-    on<message::Hello>([](ValidationProcess& process, int rank, const auto&) {
+const loop::Routes<ValidationProcess::Messages, ValidationProcess, int> ValidationProcess::kRoutes{
+    loop::on<message::Hello>([](ValidationProcess& process, int rank, const auto&) {
       process.send(rank, process.job_.context);
     }),
-    on<message::Returned>([](ValidationProcess& process, int rank, message::Returned returned) {
-      process.result_ = {CheckpointStatus::kValidated, std::move(returned.value), ""};
-      process.send(rank, message::Exit{});
-    }),
-    on<message::Failed>([](ValidationProcess& process, int, const message::Failed& raised) {
+    loop::on<message::Returned>(
+        [](ValidationProcess& process, int rank, message::Returned returned) {
+          process.result_ = {store::CheckpointStatus::kValidated, std::move(returned.value), ""};
+          process.send(rank, message::Exit{});
+        }),
+    loop::on<message::Failed>([](ValidationProcess& process, int, const message::Failed& raised) {
       process.result_ = failed(raised.error.message());
     }),
 };
@@ -49,31 +50,32 @@ void ValidationProcess::on_frame(int rank, std::string frame) {
   kRoutes.try_deliver(type, *this, rank, std::move(message));
 }
 
-void ValidationProcess::on_output(int, OutputStream stream, std::string_view bytes) {
+void ValidationProcess::on_output(int, node::OutputStream stream, std::string_view bytes) {
   delegate_.on_validation_output(job_.checkpoint, bytes);
   show(lines_.add(stream, bytes));
 }
 
-void ValidationProcess::show(std::vector<OutputLine> lines) {
+void ValidationProcess::show(std::vector<node::OutputLine> lines) {
   for (auto& [stream, text] : lines) {
-    delegate_.on_validation_line(job_.checkpoint, stream_name(stream), std::move(text));
+    delegate_.on_validation_line(job_.checkpoint, node::stream_name(stream), std::move(text));
   }
 }
 
 void ValidationProcess::on_deadline() {
   if (result_) return;
-  result_ = {CheckpointStatus::kValidationTimeout,
+  result_ = {store::CheckpointStatus::kValidationTimeout,
              {},
              cat("it took longer than ", job_.context.validation["timeout_s"].as_float(),
                  " s (ValidationTaskConfig.timeout_s)")};
   group_.kill();
 }
 
-void ValidationProcess::on_gone(int, const WorkerEnd& end) {
+void ValidationProcess::on_gone(int, const node::WorkerEnd& end) {
   deadline_.stop();
   show(lines_.finish());
-  if (!result_) result_ = failed(cat("its process (pid ", end.pid, ") ", to_text(end.status)));
+  if (!result_)
+    result_ = failed(cat("its process (pid ", end.pid, ") ", loop::to_text(end.status)));
   delegate_.on_validation_end(job_.checkpoint, *result_);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -17,7 +17,7 @@
 #include "host/node/workers/worker_group.h"
 #include "host/train/record/checkpoint_manager.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class ValidationDelegate {
  public:
@@ -27,42 +27,42 @@ class ValidationDelegate {
                                   std::string line) = 0;
   // Called once, when the process has ended. Must not destroy the process from inside.
   virtual void on_validation_end(const CheckpointInfo& checkpoint,
-                                 const ValidationResult& result) = 0;
+                                 const store::ValidationResult& result) = 0;
 };
 
-class ValidationProcess : public WorkerGroupDelegate {
+class ValidationProcess : public node::WorkerGroupDelegate {
  public:
   // The checkpoint to validate, and the arguments.
   struct Job {
     CheckpointInfo checkpoint;
-    WorkerContext context;
-    WorkerGroupOptions options;
+    loop::WorkerContext context;
+    node::WorkerGroupOptions options;
   };
 
   // Throws Error(kEnvironment) if the process cannot be started.
-  ValidationProcess(Loop& loop, Job job, ValidationDelegate& delegate);
+  ValidationProcess(loop::Loop& loop, Job job, ValidationDelegate& delegate);
 
   // Like WorkerGroup::hold_output.
   void hold_output(bool held) { group_.hold_output(held); }
 
   // Messages that are received; others are ignored.
   using Messages = std::variant<message::Hello, message::Returned, message::Failed>;
-  static const Routes<Messages, ValidationProcess, int> kRoutes;
+  static const loop::Routes<Messages, ValidationProcess, int> kRoutes;
 
  private:
   void on_frame(int rank, std::string frame) override;
-  void on_output(int rank, OutputStream stream, std::string_view bytes) override;
-  void show(std::vector<OutputLine> lines);
-  void on_gone(int rank, const WorkerEnd& end) override;
+  void on_output(int rank, node::OutputStream stream, std::string_view bytes) override;
+  void show(std::vector<node::OutputLine> lines);
+  void on_gone(int rank, const node::WorkerEnd& end) override;
   void send(int rank, message::ToWorker message);
   void on_deadline();
 
   Job job_;
   ValidationDelegate& delegate_;
-  std::optional<ValidationResult> result_;
-  OutputLines lines_;
-  Timer deadline_;
-  WorkerGroup group_;
+  std::optional<store::ValidationResult> result_;
+  node::OutputLines lines_;
+  loop::Timer deadline_;
+  node::WorkerGroup group_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

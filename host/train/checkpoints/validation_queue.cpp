@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::train {
 
 void ValidationQueue::add(CheckpointInfo checkpoint) { waiting_.push_back(std::move(checkpoint)); }
 
@@ -40,4 +40,4 @@ std::optional<int64_t> ValidationQueue::first_index() const {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

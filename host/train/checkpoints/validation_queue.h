@@ -9,7 +9,7 @@
 
 #include "host/train/record/checkpoint_manager.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class ValidationQueue {
  public:
@@ -36,4 +36,4 @@ class ValidationQueue {
   std::vector<CheckpointInfo> running_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

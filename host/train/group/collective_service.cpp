@@ -5,13 +5,14 @@
 
 #include "host/base/clock.h"
 
-namespace rtrain {
-CollectiveService::CollectiveService(Loop& loop, int world_size, const SyncSettings& settings,
+namespace rtrain::train {
+CollectiveService::CollectiveService(loop::Loop& loop, int world_size,
+                                     const decide::SyncSettings& settings,
                                      CollectiveServiceDelegate& delegate)
     : board_(world_size, settings), delegate_(delegate), due_(loop, [this] { look(); }) {}
 
 void CollectiveService::on_sync(int rank, message::Sync sync) {
-  SyncArrival arrival;
+  decide::SyncArrival arrival;
   arrival.rank = rank;
   arrival.id = sync.id;
   arrival.sequence = sync.sequence;
@@ -25,7 +26,7 @@ void CollectiveService::on_sync(int rank, message::Sync sync) {
 
 void CollectiveService::on_returned(int rank) { tell(board_.leave(rank)); }
 
-void CollectiveService::tell(const std::vector<SyncBoard::Answer>& answers) {
+void CollectiveService::tell(const std::vector<decide::SyncBoard::Answer>& answers) {
   for (const auto& answer : answers) {
     delegate_.send(answer.rank,
                    message::Reply{.id = answer.id, .value = answer.data, .error = answer.error});
@@ -47,4 +48,4 @@ void CollectiveService::look() {
   tell(board_.expire(now));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

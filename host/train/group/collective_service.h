@@ -12,7 +12,7 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class CollectiveServiceDelegate {
  public:
@@ -25,7 +25,7 @@ class CollectiveServiceDelegate {
 
 class CollectiveService {
  public:
-  CollectiveService(Loop& loop, int world_size, const SyncSettings& settings,
+  CollectiveService(loop::Loop& loop, int world_size, const decide::SyncSettings& settings,
                     CollectiveServiceDelegate& delegate);
 
   // A rank has called a collective.
@@ -33,13 +33,13 @@ class CollectiveService {
   void on_returned(int rank);
 
  private:
-  void tell(const std::vector<SyncBoard::Answer>& answers);
+  void tell(const std::vector<decide::SyncBoard::Answer>& answers);
   void look();
 
-  SyncBoard board_;
+  decide::SyncBoard board_;
   CollectiveServiceDelegate& delegate_;
   uint64_t copied_bytes_ = 0;  // when the wait began, or at the last check
-  Timer due_;
+  loop::Timer due_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 std::vector<KeyValueStore::Answer> one(int rank, int64_t id, Value value) {
@@ -113,4 +113,4 @@ bool KeyValueStore::has_all(const std::vector<std::string>& keys) const {
                      [&](const auto& key) { return values_.contains(key); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -14,7 +14,7 @@
 #include "host/base/value.h"
 #include "host/loop/messages/store_calls.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class KeyValueStore {
  public:
@@ -53,4 +53,4 @@ class KeyValueStore {
   std::vector<Waiter> waiters_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -6,7 +6,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 const NodeGroup::Member& NodeGroup::of(int rank) const {
   for (const Member& member : members_) {
@@ -63,7 +63,7 @@ void NodeGroup::keep(const std::vector<int>& ranks) {
   members_ = std::move(kept);
 }
 
-void NodeGroup::hand_over(NodeDelegate& delegate) {
+void NodeGroup::hand_over(node::NodeDelegate& delegate) {
   for (const Member& member : members_) member.node->hand_over(delegate);
   for (const auto& node : without_ranks_) node->hand_over(delegate);
 }
@@ -74,4 +74,4 @@ uint64_t NodeGroup::copied_bytes() const {
   return sum;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

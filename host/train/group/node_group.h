@@ -12,15 +12,15 @@
 
 #include "host/node/workers/node.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class NodeGroup {
  public:
   struct Member {
-    std::unique_ptr<Node> node;
+    std::unique_ptr<node::Node> node;
     std::string host;
-    std::string address = {};  // for the other hosts; empty: there are none
-    int number = 0;            // the host's number in the job
+    std::string address = {};  // for the other nodes; empty: there are none
+    int number = 0;            // the node's number in the job
     int node_rank = 0;
     int first_rank = 0;
     int num_workers = 1;
@@ -37,14 +37,14 @@ class NodeGroup {
   // the others have ended.
   void keep(const std::vector<int>& ranks);
   // Calls Node::hand_over for all nodes, including those without ranks.
-  void hand_over(NodeDelegate& delegate);
+  void hand_over(node::NodeDelegate& delegate);
   const std::vector<Member>& members() const { return members_; }
   uint64_t copied_bytes() const;
 
  private:
   std::vector<Member> members_;
-  // Kept, because events of a host are passed to its node until the end of the attempt.
-  std::vector<std::unique_ptr<Node>> without_ranks_;
+  // Kept, because events of a machine are passed to its Node until the end of the attempt.
+  std::vector<std::unique_ptr<node::Node>> without_ranks_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

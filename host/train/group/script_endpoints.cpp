@@ -1,18 +1,18 @@
 #include "host/train/group/script_endpoints.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr size_t kMaxText = 16384;
 
 }  // namespace
 
-ScriptEndpoints::ScriptEndpoints(Loop& loop, RunEvents& events, const RunSpec& spec)
+ScriptEndpoints::ScriptEndpoints(loop::Loop& loop, RunEvents& events, const RunSpec& spec)
     : events_(events) {
   if (!spec.join) return;
   joins_.emplace(
-      loop,
-      JoinSpec{.socket = spec.join->socket, .num_ranks = spec.join->num_ranks, .first_joined = 1});
+      loop, node::JoinSpec{
+                .socket = spec.join->socket, .num_ranks = spec.join->num_ranks, .first_joined = 1});
   joins_->begin(spec.join->fit);
 }
 
@@ -39,4 +39,4 @@ message::Ended ended_message(const Map& finished) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

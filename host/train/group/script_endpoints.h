@@ -1,5 +1,5 @@
 // host/train/group/script_endpoints.h: local mode: the workers' ends of their channels on this
-// host. Rank 0 is a thread of the script's process; a launcher has started the other ranks'
+// node. Rank 0 is a thread of the script's process; a launcher has started the other ranks'
 // processes.
 //
 // Belongs to the control thread.
@@ -12,12 +12,12 @@
 #include "host/train/record/run_events.h"
 #include "host/train/run/run_spec.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
-class ScriptEndpoints : public WorkerEndpoints {
+class ScriptEndpoints : public node::WorkerEndpoints {
  public:
   // Throws kEnvironment.
-  ScriptEndpoints(Loop& loop, RunEvents& events, const RunSpec& spec);
+  ScriptEndpoints(loop::Loop& loop, RunEvents& events, const RunSpec& spec);
 
   void offer(int local_rank, int fd) override;
   void withdraw() override;
@@ -26,10 +26,10 @@ class ScriptEndpoints : public WorkerEndpoints {
 
  private:
   RunEvents& events_;
-  std::optional<JoinServer> joins_;
+  std::optional<node::JoinServer> joins_;
 };
 
 // Made from the event `finished`; the ranks' processes read the rest from the store.
 message::Ended ended_message(const Map& finished);
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr size_t kMaxLastWords = 500;
@@ -17,9 +17,9 @@ WorkerOutput::WorkerOutput(RecordWriter& writer, RunEvents& events, int attempt,
       attempt_(attempt),
       ranks_(static_cast<size_t>(num_workers)) {}
 
-void WorkerOutput::add(int rank, OutputStream stream, std::string_view bytes) {
+void WorkerOutput::add(int rank, node::OutputStream stream, std::string_view bytes) {
   log(rank, bytes);
-  OutputLines& lines = at(rank).lines;
+  node::OutputLines& lines = at(rank).lines;
   show(rank, lines.add(stream, bytes));
   if (const std::string_view text = lines.progress(stream); !text.empty()) {
     events_.emit_output({{"rank", rank}, {"text", text}, {"is_progress", true}});
@@ -37,14 +37,14 @@ void WorkerOutput::log(int rank, std::string_view bytes) {
   writer_.add_log(attempt_, cat("rank-", rank), bytes);
 }
 
-void WorkerOutput::show(int rank, std::vector<OutputLine> lines) {
+void WorkerOutput::show(int rank, std::vector<node::OutputLine> lines) {
   for (auto& [stream, text] : lines) {
-    if (stream == OutputStream::kStderr && text.find_first_not_of(" \t\r") != text.npos) {
+    if (stream == node::OutputStream::kStderr && text.find_first_not_of(" \t\r") != text.npos) {
       at(rank).last_words = text.substr(0, kMaxLastWords);
     }
     events_.emit_output(
-        {{"rank", rank}, {"stream", stream_name(stream)}, {"text", std::move(text)}});
+        {{"rank", rank}, {"stream", node::stream_name(stream)}, {"text", std::move(text)}});
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

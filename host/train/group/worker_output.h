@@ -13,14 +13,14 @@
 #include "host/train/record/run_events.h"
 #include "host/train/reports/record_writer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class WorkerOutput {
  public:
   WorkerOutput(RecordWriter& writer, RunEvents& events, int attempt, int num_workers);
 
   // Adds output to the rank's log, and line by line to the terminal.
-  void add(int rank, OutputStream stream, std::string_view bytes);
+  void add(int rank, node::OutputStream stream, std::string_view bytes);
   // Adds an error that the rank has sent to its log.
   void add(int rank, const Error& error);
   // The rank prints no more: its last lines may lack a newline.
@@ -34,12 +34,12 @@ class WorkerOutput {
 
  private:
   struct Rank {
-    OutputLines lines;
+    node::OutputLines lines;
     std::string last_words = {};
   };
   Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
   void log(int rank, std::string_view bytes);
-  void show(int rank, std::vector<OutputLine> lines);
+  void show(int rank, std::vector<node::OutputLine> lines);
 
   RecordWriter& writer_;
   RunEvents& events_;
@@ -47,4 +47,4 @@ class WorkerOutput {
   std::vector<Rank> ranks_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

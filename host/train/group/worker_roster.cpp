@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // "cpu", "cuda:1", "cuda:0,cuda:1".
@@ -18,28 +18,28 @@ std::string device_text(const std::vector<int>& gpus) {
 
 }  // namespace
 
-WorkerRoster::WorkerRoster(Loop& loop, IoCalls& io, int attempt, int num_workers)
+WorkerRoster::WorkerRoster(loop::Loop& loop, IoCalls& io, int attempt, int num_workers)
     : io_(io),
       attempt_(attempt),
       workers_(static_cast<size_t>(num_workers)),
       turn_end_(loop, [this] { write(); }) {}
 
-WorkerRow& WorkerRoster::change(int rank) {
+store::WorkerRow& WorkerRoster::change(int rank) {
   if (!at(rank).row) throw Error(Code::kArgument, cat("rank ", rank, " was not started"));
   changed_.insert(rank);
   turn_end_.ask();
   return *at(rank).row;
 }
 
-void WorkerRoster::add(int rank, const std::string& host, const SpawnedWorker& worker) {
+void WorkerRoster::add(int rank, const std::string& host, const node::SpawnedWorker& worker) {
   std::vector<int> gpus;
-  for (const WorkerGpu& gpu : worker.gpus) gpus.push_back(gpu.number);
-  at(rank).row = WorkerRow{.rank = rank,
-                           .pid = worker.pid,
-                           .host = host,
-                           .device = device_text(gpus),
-                           .exit_code = {},
-                           .signal = {}};
+  for (const node::WorkerGpu& gpu : worker.gpus) gpus.push_back(gpu.number);
+  at(rank).row = store::WorkerRow{.rank = rank,
+                                  .pid = worker.pid,
+                                  .host = host,
+                                  .device = device_text(gpus),
+                                  .exit_code = {},
+                                  .signal = {}};
   change(rank);
 }
 
@@ -49,10 +49,10 @@ void WorkerRoster::set_gpus(int rank, const std::vector<int>& gpus) {
   change(rank).device = device_text(gpus);
 }
 
-void WorkerRoster::set_gone(int rank, const WorkerEnd& end) {
+void WorkerRoster::set_gone(int rank, const node::WorkerEnd& end) {
   at(rank).is_gone = true;
-  if (!at(rank).row) return;  // its host was lost before it was started
-  WorkerRow& row = change(rank);
+  if (!at(rank).row) return;  // its node was lost before it was started
+  store::WorkerRow& row = change(rank);
   if (end.status.signal != 0) {
     row.signal = end.status.signal;
   } else if (end.is_child && end.status.is_known) {
@@ -62,11 +62,11 @@ void WorkerRoster::set_gone(int rank, const WorkerEnd& end) {
 
 void WorkerRoster::write() {
   if (changed_.empty()) return;
-  std::vector<WorkerRow> rows;
+  std::vector<store::WorkerRow> rows;
   for (const int rank : std::exchange(changed_, {})) rows.push_back(*at(rank).row);
   io_.write([attempt = attempt_, rows = std::move(rows)](RunRecord& record) {
     record.set_workers(attempt, rows);
   });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

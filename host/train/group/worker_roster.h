@@ -14,17 +14,17 @@
 #include "host/node/workers/node.h"
 #include "host/train/record/io_calls.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class WorkerRoster {
  public:
-  WorkerRoster(Loop& loop, IoCalls& io, int attempt, int num_workers);
+  WorkerRoster(loop::Loop& loop, IoCalls& io, int attempt, int num_workers);
 
-  // The rank was started on that host.
-  void add(int rank, const std::string& host, const SpawnedWorker& worker);
+  // The rank was started on that node.
+  void add(int rank, const std::string& host, const node::SpawnedWorker& worker);
   void set_pid(int rank, int pid);
   void set_gpus(int rank, const std::vector<int>& gpus);
-  void set_gone(int rank, const WorkerEnd& end);
+  void set_gone(int rank, const node::WorkerEnd& end);
   // Both are false for a rank that was not started.
   bool is_gone(int rank) const { return at(rank).is_gone; }
   bool is_running(int rank) const { return at(rank).row && !at(rank).is_gone; }
@@ -36,18 +36,18 @@ class WorkerRoster {
 
  private:
   struct Worker {
-    std::optional<WorkerRow> row;
+    std::optional<store::WorkerRow> row;
     bool is_gone = false;
   };
   const Worker& at(int rank) const { return workers_.at(static_cast<size_t>(rank)); }
   Worker& at(int rank) { return workers_.at(static_cast<size_t>(rank)); }
-  WorkerRow& change(int rank);
+  store::WorkerRow& change(int rank);
 
   IoCalls& io_;
   int attempt_;
   std::vector<Worker> workers_;  // by rank
   std::set<int> changed_;        // ranks whose rows must be written
-  TurnEnd turn_end_;
+  loop::TurnEnd turn_end_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

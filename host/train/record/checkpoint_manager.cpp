@@ -9,7 +9,7 @@
 #include "host/store/db/stored_metrics.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // The name requested by the lowest rank that requests one.
@@ -17,7 +17,7 @@ std::string checkpoint_name(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
     if (!report.directory_name.empty()) return report.directory_name;
   }
-  return CheckpointFiles::default_name(reports.front().index);
+  return store::CheckpointFiles::default_name(reports.front().index);
 }
 
 // The validation requested by the lowest rank that requests one.
@@ -35,15 +35,15 @@ Value CheckpointInfo::to_value() const {
              {"name", name},
              {"metrics", metrics},
              {"index", index},
-             {"status", status_name(status)}};
+             {"status", store::status_name(status)}};
 }
 
-CheckpointManager::CheckpointManager(RunStore& store, RetentionPolicy policy)
+CheckpointManager::CheckpointManager(store::RunStore& store, decide::RetentionPolicy policy)
     : store_(store),
       files_(store.run_path(), store.claim().patience),
       rows_(store.claim(), std::move(policy)) {}
 
-CheckpointInfo CheckpointManager::info(const CheckpointRow& row) const {
+CheckpointInfo CheckpointManager::info(const store::CheckpointRow& row) const {
   return {.path = files_.checkpoint_path(row.name),
           .name = row.name,
           .metrics = row.metrics,
@@ -55,7 +55,8 @@ CheckpointInfo CheckpointManager::info(const CheckpointRow& row) const {
 
 void CheckpointManager::verify(const CheckpointInfo& candidate) {
   const std::pair key(candidate.name, candidate.attempt);
-  verify_files(candidate.path, Manifest::read(candidate.path), !verified_.contains(key));
+  store::verify_files(candidate.path, store::Manifest::read(candidate.path),
+                      !verified_.contains(key));
   verified_.insert(key);
 }
 
@@ -83,7 +84,7 @@ CheckpointManager::Start CheckpointManager::choose_start(bool can_fetch) {
   const auto rows = rows_.kept();
   for (auto row = rows.rbegin(); row != rows.rend() && !out.checkpoint; ++row) {
     const CheckpointInfo candidate = info(*row);
-    if (can_fetch && row->mirrored && !path_exists(candidate.path)) {
+    if (can_fetch && row->mirrored && !store::path_exists(candidate.path)) {
       out.wanted = candidate;
       return out;
     }
@@ -100,7 +101,7 @@ CheckpointManager::Start CheckpointManager::choose_start(bool can_fetch) {
 std::string CheckpointManager::make_fetch_folder() const { return files_.make_tempdir(0, "fetch"); }
 
 void CheckpointManager::restore(const CheckpointInfo& wanted, const std::string& folder) {
-  const Manifest manifest = CheckpointFiles::verify(folder);
+  const store::Manifest manifest = store::CheckpointFiles::verify(folder);
   if (manifest.run_id != store_.run_id() || manifest.name != wanted.name ||
       manifest.attempt != wanted.attempt) {
     throw Error(Code::kCheckpoint, cat("storage_filesystem gave the checkpoint ", manifest.name,
@@ -122,11 +123,11 @@ void CheckpointManager::set_damaged(const std::string& path, std::string_view pr
 
 CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const std::string& nonce,
                                                        const std::vector<Report>& reports) {
-  check_score(rows_.policy(), reports.front().metrics);
+  decide::check_score(rows_.policy(), reports.front().metrics);
   // Checked before, because a rename cannot be fenced: a new owner would find a directory that it
   // does not know.
   store_.claim().check();
-  Manifest manifest;
+  store::Manifest manifest;
   manifest.run = store_.name();
   manifest.run_id = store_.run_id();
   manifest.attempt = attempt;
@@ -136,23 +137,23 @@ CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const st
   manifest.created_at_ms = now_ms();
   manifest.metrics = reports.front().metrics;
   manifest.validation = wanted_validation(reports);
-  std::vector<StagedRank> staged;
+  std::vector<store::StagedRank> staged;
   for (const Report& report : reports) {
-    if (report.has_checkpoint) staged.push_back(StagedRank::from_value(report.files));
+    if (report.has_checkpoint) staged.push_back(store::StagedRank::from_value(report.files));
   }
   const auto done = files_.commit({attempt, nonce, manifest.index}, manifest, staged);
   verified_.insert({done.manifest.name, attempt});
-  CheckpointRow row{.name = done.manifest.name,
-                    .attempt = attempt,
-                    .index = done.manifest.index,
-                    .metrics = done.manifest.metrics,
-                    .size_bytes = done.manifest.size_bytes(),
-                    .created_at_ms = done.manifest.created_at_ms,
-                    .validation = done.manifest.validation};
-  if (!row.validation.is_nil()) row.status = CheckpointStatus::kPendingValidation;
+  store::CheckpointRow row{.name = done.manifest.name,
+                           .attempt = attempt,
+                           .index = done.manifest.index,
+                           .metrics = done.manifest.metrics,
+                           .size_bytes = done.manifest.size_bytes(),
+                           .created_at_ms = done.manifest.created_at_ms,
+                           .validation = done.manifest.validation};
+  if (!row.validation.is_nil()) row.status = store::CheckpointStatus::kPendingValidation;
   Committed out{.checkpoint = info(row), .dropped = {}, .warnings = done.warnings};
   // If there is a validation, it may provide the score.
-  const std::string missing = missing_score(rows_.policy(), row.metrics);
+  const std::string missing = decide::missing_score(rows_.policy(), row.metrics);
   if (!missing.empty() && row.validation.is_nil()) {
     out.warnings.push_back(cat("checkpoint ", row.name, ": ", missing));
   }
@@ -161,15 +162,15 @@ CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const st
   return out;
 }
 
-CheckpointManager::Validated CheckpointManager::end_validation(const CheckpointInfo& checkpoint,
-                                                               const ValidationResult& result) {
+CheckpointManager::Validated CheckpointManager::end_validation(
+    const CheckpointInfo& checkpoint, const store::ValidationResult& result) {
   Validated out{.result = result, .dropped = {}, .warnings = {}};
   const size_t bytes = encode(checkpoint.metrics).size() + encode(result.metrics).size();
-  if (bytes > kMaxMetricsBytes) {
-    out.result = {CheckpointStatus::kValidationFailed,
+  if (bytes > store::kMaxMetricsBytes) {
+    out.result = {store::CheckpointStatus::kValidationFailed,
                   {},
                   cat("the metrics of its report and of the validation have ", bytes,
-                      " bytes, the limit is ", kMaxMetricsBytes)};
+                      " bytes, the limit is ", store::kMaxMetricsBytes)};
   }
   auto dropped = rows_.end_validation(checkpoint.name, checkpoint.attempt, out.result);
   if (!dropped) {
@@ -183,13 +184,13 @@ CheckpointManager::Validated CheckpointManager::end_validation(const CheckpointI
 
 std::vector<CheckpointInfo> CheckpointManager::kept() {
   std::vector<CheckpointInfo> out;
-  for (const CheckpointRow& row : rows_.kept()) out.push_back(info(row));
+  for (const store::CheckpointRow& row : rows_.kept()) out.push_back(info(row));
   return out;
 }
 
 std::vector<CheckpointInfo> CheckpointManager::unmirrored() {
   std::vector<CheckpointInfo> out;
-  for (const CheckpointRow& row : rows_.kept()) {
+  for (const store::CheckpointRow& row : rows_.kept()) {
     if (!row.mirrored) out.push_back(info(row));
   }
   return out;
@@ -197,7 +198,7 @@ std::vector<CheckpointInfo> CheckpointManager::unmirrored() {
 
 std::vector<CheckpointInfo> CheckpointManager::mirrored_leftovers() {
   std::vector<CheckpointInfo> out;
-  for (const CheckpointRow& row : rows_.mirrored_leftovers()) out.push_back(info(row));
+  for (const store::CheckpointRow& row : rows_.mirrored_leftovers()) out.push_back(info(row));
   return out;
 }
 
@@ -206,11 +207,11 @@ CheckpointManager::Ranked CheckpointManager::ranked() {
   std::vector<Value> metrics;
   for (const CheckpointInfo& each : all) metrics.push_back(each.metrics);
   Ranked out;
-  for (const size_t position : rank_checkpoints(rows_.policy(), metrics)) {
+  for (const size_t position : decide::rank_checkpoints(rows_.policy(), metrics)) {
     out.best.push_back(all[position]);
   }
   if (!all.empty()) out.latest = all.back();
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -16,7 +16,7 @@
 #include "host/store/checkpoints/checkpoint_store.h"
 #include "host/store/runs/run_store.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 // A committed checkpoint in results, events and messages to workers.
 struct CheckpointInfo {
@@ -25,7 +25,7 @@ struct CheckpointInfo {
   Value metrics;
   int64_t index = 0;
   int64_t attempt = 0;
-  CheckpointStatus status = CheckpointStatus::kCommitted;
+  store::CheckpointStatus status = store::CheckpointStatus::kCommitted;
   Value validation = {};  // {fn_kwargs, timeout_s} if a validation is requested
 
   // {path, name, metrics, index, status}
@@ -34,7 +34,7 @@ struct CheckpointInfo {
 
 class CheckpointManager {
  public:
-  CheckpointManager(RunStore& store, RetentionPolicy policy);
+  CheckpointManager(store::RunStore& store, decide::RetentionPolicy policy);
 
   // The start of an attempt: the latest checkpoint whose files are unchanged since the commit.
   // Checkpoints with changed files are marked missing, with a notice that names the file. Hashes
@@ -71,11 +71,11 @@ class CheckpointManager {
   // Ends a validation. If its metrics are too large to be merged with those of the report, it
   // counts as failed. Throws kInternal for an unknown checkpoint.
   struct Validated {
-    ValidationResult result;  // the result that was stored
+    store::ValidationResult result;  // the result that was stored
     std::vector<std::string> dropped;
     std::vector<std::string> warnings;
   };
-  Validated end_validation(const CheckpointInfo& checkpoint, const ValidationResult& result);
+  Validated end_validation(const CheckpointInfo& checkpoint, const store::ValidationResult& result);
 
   // The kept checkpoints, in the order of their reports.
   std::vector<CheckpointInfo> kept();
@@ -89,18 +89,18 @@ class CheckpointManager {
   };
   Ranked ranked();
 
-  CheckpointStore& rows() { return rows_; }
-  CheckpointFiles& files() { return files_; }
+  store::CheckpointStore& rows() { return rows_; }
+  store::CheckpointFiles& files() { return files_; }
 
  private:
-  CheckpointInfo info(const CheckpointRow& row) const;
+  CheckpointInfo info(const store::CheckpointRow& row) const;
   void verify(const CheckpointInfo& candidate);
   std::optional<std::string> problem_of(const CheckpointInfo& candidate);
 
-  RunStore& store_;
-  CheckpointFiles files_;
-  CheckpointStore rows_;
+  store::RunStore& store_;
+  store::CheckpointFiles files_;
+  store::CheckpointStore rows_;
   std::set<std::pair<std::string, int64_t>> verified_;  // name and attempt: hashes compared
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -14,13 +14,13 @@
 #include "host/loop/task_thread.h"
 #include "host/train/record/run_record.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class IoCalls {
  public:
   using OnWriteError = std::function<void(const Error& error)>;
 
-  IoCalls(TaskThread& io, Loop& loop, RunRecord& record, OnWriteError on_write_error)
+  IoCalls(loop::TaskThread& io, loop::Loop& loop, RunRecord& record, OnWriteError on_write_error)
       : io_(io), loop_(loop), record_(record), on_write_error_(std::move(on_write_error)) {}
 
   // Calls work(record) on the io thread, then done(result, error) here; exactly one of the two is
@@ -61,10 +61,10 @@ class IoCalls {
   void fail(const Error& error) { on_write_error_(error); }
 
  private:
-  TaskThread& io_;
-  Loop& loop_;
+  loop::TaskThread& io_;
+  loop::Loop& loop_;
   RunRecord& record_;
   OnWriteError on_write_error_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

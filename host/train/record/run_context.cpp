@@ -1,9 +1,9 @@
 #include "host/train/record/run_context.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
-WorkerContext RunContext::worker_context(int attempt) const {
-  WorkerContext out;
+loop::WorkerContext RunContext::worker_context(int attempt) const {
+  loop::WorkerContext out;
   out.experiment_name = spec.name;
   out.run_id = run_id;
   out.attempt = attempt;
@@ -14,4 +14,4 @@ WorkerContext RunContext::worker_context(int attempt) const {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -12,20 +12,20 @@
 #include "host/train/run/run_spec.h"
 #include "host/train/run/script_calls.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 struct RunContext {
   const RunSpec& spec;
-  Loop& loop;
+  loop::Loop& loop;
   IoCalls& io;
   RunEvents& events;
   ScriptCalls& calls;
   std::string run_id;
   std::string run_path;
-  NodeFiles files = {};  // inherited by validations too
+  node::NodeFiles files = {};  // inherited by validations too
 
   // The context of that attempt's workers and validations, without the parts specific to each.
-  WorkerContext worker_context(int attempt) const;
+  loop::WorkerContext worker_context(int attempt) const;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

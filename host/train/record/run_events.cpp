@@ -4,7 +4,7 @@
 
 #include "host/base/clock.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 List metric_names(const Value& metrics) {
   List out;
@@ -50,4 +50,4 @@ void RunEvents::notice(std::string_view level, const std::string& text) {
   record(level, text);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -12,7 +12,7 @@
 #include "host/train/record/io_calls.h"
 #include "host/train/run/event_queue.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 // The names of metrics in order, because a Lua table does not keep it.
 List metric_names(const Value& metrics);
@@ -45,4 +45,4 @@ class RunEvents {
   std::set<std::string> noticed_;  // keys of notice_once
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

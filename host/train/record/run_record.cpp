@@ -12,11 +12,11 @@
 #include "host/decide/group_state.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-NewRun new_run(const RunSpec& spec) {
-  NewRun run;
+store::NewRun new_run(const RunSpec& spec) {
+  store::NewRun run;
   run.name = spec.name;
   run.storage_path = spec.storage_path;
   run.num_workers = spec.max_workers;
@@ -46,9 +46,10 @@ NewRun new_run(const RunSpec& spec) {
 }  // namespace
 
 RunRecord::RunRecord(const RunSpec& spec)
-    : store_(RunStore::open(new_run(spec))),
-      objects_(ObjectStorage::of(spec.storage_path)),
-      checkpoints_(std::in_place, *store_, RetentionPolicy::from_value(spec.checkpoint_config)),
+    : store_(store::RunStore::open(new_run(spec))),
+      objects_(store::ObjectStorage::of(spec.storage_path)),
+      checkpoints_(std::in_place, *store_,
+                   decide::RetentionPolicy::from_value(spec.checkpoint_config)),
       log_bytes_(spec.log_bytes) {
   take_objects();
   if (store_->resumed()) notices_ = checkpoints_->rows().sweep(checkpoints_->files());
@@ -113,10 +114,11 @@ void RunRecord::begin(int64_t attempt, int num_workers, AttemptStart& start) {
   if (start.first_index > 0) resumed = start.first_index - 1;
   start.nonce = nonce_ = store_->begin_attempt(attempt, num_workers, resumed);
   put_rows();  // a later controller counts this attempt
-  store_->claim().patience([&] { ensure_folder(cat(run_path(), "/logs/attempt-", attempt)); });
+  store_->claim().patience(
+      [&] { store::ensure_folder(cat(run_path(), "/logs/attempt-", attempt)); });
 }
 
-void RunRecord::set_workers(int64_t attempt, std::span<const WorkerRow> workers) {
+void RunRecord::set_workers(int64_t attempt, std::span<const store::WorkerRow> workers) {
   store_->set_workers(attempt, workers);
 }
 
@@ -130,7 +132,7 @@ void RunRecord::end_attempt(int64_t attempt, std::string_view status, const Valu
   store_->end_attempt(attempt, status, error);
 }
 
-BatchPace RunRecord::add_reports(std::span<const Report> reports) {
+store::BatchPace RunRecord::add_reports(std::span<const Report> reports) {
   store_->add_reports(reports);
   return store_->batch_pace();
 }
@@ -142,13 +144,13 @@ void RunRecord::append_log(int64_t attempt, const std::string& log, std::string_
   store_->claim().patience([&] {
     LogFile& file = logs_.try_emplace(path, path, log_bytes_).first->second;
     if (const int reason = file.write(bytes, time_ms); reason != 0)
-      throw file_error("write", path, reason);
+      throw store::file_error("write", path, reason);
   });
 }
 
 void RunRecord::set_on_warning(std::function<void(const std::string& text)> on_warning) {
   on_warning_ = std::move(on_warning);
-  RunClaim& claim = store_->claim();
+  store::RunClaim& claim = store_->claim();
   claim.patience.set_on_waiting([this](const Error& error) {
     on_warning_(cat("reports wait in memory (RTRAIN_STORE_PATIENCE_S): ", error.message()));
   });
@@ -177,14 +179,15 @@ void RunRecord::end_run(std::string_view status, const Value& error, const Value
 
 void RunRecord::keep_end(std::string_view status, const Value& error, const Error& failure) {
   const bool was_well = error.is_nil();
-  const GroupError storage{.cause = failure, .kind = FailureKind::kController};
-  if (!store_->keep_end(was_well ? "ERRORED" : status, was_well ? to_value(storage) : error))
+  const decide::GroupError storage{.cause = failure, .kind = decide::FailureKind::kController};
+  if (!store_->keep_end(was_well ? "ERRORED" : status,
+                        was_well ? decide::to_value(storage) : error))
     return;
   const std::string& path = store_->claim().end.path();
-  if (!path_exists(path)) return;  // it was moved with its folder
+  if (!store::path_exists(path)) return;  // it was moved with its folder
   on_warning_(
       cat("the run's end is kept in ", path,
           ": the next run of this storage enters it into the store, or `rtrain gc --rebuild`"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

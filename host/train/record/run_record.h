@@ -24,7 +24,7 @@
 #include "host/train/record/checkpoint_manager.h"
 #include "host/train/run/run_spec.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class RunRecord {
  public:
@@ -61,23 +61,25 @@ class RunRecord {
   // the number of its first report.
   AttemptStart begin_healed(int64_t attempt, int num_workers, int64_t first_index);
   void set_heal(int64_t attempt, double seconds) { store_->set_heal(attempt, seconds); }
-  void set_workers(int64_t attempt, std::span<const WorkerRow> workers);
+  void set_workers(int64_t attempt, std::span<const store::WorkerRow> workers);
   // Also removes the attempt's files in staging. Call it when all its workers have ended, or wait
   // for the next attempt.
   void end_attempt(int64_t attempt, std::string_view status, const Value& error);
 
   // Returns when to call it next.
-  BatchPace add_reports(std::span<const Report> reports);
-  void add_series(std::span<const SeriesChunk> chunks) {
-    rtrain::add_series(store_->claim(), chunks);
+  store::BatchPace add_reports(std::span<const Report> reports);
+  void add_series(std::span<const store::SeriesChunk> chunks) {
+    rtrain::store::add_series(store_->claim(), chunks);
   }
-  void add_annotations(std::span<const AnnotationRow> rows) {
-    rtrain::add_annotations(store_->claim(), rows);
+  void add_annotations(std::span<const store::AnnotationRow> rows) {
+    rtrain::store::add_annotations(store_->claim(), rows);
   }
-  void add_media(std::span<const MediaRow> rows) { rtrain::add_media(store_->claim(), rows); }
-  void set_node(const NodeRow& row) { rtrain::set_node(store_->claim(), row); }
+  void add_media(std::span<const store::MediaRow> rows) {
+    rtrain::store::add_media(store_->claim(), rows);
+  }
+  void set_node(const store::NodeRow& row) { rtrain::store::set_node(store_->claim(), row); }
   void set_evicted(int64_t node, const std::string& host, const std::string& reason) {
-    rtrain::set_evicted(store_->claim(), node, host, reason);
+    rtrain::store::set_evicted(store_->claim(), node, host, reason);
   }
   // As in RunStore.
   int64_t add_late_reports(std::span<const Report> reports) {
@@ -105,9 +107,9 @@ class RunRecord {
   void take_objects();
   void put_rows();
   void try_put_rows();
-  std::unique_ptr<RunStore> store_;
-  std::optional<ObjectStorage> objects_;  // if the run's storage is an object store
-  ObjectOwner owner_;                     // this controller, as owner in the object store
+  std::unique_ptr<store::RunStore> store_;
+  std::optional<store::ObjectStorage> objects_;  // if the run's storage is an object store
+  store::ObjectOwner owner_;                     // this controller, as owner in the object store
   std::optional<CheckpointManager> checkpoints_;
   int64_t log_bytes_;
   std::string nonce_;                    // of the current attempt
@@ -116,4 +118,4 @@ class RunRecord {
   std::vector<std::string> notices_;  // from the sweep, for the first attempt
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -8,7 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr size_t kMaxUnwrittenBytes = size_t{8} << 20;
@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 4> kMediaKinds = {"image", "histogram", "
 }  // namespace
 
 void ExtrasReceiver::add(int attempt, int rank, message::Annotation note) {
-  writer_.add(
-      AnnotationRow{attempt, rank, note.time_ms, std::move(note.severity), std::move(note.text)});
+  writer_.add(store::AnnotationRow{attempt, rank, note.time_ms, std::move(note.severity),
+                                   std::move(note.text)});
   ask(rank, note.id);
 }
 
@@ -26,13 +26,13 @@ void ExtrasReceiver::add(int attempt, int rank, message::Media media) {
   if (std::ranges::find(kMediaKinds, media.kind) == kMediaKinds.end()) {
     throw Error(Code::kArgument, cat("unknown kind of media '", media.kind, "'"));
   }
-  writer_.add(MediaRow{.attempt = attempt,
-                       .rank = rank,
-                       .time_ms = media.time_ms,
-                       .kind = std::move(media.kind),
-                       .name = std::move(media.name),
-                       .step = media.step,
-                       .data = std::move(media.data)});
+  writer_.add(store::MediaRow{.attempt = attempt,
+                              .rank = rank,
+                              .time_ms = media.time_ms,
+                              .kind = std::move(media.kind),
+                              .name = std::move(media.name),
+                              .step = media.step,
+                              .data = std::move(media.data)});
   ask(rank, media.id);
 }
 
@@ -49,4 +49,4 @@ void ExtrasReceiver::on_written() {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -13,7 +13,7 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/train/reports/record_writer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class ExtrasReceiver {
  public:
@@ -39,4 +39,4 @@ class ExtrasReceiver {
   std::vector<Asked> asked_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -8,14 +8,14 @@
 #include "host/base/text/terminal_text.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{500};
 
 }  // namespace
 
-NotFiniteNotice::NotFiniteNotice(Loop& loop, RunEvents& events, int num_ranks)
+NotFiniteNotice::NotFiniteNotice(loop::Loop& loop, RunEvents& events, int num_ranks)
     : events_(events),
       num_ranks_(static_cast<size_t>(num_ranks)),
       patience_(loop, [this] { tell(); }) {}
@@ -43,4 +43,4 @@ void NotFiniteNotice::tell() {
           terminal_line(found.place), " (FailureConfig.on_nan = 'error' ends the run there)"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

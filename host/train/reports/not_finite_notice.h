@@ -12,11 +12,11 @@
 #include "host/loop/timer.h"
 #include "host/train/record/run_events.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class NotFiniteNotice {
  public:
-  NotFiniteNotice(Loop& loop, RunEvents& events, int num_ranks);
+  NotFiniteNotice(loop::Loop& loop, RunEvents& events, int num_ranks);
 
   void add(int rank, message::NotFinite found);
   // The attempt has ended: reports without waiting longer.
@@ -26,7 +26,7 @@ class NotFiniteNotice {
   RunEvents& events_;
   size_t num_ranks_;
   std::map<int, message::NotFinite> found_;  // by rank, not reported yet
-  Timer patience_;
+  loop::Timer patience_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -6,7 +6,7 @@
 #include "host/base/clock.h"
 #include "host/train/run/value_size.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr std::chrono::milliseconds kSyncDelay{1000};
@@ -16,7 +16,7 @@ constexpr size_t kMostReports = 4096;
 
 }  // namespace
 
-RecordWriter::RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_written)
+RecordWriter::RecordWriter(loop::Loop& loop, IoCalls& io, std::function<void()> on_written)
     : io_(io),
       on_written_(std::move(on_written)),
       timer_(loop, [this] { flush(); }),
@@ -29,20 +29,20 @@ void RecordWriter::add(Report report) {
   if (gathered_.reports.size() == kMostReports) flush();
 }
 
-void RecordWriter::add(SeriesChunk chunk) {
+void RecordWriter::add(store::SeriesChunk chunk) {
   const size_t bytes = chunk.data.size();
   std::tuple key(chunk.rank, chunk.key, chunk.number);
   gathered_.chunks.insert_or_assign(std::move(key), std::move(chunk));
   gather(bytes);
 }
 
-void RecordWriter::add(AnnotationRow row) {
+void RecordWriter::add(store::AnnotationRow row) {
   const size_t bytes = row.text.size();
   gathered_.annotations.push_back(std::move(row));
   gather(bytes);
 }
 
-void RecordWriter::add(MediaRow row) {
+void RecordWriter::add(store::MediaRow row) {
   const size_t bytes = row.data.size();
   gathered_.media.push_back(std::move(row));
   gather(bytes);
@@ -71,11 +71,11 @@ bool RecordWriter::Gathered::empty() const {
 }
 
 // Runs on the io thread. Returns when to call it next.
-BatchPace RecordWriter::write(RunRecord& record, const Gathered& gathered) {
-  const BatchPace pace = record.add_reports(gathered.reports);
+store::BatchPace RecordWriter::write(RunRecord& record, const Gathered& gathered) {
+  const store::BatchPace pace = record.add_reports(gathered.reports);
   record.add_annotations(gathered.annotations);
   record.add_media(gathered.media);
-  std::vector<SeriesChunk> chunks;
+  std::vector<store::SeriesChunk> chunks;
   for (const auto& [key, chunk] : gathered.chunks) chunks.push_back(chunk);
   record.add_series(chunks);
   for (const Log& log : gathered.logs) {
@@ -92,7 +92,8 @@ void RecordWriter::flush() {
   writing_bytes_ += bytes;
   auto gathered = std::make_shared<Gathered>(std::exchange(gathered_, {}));
   io_.call([gathered](RunRecord& record) { return write(record, *gathered); },
-           [this, bytes](const std::optional<BatchPace>& pace, const std::optional<Error>& error) {
+           [this, bytes](const std::optional<store::BatchPace>& pace,
+                         const std::optional<Error>& error) {
              --writing_;
              writing_bytes_ -= bytes;
              pace_ = pace.value_or(pace_);
@@ -104,4 +105,4 @@ void RecordWriter::flush() {
            });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -16,17 +16,17 @@
 #include "host/loop/timer.h"
 #include "host/train/record/io_calls.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class RecordWriter {
  public:
   // `on_written`: called when a batch was written or has failed.
-  RecordWriter(Loop& loop, IoCalls& io, std::function<void()> on_written);
+  RecordWriter(loop::Loop& loop, IoCalls& io, std::function<void()> on_written);
 
   void add(Report report);
-  void add(SeriesChunk chunk);
-  void add(AnnotationRow row);
-  void add(MediaRow row);
+  void add(store::SeriesChunk chunk);
+  void add(store::AnnotationRow row);
+  void add(store::MediaRow row);
   // `log`: the file's name without ".log", such as "rank-0".
   void add_log(int64_t attempt, std::string_view log, std::string_view bytes);
   // Passes everything to the io thread now, so that later work there finds it written.
@@ -46,13 +46,13 @@ class RecordWriter {
     std::vector<Report> reports;
     std::vector<Log> logs;
     // By rank, key and number: a chunk with more points replaces the earlier one.
-    std::map<std::tuple<int64_t, std::string, int64_t>, SeriesChunk> chunks;
-    std::vector<AnnotationRow> annotations;
-    std::vector<MediaRow> media;
+    std::map<std::tuple<int64_t, std::string, int64_t>, store::SeriesChunk> chunks;
+    std::vector<store::AnnotationRow> annotations;
+    std::vector<store::MediaRow> media;
 
     bool empty() const;
   };
-  static BatchPace write(RunRecord& record, const Gathered& gathered);
+  static store::BatchPace write(RunRecord& record, const Gathered& gathered);
   void gather(size_t bytes);
 
   IoCalls& io_;
@@ -61,10 +61,10 @@ class RecordWriter {
   size_t gathered_bytes_ = 0;
   size_t writing_bytes_ = 0;
   int writing_ = 0;  // number of batches on the io thread
-  BatchPace pace_;
+  store::BatchPace pace_;
   double paused_until_s_ = 0;
-  Timer timer_;
-  Timer sync_;
+  loop::Timer timer_;
+  loop::Timer sync_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -6,7 +6,7 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 void ReportCommits::begin_attempt(int attempt, Value metrics) {
   attempt_ = attempt;
@@ -21,7 +21,7 @@ std::optional<int64_t> ReportCommits::first_under_way() const {
 
 void ReportCommits::complete(std::vector<Report> reports) {
   metrics_ = reports.front().metrics;
-  const Report* failed = failed_upload(reports);
+  const Report* failed = decide::failed_upload(reports);
   const bool has_checkpoint =
       std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.has_checkpoint; });
   if (has_checkpoint && failed == nullptr) return commit(std::move(reports));
@@ -83,4 +83,4 @@ void ReportCommits::emit(const std::vector<Report>& reports, const Value& path) 
                        {"checkpoint", path}});
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -17,7 +17,7 @@
 #include "host/train/record/run_events.h"
 #include "host/train/reports/record_writer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class ReportCommitsDelegate {
  public:
@@ -66,4 +66,4 @@ class ReportCommits {
   int64_t num_reports_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

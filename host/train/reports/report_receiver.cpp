@@ -6,8 +6,9 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
-ReportReceiver::ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate)
+namespace rtrain::train {
+ReportReceiver::ReportReceiver(loop::Loop& loop, const Options& options,
+                               ReportReceiverDelegate& delegate)
     : options_(options),
       delegate_(delegate),
       collector_(options.world_size, options.first_index, options.notice_s),
@@ -71,7 +72,7 @@ void ReportReceiver::close_below(int64_t index) {
   }
 }
 
-void ReportReceiver::answer(ReportCollector::Progress progress) {
+void ReportReceiver::answer(decide::ReportCollector::Progress progress) {
   for (const auto& named : progress.named) {
     delegate_.send(named.rank, message::Named{.index = named.index, .name = named.name});
   }
@@ -92,7 +93,7 @@ void ReportReceiver::look_at_clock() {
   if (std::exchange(copied_bytes_, copied) != copied || stood_still(*due, now)) {
     collector_.postpone(now + options_.timeout_s);
   }
-  ReportCollector::Progress progress = collector_.take_stuck(now);
+  decide::ReportCollector::Progress progress = collector_.take_stuck(now);
   for (const auto& stuck : progress.stuck) {
     delegate_.send(stuck.rank, message::Reported{.index = stuck.index, .error = stuck.error});
   }
@@ -113,4 +114,4 @@ void ReportReceiver::acknowledge() {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

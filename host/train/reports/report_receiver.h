@@ -17,7 +17,7 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class ReportReceiverDelegate {
  public:
@@ -43,7 +43,7 @@ class ReportReceiver {
     double notice_s = 60;  // how long a checkpoint may wait for a rank before a notice
   };
 
-  ReportReceiver(Loop& loop, const Options& options, ReportReceiverDelegate& delegate);
+  ReportReceiver(loop::Loop& loop, const Options& options, ReportReceiverDelegate& delegate);
 
   // Throw Error(kArgument) for an invalid message.
   void on_report(int rank, Report report);
@@ -61,17 +61,17 @@ class ReportReceiver {
   std::string slowest() const { return collector_.slowest(); }
 
  private:
-  void answer(ReportCollector::Progress progress);
+  void answer(decide::ReportCollector::Progress progress);
   void look_at_clock();
   void acknowledge();
 
   Options options_;
   ReportReceiverDelegate& delegate_;
-  ReportCollector collector_;
-  ReportFlow flow_;
+  decide::ReportCollector collector_;
+  decide::ReportFlow flow_;
   uint64_t copied_bytes_ = 0;
   std::vector<List> files_;  // by rank: parts received of the upload being sent
-  Timer timer_;
+  loop::Timer timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -14,39 +14,39 @@
 #include "host/machine/machine.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr size_t kPartBytes = size_t{512} << 10;
 constexpr std::chrono::seconds kCheckAgain{1};
 
-Placement placement_of(const RunSpec& spec) {
-  if (spec.join) return {PlacementStrategy::kSpread, false};
+decide::Placement placement_of(const RunSpec& spec) {
+  if (spec.join) return {decide::PlacementStrategy::kSpread, false};
   const bool is_fixed = spec.min_workers == spec.max_workers;
   const bool says_nothing = spec.cpus_per_worker == 0 && spec.gpus_per_worker == 0;
   return {spec.placement_strategy, is_fixed && says_nothing};
 }
 
-std::vector<std::string> names_of(const std::vector<WorkerGpu>& gpus) {
+std::vector<std::string> names_of(const std::vector<node::WorkerGpu>& gpus) {
   std::vector<std::string> out;
-  for (const WorkerGpu& gpu : gpus) out.push_back(gpu.name);
+  for (const node::WorkerGpu& gpu : gpus) out.push_back(gpu.name);
   return out;
 }
 
 }  // namespace
 
-JobNodes::JobNodes(NodeServer& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
-                   JobNodesDelegate& delegate)
+JobNodes::JobNodes(node::NodeServer& nodes, const RunContext& run,
+                   std::vector<node::WorkerGpu> gpus, JobNodesDelegate& delegate)
     : nodes_(nodes),
       run_(run),
       places_(gpus, run.spec.gpus_per_worker, run.spec.accelerator_type),
       placement_(placement_of(run.spec)),
       delegate_(delegate),
-      contact_(OperatorLinks::contact_path(run.run_path), run.run_id),
+      contact_(node::OperatorLinks::contact_path(run.run_path), run.run_id),
       wait_s_(seconds_setting("RTRAIN_JOIN_TIMEOUT_S", run.spec.start_timeout_s)),
       marker_(cat(run.run_path, "/.hosts-", random_hex(8))),
       marker_text_(random_hex(32)),
-      objects_(ObjectStorage::of(run.spec.storage_path)),
+      objects_(store::ObjectStorage::of(run.spec.storage_path)),
       roster_(nodes, run.spec, names_of(gpus)),
       late_reports_(nodes, run, delegate),
       health_(run, gpus, nodes.port(), *this),
@@ -58,7 +58,7 @@ JobNodes::JobNodes(NodeServer& nodes, const RunContext& run, std::vector<WorkerG
 
 // A failure is ignored: the run works without it.
 void JobNodes::publish_contact() {
-  const WireContact contact = nodes_.attach(run_.run_id, run_.loop, *this);
+  const wire::WireContact contact = nodes_.attach(run_.run_id, run_.loop, *this);
   try {
     contact_.publish(contact);
   } catch (const Error& e) {
@@ -97,11 +97,11 @@ double JobNodes::waited_s() const {
 
 void JobNodes::end_run() { late_reports_.forget(std::numeric_limits<int>::max()); }
 
-// A run of fixed size needs all its hosts; an elastic one continues with those present.
+// A run of fixed size needs all its nodes; an elastic one continues with those present.
 void JobNodes::look(std::function<void(int)> on_seen) { on_seen(workers_now()); }
 
 int JobNodes::workers_now() const {
-  const std::vector<NodeCapacity> all = rooms();
+  const std::vector<decide::NodeCapacity> all = rooms();
   return all.empty() ? 0 : placement_.most(all, run_.spec.max_workers);
 }
 
@@ -114,8 +114,8 @@ std::vector<int> JobNodes::ready_nodes() const {
   return out;
 }
 
-std::vector<NodeCapacity> JobNodes::rooms() const {
-  std::vector<NodeCapacity> out;
+std::vector<decide::NodeCapacity> JobNodes::rooms() const {
+  std::vector<decide::NodeCapacity> out;
   for (const int node : ready_nodes()) out.push_back(roster_.room(node));
   return out;
 }
@@ -125,14 +125,14 @@ bool JobNodes::is_usable(int node) const {
          (!run_.spec.health_config.preflight || health_.is_checked(node));
 }
 
-NodeGroup JobNodes::nodes(const NodeOrder& order, NodeDelegate& delegate) {
+NodeGroup JobNodes::nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) {
   const std::vector<int> numbers = ready_nodes();
   const std::vector<int> counts = placement_.counts(order.num_workers, rooms());
   NodeGroup out;
   remote_.clear();
   ingest_.clear();
   late_reports_.forget(order.attempt);
-  NodeOrder part = order;
+  node::NodeOrder part = order;
   for (size_t i = 0; i < numbers.size(); ++i) {
     part.num_workers = counts[i];
     const int node = numbers[i];
@@ -146,9 +146,10 @@ NodeGroup JobNodes::nodes(const NodeOrder& order, NodeDelegate& delegate) {
                              .first_rank = part.first_rank,
                              .num_workers = part.num_workers};
     if (node == 0) {
-      member.node = std::make_unique<LocalNode>(run_.loop, part, run_.files, places_, delegate);
+      member.node =
+          std::make_unique<node::LocalNode>(run_.loop, part, run_.files, places_, delegate);
     } else {
-      auto remote = std::make_unique<RemoteNode>(
+      auto remote = std::make_unique<node::RemoteNode>(
           part,
           [this, node](const message::ToNode& message) { nodes_.send(node, to_value(message)); },
           delegate);
@@ -161,7 +162,7 @@ NodeGroup JobNodes::nodes(const NodeOrder& order, NodeDelegate& delegate) {
   return out;
 }
 
-// Chooses the host that has started the fewest ingest workers.
+// Chooses the node that has started the fewest ingest workers.
 std::string JobNodes::start_ingest(const message::StartIngest& wanted) {
   std::optional<int> best;
   for (const int node : ready_nodes()) {
@@ -174,14 +175,14 @@ std::string JobNodes::start_ingest(const message::StartIngest& wanted) {
   return roster_.name(*best);
 }
 
-const Routes<message::FromAgent, JobNodes, int> JobNodes::kRoutes{
-    on<message::FolderSeen>(
+const loop::Routes<message::FromAgent, JobNodes, int> JobNodes::kRoutes{
+    loop::on<message::FolderSeen>(
         [](JobNodes& h, int node, const auto& m) { h.on_folder_seen(node, m); }),
-    on<message::AgentSignal>(
+    loop::on<message::AgentSignal>(
         [](JobNodes& h, int, const auto& m) { h.delegate_.on_forwarded_signal(m.number); }),
-    on<message::Spooled>(
+    loop::on<message::Spooled>(
         [](JobNodes& h, int node, const auto& m) { h.late_reports_.on_report(node, m); }),
-    on<message::SpoolEnd>(
+    loop::on<message::SpoolEnd>(
         [](JobNodes& h, int node, const auto& m) { h.late_reports_.on_end(node, m.problem); }),
 };
 
@@ -239,7 +240,7 @@ void JobNodes::on_node_lost(int node, const std::string& reason) {
   remote->second->lose(reason);
 }
 
-void JobNodes::on_command(Value request, OperatorLinks::Reply reply) {
+void JobNodes::on_command(Value request, node::OperatorLinks::Reply reply) {
   delegate_.on_command(std::move(request), std::move(reply));
 }
 
@@ -266,7 +267,7 @@ void JobNodes::write_marker() {
   has_marker_ = false;
   run_.io.call(
       [path = marker_, text = marker_text_, objects = objects_, run = run_.spec.name](RunRecord&) {
-        replace_text(path, text);
+        store::replace_text(path, text);
         if (objects) objects->put_marker(run, text);
         return true;
       },
@@ -278,7 +279,7 @@ void JobNodes::write_marker() {
 }
 
 // Repeated, because space may become available on a full disk, and a network file system may show a
-// new file late. A host that returns during the run is an additional one that the run may use.
+// new file late. A node that returns during the run is an additional one that the run may use.
 void JobNodes::check_folders() {
   if (!has_marker_) {
     if (!marker_problem_.empty()) check_.start(kCheckAgain);
@@ -296,15 +297,15 @@ void JobNodes::check_folders() {
 }
 
 void JobNodes::on_folder_seen(int node, const message::FolderSeen& seen) {
-  RosterHost* const host = roster_.find(node);
+  RosterNode* const host = roster_.find(node);
   if (host == nullptr || seen.path != marker_) return;
   host->problem = seen.problem;
   host->is_ready = seen.problem.empty();
-  if (!on_granted_) check_health();  // the run continues, and may use the host
+  if (!on_granted_) check_health();  // the run continues, and may use the node
   grant_if_ready();
 }
 
-// Returns whether a host must still be checked, or a decision about one is due; the grant follows
+// Returns whether a node must still be checked, or a decision about one is due; the grant follows
 // then.
 bool JobNodes::check_health() {
   if (!run_.spec.health_config.preflight) return false;
@@ -315,7 +316,7 @@ bool JobNodes::check_health() {
     health_.add(node, host, address);
     has_new = true;
   };
-  add(0, hostname(), nodes_.address());
+  add(0, machine::hostname(), nodes_.address());
   for (const auto& [node, host] : roster_.others()) {
     if (host.is_ready) add(node, host.info.host, host.info.address);
   }
@@ -324,7 +325,7 @@ bool JobNodes::check_health() {
   return true;
 }
 
-void JobNodes::on_evidence(Evidence evidence) {
+void JobNodes::on_evidence(decide::Evidence evidence) {
   ++undecided_;
   delegate_.on_evidence(std::move(evidence), [this] {
     --undecided_;
@@ -349,12 +350,12 @@ void JobNodes::grant_if_ready() {
   if (!on_granted_) return;
   if (const std::string text = roster_.misfits(); !text.empty()) {
     cancel();
-    return delegate_.on_hosts_failed(Error(Code::kEnvironment, text));
+    return delegate_.on_nodes_failed(Error(Code::kEnvironment, text));
   }
   if ((goes_on() || missing().empty()) && !check_health()) grant();
 }
 
-// Once the run has begun it knows its hosts: absent ones may never come back.
+// Once the run has begun it knows its nodes: absent ones may never come back.
 bool JobNodes::goes_on() const {
   const bool is_elastic = run_.spec.min_workers < run_.spec.max_workers;
   return has_begun_ && is_elastic && workers_now() >= run_.spec.min_workers;
@@ -364,18 +365,18 @@ void JobNodes::grant() {
   const auto on_granted = std::move(on_granted_);
   cancel();
   if (ready_nodes().empty()) {
-    return delegate_.on_hosts_failed(
+    return delegate_.on_nodes_failed(
         Error(Code::kEnvironment, cat("no host is left for the workers", roster_.evicted_text())));
   }
   if (const auto error = placement_.impossible(run_.spec.min_workers, rooms())) {
-    return delegate_.on_hosts_failed(
+    return delegate_.on_nodes_failed(
         Error(error->code(), error->message() + roster_.devices_text(ready_nodes())));
   }
   if (!std::exchange(has_begun_, true) && run_.spec.join) tell_ranks();
   on_granted(workers_now());
 }
 
-// For a launcher whose ranks are not dense by host, as with `mpirun --map-by node`.
+// For a launcher whose ranks are not dense by node, as with `mpirun --map-by node`.
 void JobNodes::tell_ranks() {
   int first_rank = nodes_.spec().tasks_on_node();
   for (const auto& [node, host] : roster_.others()) {
@@ -387,7 +388,7 @@ void JobNodes::tell_ranks() {
   }
 }
 
-// The hosts that are waited for, and why; empty if all are present.
+// The nodes that are waited for, and why; empty if all are present.
 std::string JobNodes::missing() const {
   std::vector<std::string> parts;
   for (const auto& [node, host] : roster_.others()) {
@@ -398,13 +399,13 @@ std::string JobNodes::missing() const {
   return join(parts, "; ");
 }
 
-std::string JobNodes::why_not_ready(const RosterHost& host) const {
+std::string JobNodes::why_not_ready(const RosterNode& host) const {
   if (!marker_problem_.empty()) {
     return cat("cannot be asked whether it sees ", run_.run_path, ": ", marker_problem_);
   }
   if (host.problem.empty()) return "has not answered";
   if (objects_) return cat("does not reach ", objects_->uri(), ": ", host.problem);
-  return cat("does not see ", run_.run_path, " of host ", hostname(), " (", marker_, ": ",
+  return cat("does not see ", run_.run_path, " of host ", machine::hostname(), " (", marker_, ": ",
              host.problem, "): --storage has to be a folder that all hosts share");
 }
 
@@ -422,7 +423,7 @@ void JobNodes::on_deadline() {
 
 void JobNodes::fail(const Error& error) {
   cancel();
-  delegate_.on_hosts_failed(error);
+  delegate_.on_nodes_failed(error);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -1,4 +1,4 @@
-// host/train/resources/job_nodes.h: the hosts of a job in one run: waits until all have connected,
+// host/train/resources/job_nodes.h: the nodes of a job in one run: waits until all have connected,
 // sends them the data that workers inherit, checks that they can access the run's folder and are
 // healthy, and creates the nodes of an attempt.
 //
@@ -23,22 +23,22 @@
 #include "host/train/resources/node_roster.h"
 #include "host/train/resources/resources.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class JobNodesDelegate : public LateReportsDelegate {
  public:
-  // The run cannot continue: a host does not connect or cannot access the run's folder.
-  virtual void on_hosts_failed(const Error& error) = 0;
+  // The run cannot continue: a node does not connect or cannot access the run's folder.
+  virtual void on_nodes_failed(const Error& error) = 0;
   virtual void on_forwarded_signal(int number) = 0;
-  virtual void on_command(Value request, OperatorLinks::Reply reply) = 0;
-  // Reports evidence against a host. `decided` must be called when the decision was carried out.
-  virtual void on_evidence(Evidence evidence, std::function<void()> decided) = 0;
+  virtual void on_command(Value request, node::OperatorLinks::Reply reply) = 0;
+  // Reports evidence against a node. `decided` must be called when the decision was carried out.
+  virtual void on_evidence(decide::Evidence evidence, std::function<void()> decided) = 0;
 };
 
-class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDelegate {
+class JobNodes : public Resources, public node::NodeServerDelegate, public NodeJudgeDelegate {
  public:
-  // `gpus`: the job's devices on this host.
-  JobNodes(NodeServer& nodes, const RunContext& run, std::vector<WorkerGpu> gpus,
+  // `gpus`: the job's devices on this node.
+  JobNodes(node::NodeServer& nodes, const RunContext& run, std::vector<node::WorkerGpu> gpus,
            JobNodesDelegate& delegate);
   ~JobNodes() override;
 
@@ -47,22 +47,22 @@ class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDe
   double waited_s() const override;
   void look(std::function<void(int workers)> on_seen) override;
   void end_run() override;
-  NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) override;
+  NodeGroup nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) override;
   std::string evict(int node, const std::string& reason) override;
   std::string start_ingest(const message::StartIngest& wanted) override;
   void tell_end(const message::Ended& ended) override;
 
-  // The receivers of messages of an agent about its host.
-  static const Routes<message::FromAgent, JobNodes, int> kRoutes;
+  // The receivers of messages of an agent about its node.
+  static const loop::Routes<message::FromAgent, JobNodes, int> kRoutes;
 
  private:
   void on_node(const message::AgentInfo& info) override;
   void on_node_message(int node, Value message) override;
   void on_node_lost(int node, const std::string& reason) override;
   void on_node_refused(const std::string& text) override;
-  void on_command(Value request, OperatorLinks::Reply reply) override;
+  void on_command(Value request, node::OperatorLinks::Reply reply) override;
   void send_health(int node, Value message) override { nodes_.send(node, message); }
-  void on_evidence(Evidence evidence) override;
+  void on_evidence(decide::Evidence evidence) override;
 
   void publish_contact();
   void send_functions(int node);
@@ -74,42 +74,42 @@ class JobNodes : public Resources, public NodeServerDelegate, public NodeJudgeDe
   void grant_if_ready();
   bool goes_on() const;
   void grant();
-  // How many workers fit on the hosts present.
+  // How many workers fit on the nodes present.
   int workers_now() const;
-  // The numbers of the hosts present, this one first, with the workers that fit.
+  // The numbers of the nodes present, this one first, with the workers that fit.
   std::vector<int> ready_nodes() const;
-  std::vector<NodeCapacity> rooms() const;
+  std::vector<decide::NodeCapacity> rooms() const;
   std::string missing() const;
-  std::string why_not_ready(const RosterHost& host) const;
+  std::string why_not_ready(const RosterNode& host) const;
   void tell_ranks();
   void fail(const Error& error);
   void on_deadline();
 
-  NodeServer& nodes_;
+  node::NodeServer& nodes_;
   const RunContext& run_;
-  AllottedPlaces places_;
-  Placement placement_;
+  node::AllottedPlaces places_;
+  decide::Placement placement_;
   JobNodesDelegate& delegate_;
-  Rendezvous contact_;  // for commands from other hosts
-  double wait_s_;       // how long to wait for the hosts
-  std::string marker_;  // name and content of a file in the run's folder
+  wire::Rendezvous contact_;  // for commands from other nodes
+  double wait_s_;             // how long to wait for the nodes
+  std::string marker_;        // name and content of a file in the run's folder
   std::string marker_text_;
-  std::optional<ObjectStorage> objects_;  // if the storage is an object store
+  std::optional<store::ObjectStorage> objects_;  // if the storage is an object store
   bool has_marker_ = false;
   std::string marker_problem_;  // why it could not be written at the last try
   NodeRoster roster_;
   LateReports late_reports_;
   NodeJudge health_;
-  int undecided_ = 0;                  // number of findings without a decision
-  std::map<int, RemoteNode*> remote_;  // of the attempt, by node; the attempt owns them
-  std::map<int, int64_t> ingest_;      // ingest workers started in the attempt, by node
-  std::optional<Error> lost_ranks_;    // processes of the launcher that have gone do not come back
+  int undecided_ = 0;                        // number of findings without a decision
+  std::map<int, node::RemoteNode*> remote_;  // of the attempt, by node; the attempt owns them
+  std::map<int, int64_t> ingest_;            // ingest workers started in the attempt, by node
+  std::optional<Error> lost_ranks_;  // processes of the launcher that have gone do not come back
   std::function<void(int)> on_granted_;
   std::optional<double> waiting_since_s_;
   double waited_s_ = 0;
   bool has_begun_ = false;
-  Timer deadline_;
-  Timer check_;
+  loop::Timer deadline_;
+  loop::Timer check_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -8,16 +8,17 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
-LateReports::LateReports(NodeServer& nodes, const RunContext& run, LateReportsDelegate& delegate)
+LateReports::LateReports(node::NodeServer& nodes, const RunContext& run,
+                         LateReportsDelegate& delegate)
     : nodes_(nodes), run_(run), delegate_(delegate), own_(run.loop) {}
 
 void LateReports::read_own() {
-  if (!spools_.emplace(0, Spool{.host = hostname()}).second) return;
+  if (!spools_.emplace(0, Spool{.host = machine::hostname()}).second) return;
   try {
     own_.set_run(run_.run_id);
-    for (const SpooledReport& each : own_.read()) {
+    for (const store::SpooledReport& each : own_.read()) {
       on_report(0, {.attempt = each.attempt, .rank = each.rank, .report = each.report});
     }
     on_end(0, "");
@@ -42,7 +43,7 @@ void LateReports::on_report(int node, const message::Spooled& spooled) {
   spools_[node].reports.push_back(std::move(report));
 }
 
-// The reports stay on that host's disk until the store has them.
+// The reports stay on that node's disk until the store has them.
 void LateReports::on_end(int node, const std::string& problem) {
   Spool& spool = spools_[node];
   if (!problem.empty()) {
@@ -62,7 +63,7 @@ void LateReports::on_end(int node, const std::string& problem) {
       delegate_.notice(cat("host ", host, " had ", counted(static_cast<size_t>(*added), "report"),
                            " of an earlier attempt on its disk: they are in the store now"));
     }
-    // The host may have reconnected meanwhile and have sent more.
+    // The node may have reconnected meanwhile and have sent more.
     const auto stored = spools_.find(node);
     if (stored != spools_.end() && stored->second.number == number) {
       stored->second.is_stored = true;
@@ -82,4 +83,4 @@ void LateReports::forget(int below_attempt) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -1,5 +1,5 @@
 // host/train/resources/late_reports.h: copies reports of ended ranks from the disks of a
-// job's hosts (host/store/runs/report_spool.h) to the store, and then lets the hosts remove
+// job's nodes (host/store/runs/report_spool.h) to the store, and then lets the nodes remove
 // them.
 //
 // Belongs to the control thread.
@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "host/base/error.h"
-#include "host/node/host_spool.h"
 #include "host/node/node_server.h"
+#include "host/node/node_spool.h"
 #include "host/train/record/run_context.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class LateReportsDelegate {
  public:
@@ -31,14 +31,14 @@ class LateReportsDelegate {
 
 class LateReports {
  public:
-  LateReports(NodeServer& nodes, const RunContext& run, LateReportsDelegate& delegate);
+  LateReports(node::NodeServer& nodes, const RunContext& run, LateReportsDelegate& delegate);
 
-  // Reads what an earlier controller of this run has left on this host. Call it once.
+  // Reads what an earlier controller of this run has left on this node. Call it once.
   void read_own();
-  // The agent of another host has connected.
+  // The agent of another node has connected.
   void ask(int node, const std::string& host);
   void on_report(int node, const message::Spooled& spooled);
-  // All reports of the host were passed to on_report(), or could not be read.
+  // All reports of the node were passed to on_report(), or could not be read.
   void on_end(int node, const std::string& problem);
   void drop(int node) { spools_.erase(node); }
   // For attempts below this one: their ends are in the store, and so are all reports that arrived
@@ -53,12 +53,12 @@ class LateReports {
     bool is_stored = false;
   };
 
-  NodeServer& nodes_;
+  node::NodeServer& nodes_;
   const RunContext& run_;
   LateReportsDelegate& delegate_;
-  std::map<int, Spool> spools_;  // by node; 0: this host
+  std::map<int, Spool> spools_;  // by node; 0: this node
   int64_t num_asked_ = 0;
-  HostSpool own_;
+  node::NodeSpool own_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -6,15 +6,15 @@
 #include "host/base/clock.h"
 #include "host/base/random.h"
 #include "host/base/text/text.h"
-#include "host/node/health/host_checks.h"
+#include "host/node/health/node_checks.h"
 #include "host/store/runs/node_store.h"
 #include "host/train/record/run_record.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr int64_t kExchangeBytes = int64_t{1} << 20;
-// Hosts watched on each side of a ring: every host is watched by others, and none watches all.
+// Hosts watched on each side of a ring: every node is watched by others, and none watches all.
 constexpr int kNeighbours = 2;
 // Time for the answers, in addition to the time of the checks.
 constexpr double kAnswerS = 3;
@@ -23,22 +23,23 @@ constexpr std::chrono::milliseconds kLook{250};
 
 }  // namespace
 
-NodeJudge::NodeJudge(const RunContext& run, const std::vector<WorkerGpu>& gpus, int port,
+NodeJudge::NodeJudge(const RunContext& run, const std::vector<node::WorkerGpu>& gpus, int port,
                      NodeJudgeDelegate& delegate)
     : run_(run),
       delegate_(delegate),
       port_(port),
-      key_(random_hex(static_cast<int>(kEchoKeyBytes))),
+      key_(random_hex(static_cast<int>(node::kEchoKeyBytes))),
       own_(run.loop, gpus, [this](Value message) { receive(0, std::move(message)); }),
       deadline_(run.loop, [this] { finish(); }),
       timer_(run.loop, [this] { look(); }) {}
 
-const Routes<message::FromHealth, NodeJudge, int> NodeJudge::kRoutes{
-    on<message::HostChecked>(
+const loop::Routes<message::FromHealth, NodeJudge, int> NodeJudge::kRoutes{
+    loop::on<message::NodeChecked>(
         [](NodeJudge& h, int node, auto m) { h.on_checked(node, std::move(m)); }),
-    on<message::LinksChecked>([](NodeJudge& h, int node, const auto& m) { h.on_links(node, m); }),
-    on<message::LinkSeen>([](NodeJudge& h, int node, const auto& m) { h.on_link(node, m); }),
-    on<message::HostSeen>([](NodeJudge& h, int node, const auto& m) { h.on_host(node, m); }),
+    loop::on<message::LinksChecked>(
+        [](NodeJudge& h, int node, const auto& m) { h.on_links(node, m); }),
+    loop::on<message::LinkSeen>([](NodeJudge& h, int node, const auto& m) { h.on_link(node, m); }),
+    loop::on<message::NodeSeen>([](NodeJudge& h, int node, const auto& m) { h.on_host(node, m); }),
 };
 
 void NodeJudge::add(int node, const std::string& host, const std::string& address) {
@@ -54,11 +55,11 @@ void NodeJudge::drop(int node) {
 
 void NodeJudge::stop() {
   timer_.stop();
-  for (const auto& [node, host] : hosts_) send(node, to_value(message::WatchHost{.interval_s = 0}));
+  for (const auto& [node, host] : hosts_) send(node, to_value(message::WatchNode{.interval_s = 0}));
 }
 
 void NodeJudge::dismiss(int node) {
-  if (hosts_.contains(node)) send(node, to_value(message::WatchHost{.interval_s = 0}));
+  if (hosts_.contains(node)) send(node, to_value(message::WatchNode{.interval_s = 0}));
   drop(node);
 }
 
@@ -72,7 +73,7 @@ void NodeJudge::send(int node, Value message) {
   delegate_.send_health(node, std::move(message));
 }
 
-// Answers may arrive before the last host was asked.
+// Answers may arrive before the last node was asked.
 void NodeJudge::check(Done done) {
   done_ = std::move(done);
   has_links_ = false;
@@ -85,7 +86,7 @@ void NodeJudge::check(Done done) {
   }
   waiting_.insert(asked.begin(), asked.end());
   for (const int node : asked) {
-    send(node, to_value(message::CheckHost{.address = hosts_[node].address,
+    send(node, to_value(message::CheckNode{.address = hosts_[node].address,
                                            // Node 0 only sends checks, and its port is the run's.
                                            .port = node == 0 ? 0 : port_,
                                            .key = key_,
@@ -96,7 +97,7 @@ void NodeJudge::check(Done done) {
   if (asked.empty()) finish();
 }
 
-void NodeJudge::on_checked(int node, message::HostChecked checked) {
+void NodeJudge::on_checked(int node, message::NodeChecked checked) {
   const auto host = hosts_.find(node);
   if (host == hosts_.end()) return;
   host->second.port = checked.port;
@@ -109,14 +110,14 @@ void NodeJudge::take_answer(int node) {
   has_links_ ? finish() : check_links();
 }
 
-LinkPeer NodeJudge::peer(int node) const {
+node::LinkPeer NodeJudge::peer(int node) const {
   const Host& host = hosts_.at(node);
   return {.node = node, .host = host.name, .address = host.address, .port = host.port};
 }
 
-// The hosts that this host must check: each pair with a new host is checked once, by its first one.
-std::vector<LinkPeer> NodeJudge::new_peers(int node) const {
-  std::vector<LinkPeer> out;
+// The nodes that this node must check: each pair with a new node is checked once, by its first one.
+std::vector<node::LinkPeer> NodeJudge::new_peers(int node) const {
+  std::vector<node::LinkPeer> out;
   const Host& own = hosts_.at(node);
   for (const auto& [other, host] : hosts_) {
     if (other <= node || host.port == 0) continue;
@@ -127,7 +128,7 @@ std::vector<LinkPeer> NodeJudge::new_peers(int node) const {
 
 void NodeJudge::check_links() {
   has_links_ = true;
-  std::map<int, std::vector<LinkPeer>> asked;
+  std::map<int, std::vector<node::LinkPeer>> asked;
   for (const auto& [node, host] : hosts_) {
     if (auto peers = new_peers(node); !peers.empty()) asked[node] = std::move(peers);
   }
@@ -147,11 +148,12 @@ void NodeJudge::on_links(int node, const message::LinksChecked& checked) {
     const auto one = hosts_.find(node);
     const auto other = hosts_.find(each.node);
     if (one == hosts_.end() || other == hosts_.end()) continue;
-    CheckResult result{.check = "link",
-                       .peer = other->second.name,
-                       .seconds = each.seconds,
-                       .problem = each.problem,
-                       .is_conclusive = !each.problem.empty() && !is_lack(each.problem)};
+    node::CheckResult result{
+        .check = "link",
+        .peer = other->second.name,
+        .seconds = each.seconds,
+        .problem = each.problem,
+        .is_conclusive = !each.problem.empty() && !node::is_lack(each.problem)};
     one->second.results.push_back(result);
     result.peer = one->second.name;
     other->second.results.push_back(result);
@@ -176,10 +178,10 @@ void NodeJudge::finish() {
 }
 
 void NodeJudge::judge() {
-  std::vector<std::pair<int, CheckResult>> found;
+  std::vector<std::pair<int, node::CheckResult>> found;
   for (auto& [node, host] : hosts_) {
     if (!host.is_new) continue;
-    for (const CheckResult& result : host.results) {
+    for (const node::CheckResult& result : host.results) {
       if (result.problem.empty() || result.check == "link") continue;
       if (result.check == "storage") host.fails_storage = true;
       found.emplace_back(node, result);
@@ -199,7 +201,7 @@ void NodeJudge::blame_links() {
   }
   std::set<std::pair<int, int>> failed;
   for (const auto& [link, problem] : problems) failed.insert(link);
-  for (const auto& [node, peer] : at_fault(failed)) {
+  for (const auto& [node, peer] : decide::at_fault(failed)) {
     tell(node, "link", cat("link to host ", hosts_.at(peer).name, ": ", problems[{node, peer}]),
          true);
   }
@@ -223,24 +225,25 @@ void NodeJudge::tell(int node, const std::string& kind, const std::string& text,
 }
 
 void NodeJudge::tell_all() {
-  for (Evidence& each : std::exchange(evidence_, {})) delegate_.on_evidence(std::move(each));
+  for (decide::Evidence& each : std::exchange(evidence_, {}))
+    delegate_.on_evidence(std::move(each));
 }
 
 void NodeJudge::record() const {
   for (const auto& [node, host] : hosts_) {
     List checks;
-    for (const CheckResult& result : host.results) {
+    for (const node::CheckResult& result : host.results) {
       checks.push_back(Map{{"check", result.check},
                            {"peer", result.peer.empty() ? Value() : Value(result.peer)},
                            {"seconds", result.seconds},
                            {"problem", result.problem.empty() ? Value() : Value(result.problem)}});
     }
-    run_.io.write([row = NodeRow{node, host.name, host.address, std::move(checks)}](
+    run_.io.write([row = store::NodeRow{node, host.name, host.address, std::move(checks)}](
                       RunRecord& record) { record.set_node(row); });
   }
 }
 
-std::vector<LinkPeer> NodeJudge::neighbours(int node) const {
+std::vector<node::LinkPeer> NodeJudge::neighbours(int node) const {
   std::vector<int> ring;
   for (const auto& [each, host] : hosts_) ring.push_back(each);
   const auto size = static_cast<int>(ring.size());
@@ -251,7 +254,7 @@ std::vector<LinkPeer> NodeJudge::neighbours(int node) const {
     chosen.insert(ring[static_cast<size_t>((own - step % size + size) % size)]);
   }
   chosen.erase(node);
-  std::vector<LinkPeer> out;
+  std::vector<node::LinkPeer> out;
   for (const int each : chosen) {
     if (hosts_.at(each).port != 0) out.push_back(peer(each));
   }
@@ -262,24 +265,24 @@ void NodeJudge::watch() {
   if (!run_.spec.health_config.monitor || hosts_.size() < 2) return;
   for (const auto& [node, host] : hosts_) {
     if (!host.is_checked) continue;
-    send(node, to_value(message::WatchHost{.peers = neighbours(node), .interval_s = kIntervalS}));
+    send(node, to_value(message::WatchNode{.peers = neighbours(node), .interval_s = kIntervalS}));
   }
   timer_.start(kLook);
 }
 
 void NodeJudge::on_link(int node, const message::LinkSeen& seen) {
   if (!hosts_.contains(node) || !hosts_.contains(seen.node)) return;
-  const SeenLink link{.peer = seen.node,
-                      .num_slow = seen.num_slow,
-                      .num_answers = seen.num_answers,
-                      .silent_s = seen.silent_s};
+  const decide::SeenLink link{.peer = seen.node,
+                              .num_slow = seen.num_slow,
+                              .num_answers = seen.num_answers,
+                              .silent_s = seen.silent_s};
   links_.add(node, link, monotonic_s());
 }
 
-void NodeJudge::on_host(int node, const message::HostSeen& seen) {
+void NodeJudge::on_host(int node, const message::NodeSeen& seen) {
   const auto host = hosts_.find(node);
   if (host == hosts_.end()) return;
-  const CheckResult& result = seen.result;
+  const node::CheckResult& result = seen.result;
   const bool is_storage = result.check == "storage";
   if (is_storage) host->second.fails_storage = !result.problem.empty();
   if (result.problem.empty()) return;
@@ -298,4 +301,4 @@ void NodeJudge::look() {
   tell_all();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

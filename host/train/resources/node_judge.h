@@ -1,8 +1,8 @@
-// host/train/resources/node_judge.h: checks a run's hosts with their monitors: each host before it
+// host/train/resources/node_judge.h: checks a run's nodes with their monitors: each node before it
 // is used, and collects evidence against it afterwards.
 //
 // Before its use: its storage can be written, its devices answer, and it exchanges 1 MB with every
-// other host. The results are in the run's record. During its use: host/node/health/node_monitor.h
+// other node. The results are in the run's record. During its use: host/node/health/node_monitor.h
 // reports observations, and LinkVerdict decides which end of a bad link is at fault.
 //
 // Decides nothing else: evidence is passed to the delegate. Belongs to the control thread.
@@ -22,34 +22,34 @@
 #include "host/node/health/node_monitor.h"
 #include "host/train/record/run_context.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class NodeJudgeDelegate {
  public:
   virtual ~NodeJudgeDelegate() = default;
-  // Sends to the monitor of another host.
+  // Sends to the monitor of another node.
   virtual void send_health(int node, Value message) = 0;
   // May call drop().
-  virtual void on_evidence(Evidence evidence) = 0;
+  virtual void on_evidence(decide::Evidence evidence) = 0;
 };
 
 class NodeJudge {
  public:
-  // `gpus`: this host's devices. `port`: the run's port, at which the other hosts listen for each
+  // `gpus`: this node's devices. `port`: the run's port, at which the other nodes listen for each
   // other; 0: there are none.
-  NodeJudge(const RunContext& run, const std::vector<WorkerGpu>& gpus, int port,
+  NodeJudge(const RunContext& run, const std::vector<node::WorkerGpu>& gpus, int port,
             NodeJudgeDelegate& delegate);
 
-  // The host is present; this host too, as node 0. `address`: where the other hosts reach it.
+  // The node is present; this node too, as node 0. `address`: where the other nodes reach it.
   void add(int node, const std::string& host, const std::string& address);
-  // The host is not present any more.
+  // The node is not present any more.
   void drop(int node);
-  // The host is not used any more: its messages are ignored.
+  // The node is not used any more: its messages are ignored.
   void dismiss(int node);
-  // The run has ended: stops watching its hosts.
+  // The run has ended: stops watching its nodes.
   void stop();
 
-  // Checks the hosts that were not checked yet. Calls back when all have answered or timed out.
+  // Checks the nodes that were not checked yet. Calls back when all have answered or timed out.
   // Evidence is reported before that.
   using Done = std::function<void()>;
   void check(Done done);
@@ -58,11 +58,11 @@ class NodeJudge {
 
   // Whether monitors send messages of that type.
   static bool knows(const std::string& type) { return kRoutes.has(type); }
-  // Receives a message of the host's monitor.
+  // Receives a message of the node's monitor.
   void receive(int node, Value message) { kRoutes.deliver(*this, node, std::move(message)); }
 
   // The receivers of the messages.
-  static const Routes<message::FromHealth, NodeJudge, int> kRoutes;
+  static const loop::Routes<message::FromHealth, NodeJudge, int> kRoutes;
 
  private:
   struct Host {
@@ -71,16 +71,16 @@ class NodeJudge {
     int port = 0;  // of its EchoServer; 0: none, as for node 0
     bool is_checked = false;
     bool is_new = false;  // part of the current check
-    std::vector<CheckResult> results = {};
-    std::map<int, std::string> failed_links = {};  // problem by the host at the other end
+    std::vector<node::CheckResult> results = {};
+    std::map<int, std::string> failed_links = {};  // problem by the node at the other end
     bool fails_storage = false;
   };
 
   void send(int node, Value message);
-  void on_checked(int node, message::HostChecked checked);
+  void on_checked(int node, message::NodeChecked checked);
   void on_links(int node, const message::LinksChecked& checked);
   void on_link(int node, const message::LinkSeen& seen);
-  void on_host(int node, const message::HostSeen& seen);
+  void on_host(int node, const message::NodeSeen& seen);
   void take_answer(int node);
   void check_links();
   void finish();
@@ -88,9 +88,9 @@ class NodeJudge {
   void record() const;
   void watch();
   void look();
-  std::vector<LinkPeer> new_peers(int node) const;
-  std::vector<LinkPeer> neighbours(int node) const;
-  LinkPeer peer(int node) const;
+  std::vector<node::LinkPeer> new_peers(int node) const;
+  std::vector<node::LinkPeer> neighbours(int node) const;
+  node::LinkPeer peer(int node) const;
   bool is_storage_fine_elsewhere(int node) const;
   void blame_links();
   void tell_all();
@@ -101,14 +101,14 @@ class NodeJudge {
   int port_;
   std::string key_;  // of the echo servers
   std::map<int, Host> hosts_;
-  std::set<int> waiting_;   // hosts that have not answered
+  std::set<int> waiting_;   // nodes that have not answered
   bool has_links_ = false;  // the check has reached the links
   Done done_;
-  std::vector<Evidence> evidence_;  // not yet reported to the delegate
-  LinkVerdict links_;
-  NodeMonitor own_;
-  Timer deadline_;
-  Timer timer_;
+  std::vector<decide::Evidence> evidence_;  // not yet reported to the delegate
+  decide::LinkVerdict links_;
+  node::NodeMonitor own_;
+  loop::Timer deadline_;
+  loop::Timer timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -9,38 +9,39 @@
 #include "host/machine/libraries/libtorch.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-// Limit for one host, whatever its agent sends.
+// Limit for one node, whatever its agent sends.
 constexpr int kMostWorkers = 100'000;
 
 }  // namespace
 
-NodeRoster::NodeRoster(const NodeServer& nodes, const RunSpec& spec, std::vector<std::string> gpus)
-    : nodes_(nodes), spec_(spec), gpus_(std::move(gpus)), libtorch_(libtorch_build()) {}
+NodeRoster::NodeRoster(const node::NodeServer& nodes, const RunSpec& spec,
+                       std::vector<std::string> gpus)
+    : nodes_(nodes), spec_(spec), gpus_(std::move(gpus)), libtorch_(machine::libtorch_build()) {}
 
 void NodeRoster::evict(int node, const std::string& reason) {
   evicted_[node] = cat("host ", name(node), " (", reason, ")");
 }
 
-RosterHost* NodeRoster::find(int node) {
+RosterNode* NodeRoster::find(int node) {
   const auto host = others_.find(node);
   return host == others_.end() ? nullptr : &host->second;
 }
 
 std::string NodeRoster::name(int node) const {
   const auto host = others_.find(node);
-  return host == others_.end() ? hostname() : host->second.info.host;
+  return host == others_.end() ? machine::hostname() : host->second.info.host;
 }
 
 std::string NodeRoster::address(int node) const {
   return node == 0 ? nodes_.address() : others_.at(node).info.address;
 }
 
-NodeCapacity NodeRoster::room(int node) const {
+decide::NodeCapacity NodeRoster::room(int node) const {
   if (node == 0) {
-    return {hostname(), workers_for(nodes_.spec().tasks_on_node(), nodes_.cores(), gpus_)};
+    return {machine::hostname(), workers_for(nodes_.spec().tasks_on_node(), nodes_.cores(), gpus_)};
   }
   const message::AgentInfo& info = others_.at(node).info;
   return {info.host, std::clamp(workers_for(info.tasks, info.cores, info.gpus), 0, kMostWorkers)};
@@ -59,12 +60,12 @@ int NodeRoster::workers_for(int tasks, int cores, const std::vector<std::string>
 int NodeRoster::workers_for(const std::vector<std::string>& gpus) const {
   const std::string& type = spec_.accelerator_type;
   const auto fitting = std::count_if(gpus.begin(), gpus.end(), [&type](const std::string& name) {
-    return type.empty() || is_accelerator(name, type);
+    return type.empty() || machine::is_accelerator(name, type);
   });
   return static_cast<int>(static_cast<double>(fitting) / spec_.gpus_per_worker);
 }
 
-// Whether a host has no device for a rank: ingest workers run there, not next to the ranks.
+// Whether a node has no device for a rank: ingest workers run there, not next to the ranks.
 bool NodeRoster::has_ingest_host() const {
   if (spec_.gpus_per_worker == 0) return false;
   return std::any_of(others_.begin(), others_.end(), [this](const auto& other) {
@@ -72,14 +73,14 @@ bool NodeRoster::has_ingest_host() const {
   });
 }
 
-// A host without LibTorch reports that itself when a worker needs it.
+// A node without LibTorch reports that itself when a worker needs it.
 std::string NodeRoster::misfits() const {
   std::vector<std::string> parts;
   for (const auto& [node, host] : others_) {
     const std::string& other = host.info.libtorch;
     if (libtorch_.empty() || other.empty() || other == libtorch_) continue;
-    parts.push_back(cat("host ", host.info.host, " has LibTorch ", other, ", and host ", hostname(),
-                        " has ", libtorch_,
+    parts.push_back(cat("host ", host.info.host, " has LibTorch ", other, ", and host ",
+                        machine::hostname(), " has ", libtorch_,
                         ": install the same one on all hosts, or set RTRAIN_LIBTORCH"));
   }
   return join(parts, "; ");
@@ -99,10 +100,10 @@ std::string NodeRoster::absent_hosts() const {
   return join(parts, "; ");
 }
 
-// Which host has which ranks is only known from its agent.
+// Which node has which ranks is only known from its agent.
 std::string NodeRoster::absent_ranks() const {
   int count = nodes_.spec().tasks_on_node();
-  std::vector<std::string> names{hostname()};
+  std::vector<std::string> names{machine::hostname()};
   for (const auto& [node, host] : others_) {
     count += host.info.tasks;
     names.push_back(host.info.host);
@@ -133,4 +134,4 @@ std::string NodeRoster::devices_text(const std::vector<int>& nodes) const {
   return cat("; accelerator_type = '", type, "', and their devices are ", join(parts, ", "));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

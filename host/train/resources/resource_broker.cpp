@@ -13,7 +13,7 @@
 #include "host/machine/leases/resource_settings.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{100};
@@ -21,45 +21,46 @@ constexpr std::chrono::milliseconds kPoll{100};
 constexpr double kFirstNoticeS = 0.5;
 
 // "'a' (pid 12, 3 cores), 'b' (pid 14, 1 core, 0.5 GPU)".
-std::string holders_text(const LeaseTable& table) {
+std::string holders_text(const machine::LeaseTable& table) {
   std::vector<std::string> parts;
-  for (const LeaseShare& share : table.shares()) {
+  for (const machine::LeaseShare& share : table.shares()) {
     int gpus = 0;
-    for (const HeldGpu& gpu : share.gpus) gpus += gpu.share;
+    for (const machine::HeldGpu& gpu : share.gpus) gpus += gpu.share;
     parts.push_back(cat("'", share.holder.run, "' (pid ", share.holder.pid, ", ",
                         counted(share.cores.size(), "core"),
-                        gpus > 0 ? cat(", ", gpus_text(gpus)) : "", ")"));
+                        gpus > 0 ? cat(", ", machine::gpus_text(gpus)) : "", ")"));
   }
   return join(parts, ", ");
 }
 
 // Without GPUs "2 cores", with them "2 cores and 1 GPU".
-std::string needed_text(const ResourceRequest& request, const LeaseTable& table) {
-  const CoreRequest::Amount amount = request.cores().amount(table.offered);
+std::string needed_text(const ResourceRequest& request, const machine::LeaseTable& table) {
+  const decide::CoreRequest::Amount amount = request.cores().amount(table.offered);
   const int gpus = request.gpus().least();
   return cat(amount.min == amount.max ? "" : "at least ",
              counted(static_cast<size_t>(amount.min), "core"),
-             gpus > 0 ? cat(" and ", gpus_text(gpus)) : "");
+             gpus > 0 ? cat(" and ", machine::gpus_text(gpus)) : "");
 }
 
 // ", 0.5 of 2 GPUs".
-std::string free_gpus_text(const LeaseTable& table, const std::vector<std::string>& uuids) {
-  int free = static_cast<int>(uuids.size()) * kWholeGpu;
-  for (const HeldGpu& gpu : table.gpus) {
+std::string free_gpus_text(const machine::LeaseTable& table,
+                           const std::vector<std::string>& uuids) {
+  int free = static_cast<int>(uuids.size()) * machine::kWholeGpu;
+  for (const machine::HeldGpu& gpu : table.gpus) {
     if (std::find(uuids.begin(), uuids.end(), gpu.uuid) != uuids.end()) free -= gpu.share;
   }
-  return cat(", ", static_cast<double>(std::max(0, free)) / kWholeGpu, " of ",
+  return cat(", ", static_cast<double>(std::max(0, free)) / machine::kWholeGpu, " of ",
              counted(uuids.size(), "GPU"));
 }
 
 // "; in use by 'a' (pid 12, 3 cores)".
-std::string in_use_text(const LeaseTable& table) {
+std::string in_use_text(const machine::LeaseTable& table) {
   return table.held.empty() ? "" : cat("; in use by ", holders_text(table));
 }
 
 // Options for a user who does not want to wait. More cores do not help a run that waits for a
 // GPU.
-std::string ways_out(const ResourceRequest& request, const LeaseTable& table) {
+std::string ways_out(const ResourceRequest& request, const machine::LeaseTable& table) {
   const int needed = request.cores().amount(table.offered).min;
   std::string text = "; to begin now: --oversubscribe (share what is in use)";
   if (table.free() >= needed) return text;
@@ -70,7 +71,7 @@ std::string ways_out(const ResourceRequest& request, const LeaseTable& table) {
 
 // The text of a waiting run: what it needs, what is free, and who has the rest.
 std::string waiting_text(const ResourceRequest& request, const std::vector<std::string>& uuids,
-                         const LeaseTable& table) {
+                         const machine::LeaseTable& table) {
   const auto self = static_cast<int>(getpid());
   std::string text = cat(
       "waiting for ", needed_text(request, table), ": ", table.free(), " of ", table.offered,
@@ -79,7 +80,7 @@ std::string waiting_text(const ResourceRequest& request, const std::vector<std::
       table.offered == 1 && uuids.empty() ? " is free" : " are free");
   text += in_use_text(table);
   size_t ahead = 0;
-  for (const LeaseHolder& waiting : table.waiting) {
+  for (const machine::LeaseHolder& waiting : table.waiting) {
     if (waiting.pid == self) break;
     ++ahead;
   }
@@ -91,18 +92,20 @@ std::string waiting_text(const ResourceRequest& request, const std::vector<std::
 // Whether the script itself sets the devices that workers see.
 bool has_own_devices(const RunSpec& spec) {
   return std::any_of(spec.worker_env.begin(), spec.worker_env.end(),
-                     [](const auto& each) { return each.first == kVisibleDevices; });
+                     [](const auto& each) { return each.first == node::kVisibleDevices; });
 }
 
 }  // namespace
 
 std::optional<Error> impossible_request(const RunSpec& spec) {
-  const Placement placement(spec.placement_strategy, /*may_share=*/true);
-  if (auto error = placement.impossible(spec.max_workers, {{.host = hostname()}})) return error;
-  const CoreRequest request(spec.min_workers, spec.max_workers, spec.total_cpus_per_worker());
-  int cores = available_cores();
+  const decide::Placement placement(spec.placement_strategy, /*may_share=*/true);
+  if (auto error = placement.impossible(spec.max_workers, {{.host = machine::hostname()}}))
+    return error;
+  const decide::CoreRequest request(spec.min_workers, spec.max_workers,
+                                    spec.total_cpus_per_worker());
+  int cores = machine::available_cores();
   try {
-    cores = std::max(cores, offered_cores());
+    cores = std::max(cores, machine::offered_cores());
   } catch (const Error&) {
     // The broker reports it.
   }
@@ -110,8 +113,8 @@ std::optional<Error> impossible_request(const RunSpec& spec) {
   return impossible_gpus(spec);
 }
 
-ResourceBroker::ResourceBroker(const RunSpec& spec, Loop& loop, TaskThread& io,
-                               const NodeFiles& files, Notice notice)
+ResourceBroker::ResourceBroker(const RunSpec& spec, loop::Loop& loop, loop::TaskThread& io,
+                               const node::NodeFiles& files, Notice notice)
     : spec_(spec),
       loop_(loop),
       io_(io),
@@ -127,7 +130,7 @@ ResourceBroker::~ResourceBroker() = default;
 void ResourceBroker::request(std::function<void(int)> on_granted) {
   const bool is_fixed = spec_.min_workers == spec_.max_workers;
   if (held_ && is_fixed) return on_granted(spec_.max_workers);
-  if (without_) return on_granted(whole_host(available_cores()).workers);
+  if (without_) return on_granted(whole_host(machine::available_cores()).workers);
   on_granted_ = std::move(on_granted);
   waiting_since_s_ = monotonic_s();
   next_notice_s_ = *waiting_since_s_ + kFirstNoticeS;
@@ -143,7 +146,7 @@ void ResourceBroker::cancel() {
 void ResourceBroker::ask() {
   io_.post([this] {
     Answer answer;
-    answer.offered = available_cores();
+    answer.offered = machine::available_cores();
     try {
       answer = take();
     } catch (const Error& e) {
@@ -161,24 +164,25 @@ void ResourceBroker::ask() {
 
 ResourceBroker::Answer ResourceBroker::take() {
   if (!lease_) {
-    const LeaseHolder self{spec_.name, static_cast<int>(getpid())};
-    lease_ = std::make_unique<HostLease>(self, gpus_.uuids);
+    const machine::LeaseHolder self{spec_.name, static_cast<int>(getpid())};
+    lease_ = std::make_unique<machine::NodeLease>(self, gpus_.uuids);
   }
   Answer answer;
-  answer.offered = offered_cores();
+  answer.offered = machine::offered_cores();
   if (spec_.oversubscribe) {
-    answer.without =
-        cat("takes no cores of its own (--oversubscribe)", in_use_text(read_lease_table()));
+    answer.without = cat("takes no cores of its own (--oversubscribe)",
+                         in_use_text(machine::read_lease_table()));
     return answer;
   }
-  const auto choose = [&](const LeaseCapacity& capacity) -> std::optional<LeaseRequest> {
+  const auto choose =
+      [&](const machine::LeaseCapacity& capacity) -> std::optional<machine::LeaseRequest> {
     answer.grant = request_.grant(capacity, answer.offered);
     if (!answer.grant) return std::nullopt;
     return answer.grant->request(request_.gpus().share());
   };
   if (!lease_->try_take(choose)) {
     answer.grant.reset();
-    const LeaseTable table = read_lease_table();
+    const machine::LeaseTable table = machine::read_lease_table();
     answer.waiting_for = waiting_text(request_, gpus_.uuids, table);
     answer.ways_out = ways_out(request_, table);
     return answer;
@@ -189,16 +193,16 @@ ResourceBroker::Answer ResourceBroker::take() {
   return answer;
 }
 
-LeaseCapacity ResourceBroker::all_gpus(int cores) const {
-  return {cores, FreeGpus(gpus_.uuids.size(), kWholeGpu)};
+machine::LeaseCapacity ResourceBroker::all_gpus(int cores) const {
+  return {cores, machine::FreeGpus(gpus_.uuids.size(), machine::kWholeGpu)};
 }
 
-// As large as the host allows, but never below the minimum.
+// As large as the node allows, but never below the minimum.
 ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
-  const LeaseCapacity capacity = all_gpus(offered);
+  const machine::LeaseCapacity capacity = all_gpus(offered);
   ResourceRequest::Grant out;
   out.workers = std::max(spec_.min_workers, request_.workers(capacity));
-  out.gpus = request_.gpus().place(capacity.gpus, out.workers).value_or(GpuPlaces{});
+  out.gpus = request_.gpus().place(capacity.gpus, out.workers).value_or(machine::GpuPlaces{});
   return out;
 }
 
@@ -254,7 +258,7 @@ double ResourceBroker::waited_s() const {
 }
 
 void ResourceBroker::look(std::function<void(int)> on_seen) {
-  if (without_) return on_seen(request_.workers(all_gpus(available_cores())));
+  if (without_) return on_seen(request_.workers(all_gpus(machine::available_cores())));
   io_.post([this, on_seen = std::move(on_seen)] {
     int workers = 0;
     try {
@@ -267,19 +271,19 @@ void ResourceBroker::look(std::function<void(int)> on_seen) {
   });
 }
 
-NodeGroup ResourceBroker::nodes(const NodeOrder& order, NodeDelegate& delegate) {
+NodeGroup ResourceBroker::nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) {
   NodeGroup out;
-  out.add({.node = std::make_unique<LocalNode>(loop_, order, files_, *this, delegate),
-           .host = hostname(),
+  out.add({.node = std::make_unique<node::LocalNode>(loop_, order, files_, *this, delegate),
+           .host = machine::hostname(),
            .num_workers = order.num_workers});
   return out;
 }
 
-WorkerPlace ResourceBroker::place(int rank, int num_workers) const {
-  WorkerPlace out;
-  const std::vector<int> processors = own_processors();
+node::WorkerPlace ResourceBroker::place(int rank, int num_workers) const {
+  node::WorkerPlace out;
+  const std::vector<int> processors = machine::own_processors();
   bool bound = spec_.cpus_per_worker > 0;
-  for (const HostLease::Core& core : share(rank, num_workers)) {
+  for (const machine::NodeLease::Core& core : share(rank, num_workers)) {
     out.lease_fds.push_back(core.fd);
     const auto number = static_cast<size_t>(core.core);
     if (number < processors.size()) {
@@ -295,7 +299,7 @@ WorkerPlace ResourceBroker::place(int rank, int num_workers) const {
 
 // The worker's numbers for its devices: positions among all workers' devices or, if the workers'
 // environment is this process's own, this process's numbers.
-void ResourceBroker::add_gpus(int rank, WorkerPlace& place) const {
+void ResourceBroker::add_gpus(int rank, node::WorkerPlace& place) const {
   const std::vector<int> used = used_gpus();
   const bool is_union = visible_devices().has_value();
   size_t first_fd = 0;
@@ -328,7 +332,7 @@ std::optional<std::string> ResourceBroker::visible_devices() const {
   return join(uuids, ",");
 }
 
-std::vector<HostLease::Core> ResourceBroker::share(int rank, int num_workers) const {
+std::vector<machine::NodeLease::Core> ResourceBroker::share(int rank, int num_workers) const {
   const auto count = static_cast<int>(cores_.size());
   if (count == 0) return {};
   if (count < num_workers) return {cores_[static_cast<size_t>(rank % count)]};
@@ -336,4 +340,4 @@ std::vector<HostLease::Core> ResourceBroker::share(int rank, int num_workers) co
   return {cores_.begin() + rank * each, cores_.begin() + (rank + 1) * each};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::train {
 
 ResourceRequest::ResourceRequest(int min_workers, int max_workers, int cores_per_worker,
                                  double gpus_per_worker)
@@ -10,19 +10,19 @@ ResourceRequest::ResourceRequest(int min_workers, int max_workers, int cores_per
       cores_(min_workers, max_workers, cores_per_worker),
       gpus_(min_workers, max_workers, gpus_per_worker) {}
 
-LeaseRequest ResourceRequest::Grant::request(int share) const {
-  LeaseRequest out{cores, {}};
+machine::LeaseRequest ResourceRequest::Grant::request(int share) const {
+  machine::LeaseRequest out{cores, {}};
   for (const std::vector<int>& devices : gpus) {
     for (const int device : devices) out.gpus.push_back({device, share});
   }
   return out;
 }
 
-std::optional<ResourceRequest::Grant> ResourceRequest::grant(const LeaseCapacity& capacity,
+std::optional<ResourceRequest::Grant> ResourceRequest::grant(const machine::LeaseCapacity& capacity,
                                                              int offered) const {
   const int most = gpus_.workers(capacity.gpus);
   if (most < min_workers_) return std::nullopt;
-  const CoreRequest::Amount amount = cores_.amount(offered);
+  const decide::CoreRequest::Amount amount = cores_.amount(offered);
   if (capacity.cores < amount.min) return std::nullopt;
   Grant out;
   out.cores = std::min(capacity.cores, amount.max);
@@ -34,8 +34,8 @@ std::optional<ResourceRequest::Grant> ResourceRequest::grant(const LeaseCapacity
   return out;
 }
 
-int ResourceRequest::workers(const LeaseCapacity& capacity) const {
+int ResourceRequest::workers(const machine::LeaseCapacity& capacity) const {
   return std::min(gpus_.workers(capacity.gpus), cores_.workers(std::max(0, capacity.cores)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -1,4 +1,4 @@
-// host/train/resources/resource_request.h: a run's request for cores and GPUs of its host.
+// host/train/resources/resource_request.h: a run's request for cores and GPUs of its node.
 // Pure.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "host/machine/leases/gpu_request.h"
 #include "host/machine/leases/lease.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class ResourceRequest {
  public:
@@ -19,23 +19,23 @@ class ResourceRequest {
   struct Grant {
     int workers = 0;
     int cores = 0;
-    GpuPlaces gpus;  // one entry for each worker
+    machine::GpuPlaces gpus;  // one entry for each worker
 
-    LeaseRequest request(int share) const;
+    machine::LeaseRequest request(int share) const;
   };
   // The largest group that the capacity allows; nullopt if it is not enough. `offered`: cores
   // available to all runs together.
-  std::optional<Grant> grant(const LeaseCapacity& capacity, int offered) const;
+  std::optional<Grant> grant(const machine::LeaseCapacity& capacity, int offered) const;
   // The number of workers that could run with this capacity.
-  int workers(const LeaseCapacity& capacity) const;
+  int workers(const machine::LeaseCapacity& capacity) const;
 
-  const CoreRequest& cores() const { return cores_; }
-  const GpuRequest& gpus() const { return gpus_; }
+  const decide::CoreRequest& cores() const { return cores_; }
+  const machine::GpuRequest& gpus() const { return gpus_; }
 
  private:
   int min_workers_;
-  CoreRequest cores_;
-  GpuRequest gpus_;
+  decide::CoreRequest cores_;
+  machine::GpuRequest gpus_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -1,5 +1,5 @@
 // host/train/resources/resources.h: the resources of a run: cores and devices of this machine, or
-// the hosts allotted by a launcher.
+// the nodes allotted by a launcher.
 //
 // Belongs to the control thread.
 #pragma once
@@ -11,7 +11,7 @@
 #include "host/loop/messages/join.h"
 #include "host/train/group/node_group.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class Resources {
  public:
@@ -27,15 +27,15 @@ class Resources {
   // The run has ended, and everything of it is in the store.
   virtual void end_run() {}
   // The nodes for an attempt with order.num_workers workers.
-  virtual NodeGroup nodes(const NodeOrder& order, NodeDelegate& delegate) = 0;
-  // Stops using the host. Returns why that is not possible, or "".
+  virtual NodeGroup nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) = 0;
+  // Stops using the node. Returns why that is not possible, or "".
   virtual std::string evict(int /*node*/, const std::string& /*reason*/) {
     return "the run has no other host";
   }
-  // Starts an ingest worker on a host without ranks. Returns the host's name; "" if there is none.
+  // Starts an ingest worker on a node without ranks. Returns the node's name; "" if there is none.
   virtual std::string start_ingest(const message::StartIngest&) { return ""; }
-  // Sends the end of the run to the ranks' processes on other hosts.
+  // Sends the end of the run to the ranks' processes on other nodes.
   virtual void tell_end(const message::Ended&) {}
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -5,18 +5,19 @@
 #include "host/machine/libraries/cuda_driver.h"
 #include "host/node/workers/worker_place.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 RunGpus find_run_gpus(const RunSpec& spec) {
   RunGpus out;
   if (spec.gpus_per_worker == 0) return out;
-  out.why_none = cuda_support().reason;
-  if (cuda_support().devices == 0) return out;
-  const std::vector<CudaDevice>& devices = cuda_driver().devices;
+  out.why_none = lua::cuda_support().reason;
+  if (lua::cuda_support().devices == 0) return out;
+  const std::vector<machine::CudaDevice>& devices = machine::cuda_driver().devices;
   out.visible = static_cast<int>(devices.size());
   for (int number = 0; number < out.visible; ++number) {
-    const CudaDevice& device = devices[static_cast<size_t>(number)];
-    if (!spec.accelerator_type.empty() && !is_accelerator(device.name, spec.accelerator_type)) {
+    const machine::CudaDevice& device = devices[static_cast<size_t>(number)];
+    if (!spec.accelerator_type.empty() &&
+        !machine::is_accelerator(device.name, spec.accelerator_type)) {
       out.why_none = cat("accelerator_type = '", spec.accelerator_type,
                          "', and the devices here are ", devices.front().name);
       continue;
@@ -30,7 +31,7 @@ RunGpus find_run_gpus(const RunSpec& spec) {
 
 std::optional<Error> impossible_worker_env(const RunSpec& spec) {
   for (const auto& [name, value] : spec.worker_env) {
-    if (name != kVisibleDevices || spec.gpus_per_worker == 0) continue;
+    if (name != node::kVisibleDevices || spec.gpus_per_worker == 0) continue;
     return Error(Code::kConfig, cat("worker_env: ", name, " = '", value,
                                     "': with use_gpu the workers see what they were given; set it "
                                     "for the command instead"));
@@ -41,8 +42,8 @@ std::optional<Error> impossible_worker_env(const RunSpec& spec) {
 std::optional<Error> impossible_gpus(const RunSpec& spec) {
   if (auto error = impossible_worker_env(spec)) return error;
   const RunGpus gpus = find_run_gpus(spec);
-  return GpuRequest(spec.min_workers, spec.max_workers, spec.gpus_per_worker)
+  return machine::GpuRequest(spec.min_workers, spec.max_workers, spec.gpus_per_worker)
       .impossible(gpus.names, gpus.why_none);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -10,7 +10,7 @@
 #include "host/machine/leases/gpu_request.h"
 #include "host/train/run/run_spec.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 struct RunGpus {
   std::vector<int> numbers;  // this process's numbers
@@ -26,7 +26,7 @@ RunGpus find_run_gpus(const RunSpec& spec);
 // The error for worker variables that would override the workers' devices.
 std::optional<Error> impossible_worker_env(const RunSpec& spec);
 
-// The error for a run whose GPU request this host can never satisfy.
+// The error for a run whose GPU request this node can never satisfy.
 std::optional<Error> impossible_gpus(const RunSpec& spec);
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/train/run/value_size.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr size_t kMaxWaiting = 10000;
@@ -93,4 +93,4 @@ size_t EventQueue::waiting_bytes() const {
   return waiting_bytes_;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -14,7 +14,7 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class EventQueue {
  public:
@@ -57,4 +57,4 @@ class EventQueue {
   size_t dropped_reports_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -9,7 +9,7 @@
 #include "host/machine/leases/resource_settings.h"
 #include "host/machine/machine.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 void check_range(std::string_view field, double value, double least) {
@@ -24,7 +24,7 @@ void take_settings(RunSpec& s) {
   limits.busy_threshold_s = seconds_setting("RTRAIN_BUSY_THRESHOLD_S", limits.busy_threshold_s);
   s.silent_threshold_s =
       seconds_setting("RTRAIN_WORKER_HEALTH_CHECK_TIMEOUT_S", s.silent_threshold_s);
-  SyncSettings& sync = s.collectives;
+  decide::SyncSettings& sync = s.collectives;
   sync.timeout_s = seconds_setting("RTRAIN_COLLECTIVE_TIMEOUT_S", s.timeout_s);
   sync.warn_interval_s = seconds_setting("RTRAIN_COLLECTIVE_WARN_INTERVAL_S", sync.warn_interval_s);
   s.report_notice_s = seconds_setting("RTRAIN_REPORT_WARN_INTERVAL_S", s.report_notice_s);
@@ -58,7 +58,7 @@ RunSpec RunSpec::from_value(Value value) {
   return s;
 }
 
-FailureLimits RunSpec::failure_limits() const {
+decide::FailureLimits RunSpec::failure_limits() const {
   // A process that has left, or never came, is not there for another attempt either: its launcher
   // starts it again, with all others.
   return {.max_failures = failure_config.max_failures,
@@ -67,16 +67,16 @@ FailureLimits RunSpec::failure_limits() const {
           .reset_after_s = failure_config.reset_after_s.value_or(0)};
 }
 
-HangLimits RunSpec::hang_limits() const {
+decide::HangLimits RunSpec::hang_limits() const {
   return {.threshold_s = failure_config.hang_threshold_s,
           .busy_s = failure_config.busy_threshold_s,
           .silent_s = silent_threshold_s};
 }
 
-ScalingPolicy scaling_policy(const RunSpec& spec) {
-  if (spec.min_workers == spec.max_workers) return ScalingPolicy::fixed(spec.max_workers);
-  return ScalingPolicy::elastic(spec.min_workers, spec.max_workers,
-                                spec.elastic_resize_monitor_interval_s);
+decide::ScalingPolicy scaling_policy(const RunSpec& spec) {
+  if (spec.min_workers == spec.max_workers) return decide::ScalingPolicy::fixed(spec.max_workers);
+  return decide::ScalingPolicy::elastic(spec.min_workers, spec.max_workers,
+                                        spec.elastic_resize_monitor_interval_s);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -15,7 +15,7 @@
 #include "host/decide/sync_board.h"
 #include "host/store/runs/new_run.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 // What ValidationConfig says to the controller.
 struct ValidationSpec {
@@ -24,7 +24,7 @@ struct ValidationSpec {
   int num_cpus = 1;                                       // of each validation
   std::optional<double> validation_drain_timeout_s = {};  // at the end of the run; none: no limit
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("max_concurrent", &ValidationSpec::max_concurrent),
       required("num_cpus", &ValidationSpec::num_cpus),
       optional("validation_drain_timeout_s", &ValidationSpec::validation_drain_timeout_s)};
@@ -41,9 +41,9 @@ struct FailureSpec {
   double preemption_grace_s = 0;  // from the request to stop to the end of the workers
   double hang_threshold_s = 0;
   double busy_threshold_s = 0;
-  double node_timeout_s = 0;  // a host that has not been heard of for that long is lost
+  double node_timeout_s = 0;  // a node that has not been heard of for that long is lost
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("max_failures", &FailureSpec::max_failures),
       required("max_heals", &FailureSpec::max_heals),
       required("controller_failure_limit", &FailureSpec::controller_failure_limit),
@@ -55,30 +55,31 @@ struct FailureSpec {
       required("node_timeout_s", &FailureSpec::node_timeout_s)};
 };
 
-// What HealthConfig says to the controller: the treatment of hosts that may be bad.
+// What HealthConfig says to the controller: the treatment of nodes that may be bad.
 struct HealthSpec {
   static constexpr std::string_view kClass = "HealthSpec";
-  bool preflight = false;          // hosts are checked before they are used
+  bool preflight = false;          // nodes are checked before they are used
   double preflight_timeout_s = 0;  // of each check
   bool monitor = false;            // they are looked after while they are
   bool has_evaluators = false;     // the script decides
 
-  static constexpr Fields kFields{required("preflight", &HealthSpec::preflight),
-                                  required("preflight_timeout_s", &HealthSpec::preflight_timeout_s),
-                                  required("monitor", &HealthSpec::monitor),
-                                  required("has_evaluators", &HealthSpec::has_evaluators)};
+  static constexpr RecordFields kFields{
+      required("preflight", &HealthSpec::preflight),
+      required("preflight_timeout_s", &HealthSpec::preflight_timeout_s),
+      required("monitor", &HealthSpec::monitor),
+      required("has_evaluators", &HealthSpec::has_evaluators)};
 };
 
-// The ranks of this host but rank 0, which are processes that a launcher has started.
+// The ranks of this node but rank 0, which are processes that a launcher has started.
 struct JoinedRanks {
   static constexpr std::string_view kClass = "JoinedRanks";
   std::string socket;  // where they come to, in the runtime folder
-  int num_ranks = 1;   // of this host, with rank 0
+  int num_ranks = 1;   // of this node, with rank 0
   int64_t fit = 1;     // theirs, and this one's: the script's first fit(), second, …
 
-  static constexpr Fields kFields{required("socket", &JoinedRanks::socket),
-                                  required("num_ranks", &JoinedRanks::num_ranks),
-                                  required("fit", &JoinedRanks::fit)};
+  static constexpr RecordFields kFields{required("socket", &JoinedRanks::socket),
+                                        required("num_ranks", &JoinedRanks::num_ranks),
+                                        required("fit", &JoinedRanks::fit)};
 };
 
 // The commit that the script's folder is at.
@@ -88,9 +89,9 @@ struct GitCommit {
   bool is_dirty = false;  // tracked files differ from it
   bool is_cut = false;    // the sources have only the beginning of the diff
 
-  static constexpr Fields kFields{required("commit", &GitCommit::commit),
-                                  required("is_dirty", &GitCommit::is_dirty),
-                                  required("is_cut", &GitCommit::is_cut)};
+  static constexpr RecordFields kFields{required("commit", &GitCommit::commit),
+                                        required("is_dirty", &GitCommit::is_dirty),
+                                        required("is_cut", &GitCommit::is_cut)};
 };
 
 // Every field comes from Lua (modules/rtrain/run/run_spec.lua). None has a default here: those of
@@ -103,7 +104,7 @@ struct RunSpec {
   std::vector<std::string> command;
   std::vector<std::string> tags;
   std::string note;
-  ResumeMode resume = ResumeMode::kNever;
+  store::ResumeMode resume = store::ResumeMode::kNever;
   bool is_local = false;            // rank 0 is the process that called fit()
   std::optional<JoinedRanks> join;  // the other ranks are processes of a launcher
   double start_timeout_s = 0;       // of each phase of the start-up
@@ -113,7 +114,7 @@ struct RunSpec {
   int cpus_per_worker = 0;     // its threads; 0: cores / workers, unless OMP_NUM_THREADS is set
   int ingest_cpus = 0;         // of each worker's processes that read its datasets
   double gpus_per_worker = 0;  // a part of one below 1
-  PlacementStrategy placement_strategy = PlacementStrategy::kSpread;
+  decide::PlacementStrategy placement_strategy = decide::PlacementStrategy::kSpread;
   bool oversubscribe = false;    // takes no lease: shares what other runs hold, and waits for none
   std::string accelerator_type;  // that its GPUs are of; empty: any
   StringPairs worker_env;        // added to this process's
@@ -135,7 +136,7 @@ struct RunSpec {
   std::optional<GitCommit> git;
   List sources;  // {kind, path, text}: host/store/runs/source_store.h
 
-  static constexpr Fields kFields{
+  static constexpr RecordFields kFields{
       required("name", &RunSpec::name),
       required("storage_path", &RunSpec::storage_path),
       required("script", &RunSpec::script),
@@ -176,24 +177,24 @@ struct RunSpec {
 
   // From here on: not of Lua, but of environment variables of an operator, for all runs.
   double silent_threshold_s = 600;  // a control thread that has stopped for that long
-  SyncSettings collectives;
+  decide::SyncSettings collectives;
   double report_notice_s = 60;    // how long a checkpoint may wait for a rank before a line says so
   double resource_notice_s = 30;  // between lines about cores that are waited for
   double gpu_sample_s = 5;        // between two looks at the activity of the devices; 0: none
-  double host_sample_s = 5;       // the same of the ranks' processes and their hosts
+  double host_sample_s = 5;       // the same of the ranks' processes and their nodes
   double callback_timeout_s = 60;  // of the user's callbacks before a retry
-  int port = 0;                    // where other hosts of its job reach the run; 0: there are none
+  int port = 0;                    // where other nodes of its job reach the run; 0: there are none
 
   // 0: not said.
   int total_cpus_per_worker() const {
     return cpus_per_worker == 0 ? 0 : cpus_per_worker + ingest_cpus;
   }
-  FailureLimits failure_limits() const;
-  HangLimits hang_limits() const;
+  decide::FailureLimits failure_limits() const;
+  decide::HangLimits hang_limits() const;
 
-  // It takes part in what a launcher allotted on several hosts. In local mode without processes of
-  // the launcher it trains on this host alone.
-  bool uses_hosts() const { return !is_local || join; }
+  // It takes part in what a launcher allotted on several nodes. In local mode without processes of
+  // the launcher it trains on this node alone.
+  bool uses_nodes() const { return !is_local || join; }
 
   // With what environment variables set, which goes before the script. Throws Error(kArgument) for
   // a field that is unknown, missing or of a wrong type, kConfig for one out of range and for a
@@ -201,6 +202,6 @@ struct RunSpec {
   static RunSpec from_value(Value value);
 };
 
-ScalingPolicy scaling_policy(const RunSpec& spec);
+decide::ScalingPolicy scaling_policy(const RunSpec& spec);
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -5,7 +5,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 Error timeout_error(const ScriptQuestion& question) {
@@ -50,10 +50,10 @@ Value ScriptCalls::ask(const ScriptQuestion& question) {
   return future.get();
 }
 
-void ScriptCalls::ask(Loop& loop, const ScriptQuestion& question, Done done) {
+void ScriptCalls::ask(loop::Loop& loop, const ScriptQuestion& question, Done done) {
   // Shared, because the timer is not needed any more once the answer is on its way to the loop.
   struct Wait {
-    std::optional<Timer> deadline;
+    std::optional<loop::Timer> deadline;
     Done done;
   };
   auto wait = std::make_shared<Wait>();
@@ -101,4 +101,4 @@ void ScriptCalls::close() {
   for (auto& [id, finish] : left) finish(std::nullopt, closed_error(cat("call ", id)));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -20,7 +20,7 @@
 #include "host/loop/timer.h"
 #include "host/train/run/event_queue.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 struct ScriptQuestion {
   std::string name;
@@ -41,7 +41,7 @@ class ScriptCalls {
   Value ask(const ScriptQuestion& question);
   // Calls `done` on the loop's thread, which must be the caller's: with the answer, the script's
   // error, kTimeout, or kInterrupted. Never from inside this call.
-  void ask(Loop& loop, const ScriptQuestion& question, Done done);
+  void ask(loop::Loop& loop, const ScriptQuestion& question, Done done);
 
   // Answers a call. Does nothing if no caller waits for it any more.
   void answer(int64_t id, Value value);
@@ -61,4 +61,4 @@ class ScriptCalls {
   bool closed_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

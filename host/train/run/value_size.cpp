@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::train {
 
 size_t approximate_bytes(const Value& value) {
   size_t bytes = sizeof(Value);
@@ -16,4 +16,4 @@ size_t approximate_bytes(const Value& value) {
   return bytes;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

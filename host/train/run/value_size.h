@@ -5,8 +5,8 @@
 
 #include "host/base/value.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 size_t approximate_bytes(const Value& value);
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -5,18 +5,19 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-message::ToWorker to_message(const StopOrder& order) {
-  if (order.type == StopOrder::Type::kPrepare) return message::StopPrepare{.round = order.round};
+message::ToWorker to_message(const decide::StopOrder& order) {
+  if (order.type == decide::StopOrder::Type::kPrepare)
+    return message::StopPrepare{.round = order.round};
   return message::StopRelease{.round = order.round, .at = order.at};
 }
 
 }  // namespace
 
-GracefulShutdown::GracefulShutdown(Loop& loop, int num_workers, GracefulShutdownDelegate& delegate,
-                                   Times times)
+GracefulShutdown::GracefulShutdown(loop::Loop& loop, int num_workers,
+                                   GracefulShutdownDelegate& delegate, Times times)
     : delegate_(delegate),
       times_(times),
       agreement_(num_workers),
@@ -55,9 +56,9 @@ void GracefulShutdown::close() {
   return_.stop();
 }
 
-void GracefulShutdown::send(const std::optional<StopOrder>& order) {
+void GracefulShutdown::send(const std::optional<decide::StopOrder>& order) {
   if (!order) return;
-  if (order->type == StopOrder::Type::kPrepare) {
+  if (order->type == decide::StopOrder::Type::kPrepare) {
     answers_.start(times_.answer);
   } else {
     answers_.stop();
@@ -73,4 +74,4 @@ void GracefulShutdown::on_no_answer() {
   send(agreement_.on_deadline());
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -16,7 +16,7 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class GracefulShutdownDelegate {
  public:
@@ -37,8 +37,9 @@ class GracefulShutdown {
     std::chrono::milliseconds finish{2000};
   };
 
-  GracefulShutdown(Loop& loop, int num_workers, GracefulShutdownDelegate& delegate, Times times);
-  GracefulShutdown(Loop& loop, int num_workers, GracefulShutdownDelegate& delegate)
+  GracefulShutdown(loop::Loop& loop, int num_workers, GracefulShutdownDelegate& delegate,
+                   Times times);
+  GracefulShutdown(loop::Loop& loop, int num_workers, GracefulShutdownDelegate& delegate)
       : GracefulShutdown(loop, num_workers, delegate, Times()) {}
 
   // Also for a second reason: the grace period begins again, the agreement stays.
@@ -56,17 +57,17 @@ class GracefulShutdown {
   void close();
 
  private:
-  void send(const std::optional<StopOrder>& order);
+  void send(const std::optional<decide::StopOrder>& order);
   void on_no_answer();
 
   GracefulShutdownDelegate& delegate_;
   Times times_;
-  StopAgreement agreement_;
+  decide::StopAgreement agreement_;
   bool started_ = false;
   std::optional<int64_t> first_seen_;  // the number of the next report of the rank told first
-  Timer answers_;
-  Timer grace_;
-  Timer return_;
+  loop::Timer answers_;
+  loop::Timer grace_;
+  loop::Timer return_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // Signals within this time count as one: no user is that fast, but `timeout` signals its child and
@@ -20,8 +20,8 @@ constexpr double kOneSignalS = 0.1;
 // Time for the run's end to reach the disk after a second signal.
 constexpr std::chrono::seconds kLastResort{2};
 
-StopKind kind_of(int number) {
-  return number == SIGINT ? StopKind::kInterrupt : StopKind::kTerminate;
+decide::StopKind kind_of(int number) {
+  return number == SIGINT ? decide::StopKind::kInterrupt : decide::StopKind::kTerminate;
 }
 
 // Ctrl-C and Ctrl-\ come from a user.
@@ -36,19 +36,19 @@ bool is_ignored(int number) {
 
 }  // namespace
 
-StopSignals::StopSignals(Loop& loop, StopSignalsDelegate& delegate)
+StopSignals::StopSignals(loop::Loop& loop, StopSignalsDelegate& delegate)
     : delegate_(delegate), last_resort_(loop, [this] { _exit(exit_code_); }) {
-  for (const int number : kStopSignals) {
+  for (const int number : loop::kStopSignals) {
     if (is_ignored(number)) continue;
     signals_.push_back(
-        std::make_unique<Signal>(loop, number, [this, number] { on_signal(number); }));
+        std::make_unique<loop::Signal>(loop, number, [this, number] { on_signal(number); }));
   }
 }
 
 std::string StopSignals::name(int number) { return cat("SIG", sigabbrev_np(number)); }
 
 void StopSignals::on_forwarded(int number) {
-  if (std::ranges::find(kStopSignals, number) == kStopSignals.end()) {
+  if (std::ranges::find(loop::kStopSignals, number) == loop::kStopSignals.end()) {
     throw Error(Code::kArgument, cat("signal ", number, " does not stop a run"));
   }
   if (number == SIGQUIT) return quit();
@@ -88,4 +88,4 @@ void StopSignals::ask(int number) {
   delegate_.on_first_signal(kind_of(number), number);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -18,12 +18,12 @@
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class StopSignalsDelegate {
  public:
   virtual ~StopSignalsDelegate() = default;
-  virtual void on_first_signal(StopKind kind, int number) = 0;
+  virtual void on_first_signal(decide::StopKind kind, int number) = 0;
   virtual void on_second_signal() = 0;
   // Shows the stacks, then calls `then`.
   virtual void show_stacks(std::function<void()> then) = 0;
@@ -31,7 +31,7 @@ class StopSignalsDelegate {
 
 class StopSignals {
  public:
-  StopSignals(Loop& loop, StopSignalsDelegate& delegate);
+  StopSignals(loop::Loop& loop, StopSignalsDelegate& delegate);
 
   // A worker or an agent has received the signal. Throws Error(kArgument) for a signal that does
   // not stop runs.
@@ -52,8 +52,8 @@ class StopSignals {
   int own_ = 0;
   int exit_code_ = 0;
   double last_s_ = 0;
-  std::vector<std::unique_ptr<Signal>> signals_;
-  Timer last_resort_;
+  std::vector<std::unique_ptr<loop::Signal>> signals_;
+  loop::Timer last_resort_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

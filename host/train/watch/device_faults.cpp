@@ -7,7 +7,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/xid.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // Older faults of a device cannot have ended its rank.
@@ -17,7 +17,7 @@ constexpr size_t kMostFaults = 1000;
 
 }  // namespace
 
-void DeviceFaults::add(const DeviceFault& fault) {
+void DeviceFaults::add(const node::DeviceFault& fault) {
   if (faults_.size() < kMostFaults) faults_.push_back({fault, monotonic_s()});
 }
 
@@ -27,14 +27,15 @@ Error DeviceFaults::explain(int rank, const Error& error) const {
   for (const auto& [fault, time_s] : faults_) {
     if (fault.rank != rank || monotonic_s() - time_s > kRecentS) continue;
     if (!explained.emplace(fault.gpu.uuid, fault.xid).second) continue;
-    text += cat("; its device cuda:", fault.gpu.number, " had reported ", xid_text(fault.xid));
+    text +=
+        cat("; its device cuda:", fault.gpu.number, " had reported ", machine::xid_text(fault.xid));
   }
   return Error(error.code(), text, error.traceback());
 }
 
-std::string to_text(const DeviceFault& fault) {
+std::string to_text(const node::DeviceFault& fault) {
   return cat("rank ", fault.rank, ": its device cuda:", fault.gpu.number, " (", fault.gpu.name,
-             ", ", fault.gpu.uuid, ") reports ", xid_text(fault.xid));
+             ", ", fault.gpu.uuid, ") reports ", machine::xid_text(fault.xid));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -10,23 +10,23 @@
 #include "host/base/error.h"
 #include "host/node/workers/node.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class DeviceFaults {
  public:
-  void add(const DeviceFault& fault);
+  void add(const node::DeviceFault& fault);
   // The rank's error, together with recent faults of its devices.
   Error explain(int rank, const Error& error) const;
 
  private:
   struct Entry {
-    DeviceFault fault;
+    node::DeviceFault fault;
     double time_s;
   };
   std::vector<Entry> faults_;
 };
 
 // "rank 1: its device cuda:0 (…) reports Xid 79 …"
-std::string to_text(const DeviceFault& fault);
+std::string to_text(const node::DeviceFault& fault);
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -4,7 +4,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 std::string DiagFolder::name(int64_t unix_ms, int attempt) {
   std::string out;
@@ -17,10 +17,10 @@ std::string DiagFolder::name(int64_t unix_ms, int attempt) {
 
 void DiagFolder::write(const std::string& folder,
                        const std::vector<std::pair<std::string, std::string>>& files) {
-  make_folders(folder);
+  store::make_folders(folder);
   for (const auto& [name, text] : files) {
-    replace_text(cat(folder, "/", name), text);
+    store::replace_text(cat(folder, "/", name), text);
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::train {
 
 struct DiagFolder {
   // "20261122-015900.123-attempt-2"
@@ -16,4 +16,4 @@ struct DiagFolder {
                     const std::vector<std::pair<std::string, std::string>>& files);
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

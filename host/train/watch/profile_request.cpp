@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "host/profile/memory_report.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr double kStartAndWriteS = 60;
@@ -17,7 +17,7 @@ constexpr double kStartAndWriteS = 60;
 
 double profile_deadline_s(double recorded_s) { return recorded_s + kStartAndWriteS; }
 
-ProfileRequest::ProfileRequest(Loop& loop,
+ProfileRequest::ProfileRequest(loop::Loop& loop,
                                std::function<void(int rank, message::ToWorker message)> send)
     : send_(std::move(send)), deadline_(loop, [this] { finish(); }) {}
 
@@ -32,7 +32,7 @@ void ProfileRequest::start(const ProfilePlan& plan, Done done) {
   is_sampled_ = plan.rate > 0;
   waits_s_ = profile_deadline_s(plan.steps > 0 ? plan.timeout_s : plan.seconds);
   deadline_.start(to_ms(waits_s_));
-  const std::string ending = plan.is_memory  ? kMemoryReportEnding
+  const std::string ending = plan.is_memory  ? profile::kMemoryReportEnding
                              : plan.rate > 0 ? ".speedscope.json"
                                              : ".json";
   for (const int rank : plan.ranks) {
@@ -65,7 +65,7 @@ void ProfileRequest::on_gone(int rank) {
   set_answer({.rank = rank, .error = "it ended before its profile was written"});
 }
 
-void ProfileRequest::set_answer(RankProfile answer) {
+void ProfileRequest::set_answer(loop::RankProfile answer) {
   const bool is_asked = std::find(ranks_.begin(), ranks_.end(), answer.rank) != ranks_.end();
   if (!is_asked || !answers_.emplace(answer.rank, answer).second) return;
   if (answers_.size() == ranks_.size()) finish();
@@ -73,7 +73,7 @@ void ProfileRequest::set_answer(RankProfile answer) {
 
 void ProfileRequest::finish() {
   deadline_.stop();
-  std::vector<RankProfile> out;
+  std::vector<loop::RankProfile> out;
   for (const int rank : std::exchange(ranks_, {})) {
     const auto found = answers_.find(rank);
     if (found != answers_.end()) {
@@ -87,4 +87,4 @@ void ProfileRequest::finish() {
   std::exchange(done_, nullptr)(std::move(out));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

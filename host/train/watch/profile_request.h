@@ -15,7 +15,7 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 struct ProfilePlan {
   std::vector<int> ranks;
@@ -34,9 +34,9 @@ struct ProfilePlan {
 class ProfileRequest {
  public:
   // The profiles by rank.
-  using Done = std::function<void(std::vector<RankProfile> profiles)>;
+  using Done = std::function<void(std::vector<loop::RankProfile> profiles)>;
 
-  ProfileRequest(Loop& loop, std::function<void(int rank, message::ToWorker message)> send);
+  ProfileRequest(loop::Loop& loop, std::function<void(int rank, message::ToWorker message)> send);
 
   // Throws kUsage while another request is in progress.
   void start(const ProfilePlan& plan, Done done);
@@ -44,21 +44,21 @@ class ProfileRequest {
   void on_gone(int rank);
 
  private:
-  void set_answer(RankProfile answer);
+  void set_answer(loop::RankProfile answer);
   void finish();
 
   std::function<void(int rank, message::ToWorker message)> send_;
   std::vector<int> ranks_;  // ranks that were asked; empty: no request in progress
-  std::map<int, RankProfile> answers_;
+  std::map<int, loop::RankProfile> answers_;
   Done done_;
   int64_t id_ = 0;
   bool is_sampled_ = false;
   double waits_s_ = 0;
-  Timer deadline_;
+  loop::Timer deadline_;
 };
 
 // Time limit for an answer: the recorded time, plus starting the device's tracing and writing the
 // file.
 double profile_deadline_s(double recorded_s);
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::train {
 
-RuntimeWatch::RuntimeWatch(Loop& loop, TaskThread& io, OnGone on_gone, Periods periods)
+RuntimeWatch::RuntimeWatch(loop::Loop& loop, loop::TaskThread& io, OnGone on_gone, Periods periods)
     : loop_(loop), io_(io), on_gone_(std::move(on_gone)), periods_(periods), timer_(loop, [this] {
         look();
       }) {
@@ -27,4 +27,4 @@ void RuntimeWatch::on_seen(bool is_gone) {
   timer_.start(periods_.look);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -14,7 +14,7 @@
 #include "host/loop/timer.h"
 #include "host/machine/leases/runtime_folder.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class RuntimeWatch {
  public:
@@ -26,21 +26,21 @@ class RuntimeWatch {
   using OnGone = std::function<void(const std::string& path)>;
 
   // Throws kEnvironment if there is no runtime folder. `io` must be idle when this is destroyed.
-  RuntimeWatch(Loop& loop, TaskThread& io, OnGone on_gone, Periods periods);
-  RuntimeWatch(Loop& loop, TaskThread& io, OnGone on_gone)
+  RuntimeWatch(loop::Loop& loop, loop::TaskThread& io, OnGone on_gone, Periods periods);
+  RuntimeWatch(loop::Loop& loop, loop::TaskThread& io, OnGone on_gone)
       : RuntimeWatch(loop, io, std::move(on_gone), Periods()) {}
 
  private:
   void look();
   void on_seen(bool is_gone);
 
-  Loop& loop_;
-  TaskThread& io_;
+  loop::Loop& loop_;
+  loop::TaskThread& io_;
   OnGone on_gone_;
   Periods periods_;
-  RuntimeFolderMark folder_;
+  machine::RuntimeFolderMark folder_;
   std::chrono::milliseconds untouched_{0};
-  Timer timer_;
+  loop::Timer timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -5,7 +5,7 @@
 #include "host/base/text/text.h"
 #include "host/loop/channel/frame.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // Bytes of the message in addition to the list.
@@ -19,17 +19,17 @@ void check_asked_rank(std::optional<int64_t> rank, size_t num_ranks) {
               cat("--rank ", *rank, ": the group has the ranks 0 to ", num_ranks - 1));
 }
 
-std::vector<RankStack> stack_answer(std::optional<int64_t> asked,
-                                    const std::vector<RankStack>& stacks,
-                                    const std::vector<RankState>& ranks) {
-  std::vector<RankStack> out;
+std::vector<loop::RankStack> stack_answer(std::optional<int64_t> asked,
+                                          const std::vector<loop::RankStack>& stacks,
+                                          const std::vector<decide::RankState>& ranks) {
+  std::vector<loop::RankStack> out;
   size_t bytes = kBesides;
-  for (const RankStack& stack : stacks) {
+  for (const loop::RankStack& stack : stacks) {
     if (asked && stack.rank != *asked) continue;
-    RankStack& each = out.emplace_back(stack);
+    loop::RankStack& each = out.emplace_back(stack);
     const auto rank = static_cast<size_t>(stack.rank);
-    if (rank < ranks.size()) each.phase = phase_name(ranks[rank].phase);
-    if (bytes + encode(to_value(each)).size() > kMaxFrameBytes) {
+    if (rank < ranks.size()) each.phase = decide::phase_name(ranks[rank].phase);
+    if (bytes + encode(to_value(each)).size() > loop::kMaxFrameBytes) {
       each.threads.clear();
       each.threads_left_out = true;
     }
@@ -38,4 +38,4 @@ std::vector<RankStack> stack_answer(std::optional<int64_t> asked,
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

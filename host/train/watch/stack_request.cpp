@@ -6,12 +6,12 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-std::vector<RankCollective> last_calls(const RankFacts& facts) {
-  std::vector<RankCollective> out;
-  for (const CollectiveFacts& call : facts.calls) {
+std::vector<loop::RankCollective> last_calls(const decide::RankFacts& facts) {
+  std::vector<loop::RankCollective> out;
+  for (const decide::CollectiveFacts& call : facts.calls) {
     out.push_back({.sequence = static_cast<int64_t>(call.sequence),
                    .operation = call.operation,
                    .tensors = call.tensors,
@@ -30,14 +30,15 @@ std::vector<std::string> shown_lines(const std::vector<std::string>& lines, Stac
   return own.empty() ? lines : own;
 }
 
-void append(std::string& out, const std::string& title, const ThreadStack& thread) {
+void append(std::string& out, const std::string& title, const loop::ThreadStack& thread) {
   out += cat("  ", title, "\n");
   for (const std::string& frame : thread.frames) out += cat("    ", frame, "\n");
 }
 
 }  // namespace
 
-StackRequest::StackRequest(Loop& loop, Facts facts, Send send, std::chrono::milliseconds deadline)
+StackRequest::StackRequest(loop::Loop& loop, Facts facts, Send send,
+                           std::chrono::milliseconds deadline)
     : facts_(std::move(facts)),
       send_(std::move(send)),
       most_(deadline),
@@ -85,9 +86,9 @@ void StackRequest::finish_if_done() {
 
 void StackRequest::finish() {
   deadline_.stop();
-  std::vector<RankStack> out;
+  std::vector<loop::RankStack> out;
   for (Asked& asked : asked_) {
-    RankStack& each = out.emplace_back(describe(asked));
+    loop::RankStack& each = out.emplace_back(describe(asked));
     if (!asked.answer) continue;
     each.state = std::move(asked.answer->state);
     each.lua = std::move(asked.answer->lua);
@@ -97,10 +98,10 @@ void StackRequest::finish() {
   for (const Done& done : std::exchange(waiting_, {})) done(out);
 }
 
-RankStack StackRequest::describe(const Asked& asked) const {
+loop::RankStack StackRequest::describe(const Asked& asked) const {
   const auto& [rank, pid] = asked.target;
-  const RankFacts facts = facts_(rank);
-  RankStack out;
+  const decide::RankFacts facts = facts_(rank);
+  loop::RankStack out;
   out.rank = rank;
   out.pid = pid;
   out.collectives = last_calls(facts);
@@ -115,23 +116,23 @@ RankStack StackRequest::describe(const Asked& asked) const {
   return out;
 }
 
-std::string stack_text(const RankStack& stack, StackDetail detail) {
+std::string stack_text(const loop::RankStack& stack, StackDetail detail) {
   const std::string phase = stack.phase.empty() ? "" : cat(", ", stack.phase);
   std::string out = cat("rank ", stack.rank, " (pid ", stack.pid, phase, ") ", stack.state, "\n");
   const bool is_all = detail == StackDetail::kAll;
   const auto& lines = !is_all && !stack.program.empty() ? stack.program.front().frames : stack.lua;
   for (const std::string& line : shown_lines(lines, detail)) out += cat("  ", line, "\n");
-  for (const RankCollective& call : stack.collectives) {
+  for (const loop::RankCollective& call : stack.collectives) {
     out += cat("  collective ", call.sequence, ": ", call.operation, "(", call.tensors, ") ",
                call.line, "\n");
   }
   if (!is_all) return out;
-  for (const ThreadStack& thread : stack.program)
+  for (const loop::ThreadStack& thread : stack.program)
     append(out, cat("Python thread ", thread.name), thread);
-  for (const ThreadStack& thread : stack.threads) {
+  for (const loop::ThreadStack& thread : stack.threads) {
     append(out, cat("thread ", thread.name, " (", thread.tid, ")"), thread);
   }
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -18,22 +18,22 @@
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class StackRequest {
  public:
   // The stacks by rank, without phases.
-  using Done = std::function<void(const std::vector<RankStack>& stacks)>;
+  using Done = std::function<void(const std::vector<loop::RankStack>& stacks)>;
   struct Target {
     int rank;
     int pid;
   };
 
-  using Facts = std::function<RankFacts(int rank)>;
+  using Facts = std::function<decide::RankFacts(int rank)>;
   using Send = std::function<void(int rank, message::ToWorker message)>;
 
   // `deadline`: for the workers' answers.
-  StackRequest(Loop& loop, Facts facts, Send send,
+  StackRequest(loop::Loop& loop, Facts facts, Send send,
                std::chrono::milliseconds deadline = std::chrono::milliseconds(2500));
 
   // With a folder, each worker first writes the operations submitted to its devices there.
@@ -53,7 +53,7 @@ class StackRequest {
   Asked* find(int rank);
   void finish_if_done();
   void finish();
-  RankStack describe(const Asked& asked) const;
+  loop::RankStack describe(const Asked& asked) const;
 
   Facts facts_;
   Send send_;
@@ -61,7 +61,7 @@ class StackRequest {
   std::vector<Done> waiting_;  // empty: no request in progress
   int64_t id_ = 0;
   std::chrono::milliseconds most_;
-  Timer deadline_;
+  loop::Timer deadline_;
 };
 
 enum class StackDetail {
@@ -70,6 +70,6 @@ enum class StackDetail {
 };
 
 // Formats the stacks of one rank for users.
-std::string stack_text(const RankStack& stack, StackDetail detail = StackDetail::kAll);
+std::string stack_text(const loop::RankStack& stack, StackDetail detail = StackDetail::kAll);
 
-}  // namespace rtrain
+}  // namespace rtrain::train

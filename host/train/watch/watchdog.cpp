@@ -7,11 +7,11 @@
 #include "host/base/text/text.h"
 #include "host/base/users_line.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-const RankStack* stack_of(const std::vector<RankStack>& stacks, int rank) {
-  for (const RankStack& stack : stacks) {
+const loop::RankStack* stack_of(const std::vector<loop::RankStack>& stacks, int rank) {
+  for (const loop::RankStack& stack : stacks) {
     if (stack.rank == rank) return &stack;
   }
   return nullptr;
@@ -19,8 +19,8 @@ const RankStack* stack_of(const std::vector<RankStack>& stacks, int rank) {
 
 }  // namespace
 
-Watchdog::Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate,
-                   Times times)
+Watchdog::Watchdog(loop::Loop& loop, int num_ranks, const decide::HangLimits& limits,
+                   WatchdogDelegate& delegate, Times times)
     : delegate_(delegate),
       times_(times),
       verdict_(limits, num_ranks),
@@ -58,7 +58,7 @@ void Watchdog::ask_stacks(StackRequest::Done done, const std::string& folder) {
 void Watchdog::save_stacks(const std::string& text, std::function<void()> then) {
   const std::string folder = delegate_.diagnosis_folder();
   ask_stacks(
-      [this, text, folder, then = std::move(then)](const std::vector<RankStack>& stacks) {
+      [this, text, folder, then = std::move(then)](const std::vector<loop::RankStack>& stacks) {
         save(text, stacks, folder);
         then();
       },
@@ -67,33 +67,33 @@ void Watchdog::save_stacks(const std::string& text, std::function<void()> then) 
 
 void Watchdog::look() {
   timer_.start(times_.look);
-  std::vector<RankFacts> all;
+  std::vector<decide::RankFacts> all;
   for (int rank = 0; rank < size(); ++rank) {
     if (at(rank).is_gone) return;  // its end is handled elsewhere
     all.push_back(facts(rank));
   }
   if (const auto found = stragglers_.look(all)) delegate_.on_straggler(*found);
-  for (const HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
+  for (const decide::HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
     const std::string folder = delegate_.diagnosis_folder();
     ask_stacks([this, finding, folder](const auto& stacks) { tell(finding, stacks, folder); },
                folder);
   }
 }
 
-RankFacts Watchdog::facts(int rank) const {
+decide::RankFacts Watchdog::facts(int rank) const {
   const Rank& known = ranks_[static_cast<size_t>(rank)];
-  RankFacts out = delegate_.facts(rank);
+  decide::RankFacts out = delegate_.facts(rank);
   out.is_started = known.is_started;
   out.has_returned = known.has_returned;
   return out;
 }
 
-void Watchdog::tell(const HangFinding& finding, const std::vector<RankStack>& stacks,
+void Watchdog::tell(const decide::HangFinding& finding, const std::vector<loop::RankStack>& stacks,
                     const std::string& folder) {
   if (is_stopped_) return;
   std::string text = cat("rank ", finding.rank, " (pid ", at(finding.rank).pid, ") ", finding.text);
-  const RankStack* odd = stack_of(stacks, finding.rank);
-  if (odd != nullptr && finding.kind == HangFinding::Kind::kBusy) {
+  const loop::RankStack* odd = stack_of(stacks, finding.rank);
+  if (odd != nullptr && finding.kind == decide::HangFinding::Kind::kBusy) {
     if (const std::string line = users_line(odd->lua); !line.empty()) {
       text += cat("; it is at ", line);
     }
@@ -105,12 +105,12 @@ void Watchdog::tell(const HangFinding& finding, const std::vector<RankStack>& st
                                         odd == nullptr ? "" : stack_text(*odd)));
 }
 
-void Watchdog::save(const std::string& text, const std::vector<RankStack>& stacks,
+void Watchdog::save(const std::string& text, const std::vector<loop::RankStack>& stacks,
                     const std::string& folder) {
   std::vector<std::pair<std::string, std::string>> files;
   std::string all;
   List documents;
-  for (const RankStack& stack : stacks) {
+  for (const loop::RankStack& stack : stacks) {
     all += stack_text(stack) + "\n";
     documents.push_back(to_value(stack));
   }
@@ -121,4 +121,4 @@ void Watchdog::save(const std::string& text, const std::vector<RankStack>& stack
   delegate_.warn(cat("watchdog: ", text, " (stacks of all ranks: ", folder, ")"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

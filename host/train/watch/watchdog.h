@@ -20,17 +20,17 @@
 #include "host/loop/timer.h"
 #include "host/train/watch/stack_request.h"
 
-namespace rtrain {
+namespace rtrain::train {
 
 class WatchdogDelegate {
  public:
   virtual ~WatchdogDelegate() = default;
   virtual void send(int rank, message::ToWorker message) = 0;
   // The rank's current facts.
-  virtual RankFacts facts(int rank) const = 0;
+  virtual decide::RankFacts facts(int rank) const = 0;
   virtual void warn(const std::string& text) = 0;
   // The other ranks keep waiting for this rank.
-  virtual void on_straggler(const Straggler& found) = 0;
+  virtual void on_straggler(const decide::Straggler& found) = 0;
   // The path of a new folder of the run for the diagnosis; it need not exist yet.
   virtual std::string diagnosis_folder() const = 0;
   // Saves the files, given as name and text, in that folder.
@@ -47,9 +47,10 @@ class Watchdog {
     std::chrono::milliseconds stacks{2500};  // time limit for the ranks' stacks
   };
 
-  Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate,
-           Times times);
-  Watchdog(Loop& loop, int num_ranks, const HangLimits& limits, WatchdogDelegate& delegate)
+  Watchdog(loop::Loop& loop, int num_ranks, const decide::HangLimits& limits,
+           WatchdogDelegate& delegate, Times times);
+  Watchdog(loop::Loop& loop, int num_ranks, const decide::HangLimits& limits,
+           WatchdogDelegate& delegate)
       : Watchdog(loop, num_ranks, limits, delegate, Times()) {}
 
   void set_pid(int rank, int pid) { at(rank).pid = pid; }
@@ -69,7 +70,7 @@ class Watchdog {
   // `then`.
   void save_stacks(const std::string& text, std::function<void()> then);
   // The rank's facts, with what the controller knows about it.
-  RankFacts facts(int rank) const;
+  decide::RankFacts facts(int rank) const;
 
  private:
   struct Rank {
@@ -82,19 +83,19 @@ class Watchdog {
   int size() const { return static_cast<int>(ranks_.size()); }
   Rank& at(int rank) { return ranks_.at(static_cast<size_t>(rank)); }
   void look();
-  void tell(const HangFinding& finding, const std::vector<RankStack>& stacks,
+  void tell(const decide::HangFinding& finding, const std::vector<loop::RankStack>& stacks,
             const std::string& folder);
-  void save(const std::string& text, const std::vector<RankStack>& stacks,
+  void save(const std::string& text, const std::vector<loop::RankStack>& stacks,
             const std::string& folder);
 
   WatchdogDelegate& delegate_;
   Times times_;
-  HangVerdict verdict_;
-  Stragglers stragglers_;
+  decide::HangVerdict verdict_;
+  decide::Stragglers stragglers_;
   std::vector<Rank> ranks_;
   StackRequest stacks_;
   bool is_stopped_ = false;
-  Timer timer_;
+  loop::Timer timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -5,15 +5,15 @@
 #include "host/base/text/text.h"
 #include "host/machine/processes/process_limits.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-std::string line_text(const LastMoments& last) {
+std::string line_text(const node::LastMoments& last) {
   return last.lua.empty() ? "" : cat(", at ", last.lua.front());
 }
 
 // ": std::runtime_error's text, in at::native::add (libtorch_cpu.so+0x12), at train.lua:7"
-std::string crash_text(const LastMoments& last) {
+std::string crash_text(const node::LastMoments& last) {
   std::string out;
   if (!last.reason.empty()) out += cat(": ", last.reason);
   out += line_text(last);
@@ -21,7 +21,7 @@ std::string crash_text(const LastMoments& last) {
   return out;
 }
 
-std::string crash_stack(const LastMoments& last) {
+std::string crash_stack(const node::LastMoments& last) {
   std::string out;
   for (const std::string& line : last.lua) out += cat("  ", line, "\n");
   for (const std::string& frame : last.native) out += cat("  [C] ", frame, "\n");
@@ -47,8 +47,8 @@ std::string kill_hint(int64_t oom_kills) {
 
 }  // namespace
 
-Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words) {
-  const LastMoments& last = end.last;
+Error worker_death(int rank, const node::WorkerEnd& end, const std::string& last_words) {
+  const node::LastMoments& last = end.last;
   const std::string who = rank_text(rank, end.pid);
   if (!end.lost.empty()) return Error(Code::kWorkerLost, cat(who, " was lost: ", end.lost));
   if (!end.broken.empty()) {
@@ -59,17 +59,17 @@ Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words
     return Error(Code::kWorkerLost, cat(who, " has gone before its train function returned"));
   }
   if (end.status.signal == 0) {
-    return Error(Code::kWorkerLost, cat(who, " left early: its process ", to_text(end.status),
+    return Error(Code::kWorkerLost, cat(who, " left early: its process ", loop::to_text(end.status),
                                         " before the train function returned", quoted(last_words)));
   }
   if (last.signal == SIGABRT && last.reason == "std::bad_alloc") {
-    return Error(
-        Code::kWorkerLost,
-        cat(who, " ran out of memory: the system refused what it asked for", address_limit_text(),
-            ": use less memory, or raise the limit", line_text(last)),
-        crash_stack(last));
+    return Error(Code::kWorkerLost,
+                 cat(who, " ran out of memory: the system refused what it asked for",
+                     machine::address_limit_text(), ": use less memory, or raise the limit",
+                     line_text(last)),
+                 crash_stack(last));
   }
-  std::string text = cat(who, " was ", to_text(end.status));
+  std::string text = cat(who, " was ", loop::to_text(end.status));
   if (end.status.signal == SIGKILL)
     return Error(Code::kWorkerLost, text + kill_hint(end.oom_kills));
   if (last.signal == end.status.signal) text += crash_text(last);
@@ -79,10 +79,10 @@ Error worker_death(int rank, const WorkerEnd& end, const std::string& last_words
 
 std::string death_notice(const Death& death) {
   const auto effect = [&death]() -> std::string_view {
-    if (death.effect == DeathEffect::kReplaced) {
+    if (death.effect == decide::DeathEffect::kReplaced) {
       return ": it is replaced, and the others do the step that was cut again";
     }
-    if (death.effect == DeathEffect::kLeftOut) {
+    if (death.effect == decide::DeathEffect::kLeftOut) {
       return ": the others go on without it, and do the step that was cut again";
     }
     if (death.num_workers == 1) return "";
@@ -93,4 +93,4 @@ std::string death_notice(const Death& death) {
              death.because.empty() ? "" : cat(", since ", death.because));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::train

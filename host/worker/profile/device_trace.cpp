@@ -13,7 +13,7 @@
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{1000};
@@ -21,8 +21,8 @@ constexpr std::chrono::milliseconds kPatience{1000};
 std::atomic<std::string (*)()> current{nullptr};
 
 void write(const std::string& folder, int rank, const std::string& text) {
-  make_folders(folder);
-  OpenFile(cat(folder, "/nccl-rank-", rank, ".json"), O_WRONLY | O_CREAT | O_TRUNC)
+  store::make_folders(folder);
+  store::OpenFile(cat(folder, "/nccl-rank-", rank, ".json"), O_WRONLY | O_CREAT | O_TRUNC)
       .write(text + "\n");
 }
 
@@ -47,4 +47,4 @@ void write_device_trace(const std::string& folder, int rank) {
   future.wait_for(kPatience);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // The recorder that answers; any thread. Null: none.
 void set_device_trace(std::string (*trace)());
@@ -13,4 +13,4 @@ void set_device_trace(std::string (*trace)());
 // may be what hangs: the file then follows when it answers.
 void write_device_trace(const std::string& folder, int rank);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -8,7 +8,7 @@
 
 #include "host/lua/thread_state.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr int kAnyEvent = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
@@ -57,7 +57,7 @@ void on_hook(lua_State* L, lua_Debug*) {
     out->count = 0;
     add_frames(L, *out);
     // Of a coroutine: what has resumed it.
-    if (lua_State* main = thread_state(); main != L && main != nullptr) add_frames(main, *out);
+    if (lua_State* main = lua::thread_state(); main != L && main != nullptr) add_frames(main, *out);
     out->cost_s = thread_s() - begin_s;
     out->done.store(true, std::memory_order_release);
   }
@@ -68,7 +68,7 @@ void on_hook(lua_State* L, lua_Debug*) {
 
 // As lua.c does at Ctrl-C.
 bool write_at_next_instruction(LuaStack& out) {
-  lua_State* L = thread_state();
+  lua_State* L = lua::thread_state();
   if (L == nullptr || hooked.is_running) return false;
   LuaStack** place = std::ranges::find(hooked.waiting, &out);
   if (place == hooked.waiting.end()) {
@@ -86,8 +86,8 @@ bool write_at_next_instruction(LuaStack& out) {
 
 void write_frames(LuaStack& out) {
   out.count = 0;
-  if (lua_State* L = thread_state()) add_frames(L, out);
+  if (lua_State* L = lua::thread_state()) add_frames(L, out);
   out.done.store(true, std::memory_order_release);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -12,7 +12,7 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 struct LuaFrame {
   std::array<char, LUA_IDSIZE> source{};  // "train.lua"
@@ -39,4 +39,4 @@ bool write_at_next_instruction(LuaStack& out);
 // REQUIRES: the thread is in a C function that its state, and no coroutine of it, has called.
 void write_frames(LuaStack& out);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -21,7 +21,7 @@
 #include "host/base/text/text.h"
 #include "host/machine/processes/native_frame.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr size_t kMaxThreads = 128;
@@ -31,7 +31,7 @@ struct Slot {
   std::atomic<int> tid{0};
   std::atomic<bool> done{false};
   int count = 0;
-  std::array<void*, kNativeFrames> addresses{};
+  std::array<void*, pages::kNativeFrames> addresses{};
 };
 
 // Only a signal handler's memory: it can take no lock and allocate nothing.
@@ -69,7 +69,7 @@ void on_signal(int, siginfo_t* info, void* context) {
   const int tid = own_tid();
   for (Slot& slot : slots) {
     if (slot.tid.load(std::memory_order_acquire) != tid) continue;
-    slot.count = interrupted_frames(slot.addresses.data(), kNativeFrames, context);
+    slot.count = interrupted_frames(slot.addresses.data(), pages::kNativeFrames, context);
     slot.done.store(true, std::memory_order_release);
     break;
   }
@@ -83,8 +83,8 @@ std::string_view base_name(const char* path) {
   return text.substr(text.rfind('/') + 1);
 }
 
-NativeFrame resolve(void* address) {
-  NativeFrame frame;
+pages::NativeFrame resolve(void* address) {
+  pages::NativeFrame frame;
   Dl_info info{};
   if (dladdr(address, &info) == 0) {
     frame.offset = reinterpret_cast<uint64_t>(address);
@@ -97,8 +97,8 @@ NativeFrame resolve(void* address) {
 }
 
 std::string frame_text(void* address) {
-  const NativeFrame frame = resolve(address);
-  return native_frame_text(frame.function.view(), frame.module.view(), frame.offset);
+  const pages::NativeFrame frame = resolve(address);
+  return machine::native_frame_text(frame.function.view(), frame.module.view(), frame.offset);
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ void install_stack_signal() {
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-std::vector<ThreadStack> native_stacks(void (*on_main_thread)()) {
+std::vector<loop::ThreadStack> native_stacks(void (*on_main_thread)()) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   std::vector<int> tids = other_threads();
@@ -183,12 +183,12 @@ std::vector<ThreadStack> native_stacks(void (*on_main_thread)()) {
     syscall(SYS_tgkill, getpid(), tids[i], stack_signal());
   }
   const auto deadline = std::chrono::steady_clock::now() + kWait;
-  std::vector<ThreadStack> out;
+  std::vector<loop::ThreadStack> out;
   for (size_t i = 0; i < tids.size(); ++i) {
     while (!slots[i].done && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    ThreadStack stack{.name = thread_name(tids[i]), .tid = tids[i], .frames = {}};
+    loop::ThreadStack stack{.name = thread_name(tids[i]), .tid = tids[i], .frames = {}};
     const bool answered = slots[i].done.load(std::memory_order_acquire);
     if (answered) {
       for (int k = 0; k < slots[i].count; ++k) {
@@ -207,9 +207,9 @@ void leave_unwinder() {
   if (unwinding) siglongjmp(unwinder, 1);
 }
 
-int native_frames(std::array<NativeFrame, kNativeFrames>& out, int skip) {
-  std::array<void*, kNativeFrames> addresses{};
-  const int count = safe_backtrace(addresses.data(), kNativeFrames);
+int native_frames(std::array<pages::NativeFrame, pages::kNativeFrames>& out, int skip) {
+  std::array<void*, pages::kNativeFrames> addresses{};
+  const int count = safe_backtrace(addresses.data(), pages::kNativeFrames);
   int used = 0;
   for (int i = skip; i < count; ++i) {
     out[static_cast<size_t>(used++)] = resolve(addresses[static_cast<size_t>(i)]);
@@ -217,4 +217,4 @@ int native_frames(std::array<NativeFrame, kNativeFrames>& out, int skip) {
   return used;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -10,14 +10,14 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/pages/progress_page.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // Prepares the process; main thread, before any other thread.
 void install_stack_signal();
 
 // Interrupts every thread but the calling one. `on_main_thread` is called by the signal handler on
 // the main thread: it may do only what such a handler may.
-std::vector<ThreadStack> native_stacks(void (*on_main_thread)());
+std::vector<loop::ThreadStack> native_stacks(void (*on_main_thread)());
 
 // What a sampler does on a thread that interrupt_thread() has interrupted, or a timer by the same
 // signal, with the value given there and the handler's ucontext_t. In the signal handler: it may do
@@ -44,6 +44,6 @@ bool read_safely(void (*read)(void*), void* data);
 void leave_unwinder();
 
 // The calling thread's own frames, for a signal handler: without the handler's.
-int native_frames(std::array<NativeFrame, kNativeFrames>& out, int skip);
+int native_frames(std::array<pages::NativeFrame, pages::kNativeFrames>& out, int skip);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -16,7 +16,7 @@
 #include "host/base/text/text.h"
 #include "host/loop/processes/program.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::seconds kPatience{1};
@@ -47,11 +47,11 @@ std::vector<int> family_of(int pid) {
 
 // The memory file that Program has given it. Closed where the program has closed it.
 Fd file_of(int pid) {
-  const std::string path = cat("/proc/", pid, "/fd/", Program::kStacksDescriptor);
+  const std::string path = cat("/proc/", pid, "/fd/", loop::Program::kStacksDescriptor);
   std::array<char, 64> target{};
   const ssize_t length = readlink(path.c_str(), target.data(), target.size());
   const std::string_view name(target.data(), static_cast<size_t>(std::max<ssize_t>(length, 0)));
-  if (!name.starts_with(cat("/memfd:", Program::kStacksFile))) return Fd();
+  if (!name.starts_with(cat("/memfd:", loop::Program::kStacksFile))) return Fd();
   return Fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
 }
 
@@ -82,8 +82,8 @@ std::string frame_of(std::string_view line) {
 
 }  // namespace
 
-std::vector<ThreadStack> parse_faulthandler(std::string_view text) {
-  std::vector<ThreadStack> out;
+std::vector<loop::ThreadStack> parse_faulthandler(std::string_view text) {
+  std::vector<loop::ThreadStack> out;
   size_t current = 0;
   for (const std::string& line : split(text, '\n')) {
     const size_t mark = line.find(" (most recent call first)");
@@ -102,15 +102,15 @@ std::vector<ThreadStack> parse_faulthandler(std::string_view text) {
   return out;
 }
 
-std::vector<ThreadStack> program_stack(int pid) {
+std::vector<loop::ThreadStack> program_stack(int pid) {
   for (const int process : family_of(pid)) {
-    if (!catches(process, Program::stacks_signal())) continue;
+    if (!catches(process, loop::Program::stacks_signal())) continue;
     const Fd file = file_of(process);
     if (!file.is_open() || ftruncate(file.get(), 0) != 0) continue;
-    if (kill(process, Program::stacks_signal()) != 0) continue;
+    if (kill(process, loop::Program::stacks_signal()) != 0) continue;
     return parse_faulthandler(read_when_whole(file.get()));
   }
   return {};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

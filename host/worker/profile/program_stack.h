@@ -11,14 +11,14 @@
 
 #include "host/loop/messages/to_controller.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // The thread that took the signal, Python's main one, comes first. Empty where neither the process
 // nor one that it has started is Python's, or none has answered within a second. Any thread, one at
 // a time.
-std::vector<ThreadStack> program_stack(int pid);
+std::vector<loop::ThreadStack> program_stack(int pid);
 
 // The output of faulthandler, as stacks with frames "train.py:12 in step".
-std::vector<ThreadStack> parse_faulthandler(std::string_view text);
+std::vector<loop::ThreadStack> parse_faulthandler(std::string_view text);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -19,7 +19,7 @@ extern const char lj_vm_ffi_call[];  // the last one
 }
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 using Where = SampleSlot::Where;
@@ -150,4 +150,4 @@ void write_sample(int value, void* context) {
   slot.done.store(true, std::memory_order_release);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

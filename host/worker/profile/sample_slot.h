@@ -10,7 +10,7 @@
 
 #include "host/worker/profile/lua_stack.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // The data that a handler writes on its thread and the sampler reads once `done`.
 struct SampleSlot {
@@ -45,4 +45,4 @@ std::span<SampleSlot, kMaxSampleSlots> sample_slots();
 // The handler (host/worker/profile/native_stack.h); the value is the slot's place.
 void write_sample(int value, void* context);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

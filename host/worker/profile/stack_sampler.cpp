@@ -21,7 +21,7 @@
 extern "C" void* _Unwind_Find_FDE(void* pc, void* bases);
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 using Where = SampleSlot::Where;
@@ -66,13 +66,13 @@ uintptr_t address_of_key(std::string_view key) {
 }
 
 // Without a name where nothing is shown of it.
-StackFrame native_frame(std::string_view key, const NativeSymbol& symbol) {
+profile::StackFrame native_frame(std::string_view key, const machine::NativeSymbol& symbol) {
   const bool is_compiled = key[0] == kInterpreterKey && symbol.module.empty();
-  return {.name = is_compiled ? "" : shown_function(symbol.function, symbol.module),
+  return {.name = is_compiled ? "" : machine::shown_function(symbol.function, symbol.module),
           .file = symbol.module};
 }
 
-StackFrame lua_frame(std::string_view key) {
+profile::StackFrame lua_frame(std::string_view key) {
   const std::vector<std::string> parts = split(key.substr(1), '\n');
   return {.name = parts.at(0), .file = parts.at(1), .line = std::atoll(parts.at(2).c_str())};
 }
@@ -295,19 +295,19 @@ int StackSampler::frame_number(std::string key) {
   return place->second;
 }
 
-std::vector<NativeSymbol> StackSampler::symbols() const {
+std::vector<machine::NativeSymbol> StackSampler::symbols() const {
   std::vector<uint64_t> addresses;
   for (const std::string& key : frames_) {
     if (is_address(key)) addresses.push_back(address_of_key(key));
   }
-  return native_symbols(addresses);
+  return machine::native_symbols(addresses);
 }
 
 // What is shown of each of frames_, added to the stacks' frames; -1: nothing.
-std::vector<int> StackSampler::name_frames(SampledStacks& out) const {
-  const std::vector<NativeSymbol> symbols = this->symbols();
+std::vector<int> StackSampler::name_frames(profile::SampledStacks& out) const {
+  const std::vector<machine::NativeSymbol> symbols = this->symbols();
   std::map<std::tuple<std::string, std::string, int64_t>, int> places;
-  const auto place_of = [&](StackFrame frame) {
+  const auto place_of = [&](profile::StackFrame frame) {
     if (frame.name.empty() && frame.line == 0) return -1;
     const auto [place, is_new] = places.emplace(std::tuple(frame.name, frame.file, frame.line),
                                                 static_cast<int>(out.frames.size()));
@@ -319,7 +319,7 @@ std::vector<int> StackSampler::name_frames(SampledStacks& out) const {
   for (const std::string& key : frames_) {
     shown.push_back(place_of(is_address(key)     ? native_frame(key, symbols[next_symbol++])
                              : key[0] == kLuaKey ? lua_frame(key)
-                                                 : StackFrame{.name = key.substr(1)}));
+                                                 : profile::StackFrame{.name = key.substr(1)}));
   }
   return shown;
 }
@@ -340,15 +340,15 @@ void StackSampler::close(Thread& thread) {
   }
 }
 
-SampledStacks StackSampler::finish() {
+profile::SampledStacks StackSampler::finish() {
   for (auto& [tid, thread] : threads_) close(thread);
   threads_.clear();
-  SampledStacks out;
+  profile::SampledStacks out;
   const std::vector<int> shown = name_frames(out);
   const int waiting = static_cast<int>(out.frames.size());
-  out.frames.push_back({.name = std::string(kWaiting)});
+  out.frames.push_back({.name = std::string(profile::kWaiting)});
   const int no_processor = static_cast<int>(out.frames.size());
-  out.frames.push_back({.name = std::string(kNoProcessor)});
+  out.frames.push_back({.name = std::string(profile::kNoProcessor)});
   // Native functions that call themselves, and libraries without names, count once.
   const auto folded = [&](const Stack& stack) {
     Stack kept;
@@ -377,15 +377,15 @@ SampledStacks StackSampler::finish() {
       if (seconds > 0) merged[kept] += seconds;
     }
     if (merged.empty()) continue;
-    ThreadStacks thread{.name = name, .stacks = {}};
+    profile::ThreadStacks thread{.name = name, .stacks = {}};
     for (const auto& [stack, seconds] : merged) {
       thread.stacks.push_back({.frames = stack, .seconds = seconds});
     }
     out.threads.push_back(std::move(thread));
   }
   std::stable_partition(out.threads.begin(), out.threads.end(),
-                        [](const ThreadStacks& thread) { return thread.name == "main"; });
+                        [](const profile::ThreadStacks& thread) { return thread.name == "main"; });
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -25,7 +25,7 @@
 #include "host/profile/sampled_stacks.h"
 #include "host/worker/profile/sample_slot.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // What the sampling itself has taken of the processor, next to what the process has.
 struct SamplingCost {
@@ -47,7 +47,7 @@ class StackSampler {
   int64_t num_samples() const { return samples_; }
   SamplingCost cost() const;
   // The samples, with names instead of addresses. Once, behind the last tick.
-  SampledStacks finish();
+  profile::SampledStacks finish();
 
  private:
   struct Seen;
@@ -66,8 +66,8 @@ class StackSampler {
   void close(Thread& thread);
   Stack stack_of(const SampleSlot& slot);
   int frame_number(std::string key);
-  std::vector<NativeSymbol> symbols() const;
-  std::vector<int> name_frames(SampledStacks& out) const;
+  std::vector<machine::NativeSymbol> symbols() const;
+  std::vector<int> name_frames(profile::SampledStacks& out) const;
 
   bool is_idle_wanted_;
   int64_t ticks_ = 0;
@@ -85,4 +85,4 @@ class StackSampler {
   std::minstd_rand random_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

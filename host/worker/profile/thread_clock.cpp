@@ -15,7 +15,7 @@
 #include "host/base/files/fd.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 // By the kernel's encoding.
@@ -80,4 +80,4 @@ void CpuTimer::set(double cpu_s) const {
   syscall(SYS_timer_settime, *timer_, TIMER_ABSTIME, &at, nullptr);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

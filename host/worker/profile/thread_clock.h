@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // Of the clocks of clock_gettime(); -1 for one that is not there.
 double clock_s(clockid_t clock);
@@ -40,4 +40,4 @@ class CpuTimer {
   std::optional<int> timer_;  // the kernel's number
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -8,7 +8,7 @@
 #include "host/store/checkpoints/object_storage.h"
 #include "host/store/files/file.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 namespace fs = std::filesystem;
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 std::string real_path(const std::string& path) {
   std::error_code failure;
   const fs::path found = fs::weakly_canonical(path, failure);
-  return failure ? absolute_path(path) : found.string();
+  return failure ? store::absolute_path(path) : found.string();
 }
 
 // The rest of `path` behind `parent`; empty when it does not lie below.
@@ -29,13 +29,13 @@ std::string path_below(const std::string& path, const std::string& parent) {
 bool is_committed(const std::string& folder, const std::string& run_path) {
   const std::string below = path_below(real_path(folder), real_path(run_path) + "/checkpoints");
   if (below.empty() || below.find('/') != std::string::npos) return false;
-  return path_exists(cat(folder, "/", kManifestName));
+  return store::path_exists(cat(folder, "/", store::kManifestName));
 }
 
 }  // namespace
 
 void check_is_folder(const std::string& folder) {
-  const std::string kind = path_kind(folder);
+  const std::string kind = store::path_kind(folder);
   if (kind == "folder") return;
   if (kind.empty()) {
     throw Error(Code::kCheckpoint,
@@ -61,7 +61,7 @@ std::string folder_inside_run(const std::string& folder, const std::string& run_
   }
   if (is_committed(path, run)) throw refuse("is a committed checkpoint already");
   check_is_folder(path);
-  if (is_far_run(run)) {
+  if (store::is_far_run(run)) {
     throw Error(Code::kArgument,
                 cat(who, " lies in ", run,
                     " cannot be taken from there: this host shares no disk with the run's first "
@@ -83,4 +83,4 @@ void check_deletable(const std::string& folder, const std::string& run_path) {
                   "a folder of its own"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

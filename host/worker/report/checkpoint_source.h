@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::worker {
 
 // Throws kCheckpoint when there is no folder of that name.
 void check_is_folder(const std::string& folder);
@@ -19,4 +19,4 @@ std::string folder_inside_run(const std::string& folder, const std::string& run_
 // Throws kArgument when deleting the folder would take files of the run with it.
 void check_deletable(const std::string& folder, const std::string& run_path);
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

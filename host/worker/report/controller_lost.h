@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 inline Error controller_lost() {
   return Error(Code::kPeerLost, "the connection to the controller is closed");
@@ -21,4 +21,4 @@ inline Error controller_silent(std::string_view what, double seconds) {
                    "Ctrl-Z) or hangs"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

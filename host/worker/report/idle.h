@@ -12,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class Idle {
  public:
@@ -45,4 +45,4 @@ class Idle {
   std::thread::id thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

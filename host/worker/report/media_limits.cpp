@@ -3,7 +3,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 void MediaLimits::add(const message::Media& media) {
   const std::string call = cat("log_", media.kind, ": ");
@@ -32,4 +32,4 @@ void MediaLimits::add(const message::Media& media) {
   bytes_ += media.data.size();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

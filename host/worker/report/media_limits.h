@@ -7,7 +7,7 @@
 
 #include "host/loop/messages/to_controller.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class MediaLimits {
  public:
@@ -24,4 +24,4 @@ class MediaLimits {
   size_t bytes_ = 0;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 bool is_below(const std::string& path, const std::string& folder) {
@@ -54,4 +54,4 @@ void PendingWrites::wait_for(const std::string& folder, std::chrono::millisecond
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

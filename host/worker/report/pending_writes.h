@@ -13,7 +13,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class PendingWrites {
  public:
@@ -38,4 +38,4 @@ class PendingWrites {
   std::map<std::string, Write> writes_;  // under way, or failed
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -2,7 +2,7 @@
 
 #include "host/worker/report/controller_lost.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 void Replies::expect(const std::string& key) {
   const std::lock_guard lock(mutex_);
@@ -64,4 +64,4 @@ void Replies::close() {
   changed_.notify_all();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -16,7 +16,7 @@
 #include "host/base/value.h"
 #include "host/worker/report/idle.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class Replies {
  public:
@@ -56,4 +56,4 @@ class Replies {
   std::optional<Error> interruption_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

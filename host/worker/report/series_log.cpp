@@ -7,7 +7,7 @@
 #include "host/base/clock.h"
 #include "host/store/series/series_store.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{500};
@@ -18,7 +18,7 @@ constexpr size_t kManyPoints = SeriesLog::kMaxPoints / 8;
 
 }  // namespace
 
-SeriesLog::SeriesLog(Loop& loop, Channel& channel)
+SeriesLog::SeriesLog(loop::Loop& loop, loop::Channel& channel)
     : loop_(loop), channel_(channel), timer_(loop, [this] { send_all(); }) {}
 
 void SeriesLog::add(std::span<const Entry> entries, std::optional<int64_t> step) {
@@ -88,7 +88,7 @@ void SeriesLog::send_all() {
     std::vector<std::string> unfinished;
     for (const std::string& key : keys) {
       // What the socket has not taken lies in memory: more of it is not added.
-      room = channel_.flush(std::chrono::milliseconds(0)) == Channel::Flushed::kAll;
+      room = channel_.flush(std::chrono::milliseconds(0)) == loop::Channel::Flushed::kAll;
       if (!room) break;
       if (send_chunk(key)) unfinished.push_back(key);
     }
@@ -104,22 +104,22 @@ void SeriesLog::send_all() {
 
 // Sends the open chunk of the key. True when there is another one behind it.
 bool SeriesLog::send_chunk(const std::string& key) {
-  std::vector<SeriesPoint> points;
+  std::vector<store::SeriesPoint> points;
   int64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     Series& series = series_.find(key)->second;
-    const size_t count = std::min(series.points.size(), kMaxChunkPoints);
+    const size_t count = std::min(series.points.size(), store::kMaxChunkPoints);
     points.assign(series.points.begin(),
                   series.points.begin() + static_cast<std::ptrdiff_t>(count));
     number = series.number;
   }
-  if (!channel_.send(to_value(chunk_of(key, number, points)))) return false;
+  if (!channel_.send(to_value(store::chunk_of(key, number, points)))) return false;
   const std::lock_guard lock(mutex_);
   Series& series = series_.find(key)->second;
   waiting_ -= points.size() - series.sent;
   series.sent = points.size();
-  if (series.sent < kMaxChunkPoints) return false;
+  if (series.sent < store::kMaxChunkPoints) return false;
   series.points.erase(series.points.begin(),
                       series.points.begin() + static_cast<std::ptrdiff_t>(series.sent));
   series.sent = 0;
@@ -173,4 +173,4 @@ bool SeriesLog::flush(std::chrono::milliseconds timeout) {
   return true;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

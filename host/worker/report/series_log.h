@@ -23,15 +23,15 @@
 #include "host/lua/number_entries.h"
 #include "host/store/series/series_chunk.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class SeriesLog {
  public:
   static constexpr size_t kMaxPoints = size_t{1} << 20;
 
-  SeriesLog(Loop& loop, Channel& channel);
+  SeriesLog(loop::Loop& loop, loop::Channel& channel);
 
-  using Entry = NumberEntry;
+  using Entry = lua::NumberEntry;
   // One call of train.log. Without a step it is one more than the step before.
   void add(std::span<const Entry> entries, std::optional<int64_t> step);
   // Points of rtrain's own: not among the newest values that are shown, and their steps are not
@@ -42,7 +42,7 @@ class SeriesLog {
 
  private:
   struct Series {
-    std::deque<SeriesPoint> points;  // from the first one of the chunk `number` on
+    std::deque<store::SeriesPoint> points;  // from the first one of the chunk `number` on
     int64_t number = 0;
     size_t sent = 0;  // of the points
   };
@@ -55,8 +55,8 @@ class SeriesLog {
   bool send_chunk(const std::string& key);
   void send_dropped();
 
-  Loop& loop_;
-  Channel& channel_;
+  loop::Loop& loop_;
+  loop::Channel& channel_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Series, std::less<>> series_;
@@ -67,7 +67,7 @@ class SeriesLog {
   int64_t next_step_ = 0;
   bool is_due_ = false;    // the timer is, or will be, armed
   bool is_early_ = false;  // send_all is posted, ahead of the timer
-  Timer timer_;
+  loop::Timer timer_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -12,14 +12,14 @@
 #include "host/base/background_thread.h"
 #include "host/loop/task_thread.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
 class Uploader {
  public:
   void post(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
     if (!thread_) {
-      thread_ = std::make_unique<TaskThread>("rtrain-upload");
+      thread_ = std::make_unique<loop::TaskThread>("rtrain-upload");
       thread_->post(&enter_background);
     }
     thread_->post(std::move(task));
@@ -32,7 +32,7 @@ class Uploader {
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<TaskThread> thread_;
+  std::unique_ptr<loop::TaskThread> thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

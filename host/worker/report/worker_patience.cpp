@@ -2,14 +2,14 @@
 
 #include <cstdio>
 
-namespace rtrain {
+namespace rtrain::worker {
 
-Patience worker_patience() {
-  Patience patience;
+store::Patience worker_patience() {
+  store::Patience patience;
   patience.set_on_waiting([](const Error& error) {
     std::fprintf(stderr, "rtrain: waiting for room (RTRAIN_STORE_PATIENCE_S): %s\n", error.what());
   });
   return patience;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -4,8 +4,8 @@
 
 #include "host/store/files/patience.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 
-Patience worker_patience();
+store::Patience worker_patience();
 
-}  // namespace rtrain
+}  // namespace rtrain::worker

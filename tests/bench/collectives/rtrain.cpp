@@ -29,29 +29,29 @@ namespace {
 
 void measure(const std::string& backend, int rank, int ranks, const std::string& folder) {
   at::set_num_threads(1);
-  install_allocator();
-  GroupOptions options;
+  engine::install_allocator();
+  engine::GroupOptions options;
   options.rank = rank;
   options.world_size = ranks;
   options.prefix = "bench";
   options.backend = backend == "gloo" ? "gloo" : "cpu:shm,cuda:nccl";
   if (backend == "hosts") options.address = rank < ranks / 2 ? "127.0.0.1" : "127.0.0.2";
-  static const HostApi api;
-  const auto group = std::make_shared<Group>(
+  static const api::HostApi api;
+  const auto group = std::make_shared<engine::Group>(
       options, c10::make_intrusive<c10d::FileStore>(folder + "/store", ranks), api);
   for (const CollectiveSize& size : kCollectiveSizes) {
-    const TensorPlaceScope place(size.is_shared ? group->tensor_place() : nullptr);
+    const engine::TensorPlaceScope place(size.is_shared ? group->tensor_place() : nullptr);
     const at::Tensor tensor = at::empty({size.bytes / 4}).zero_();
     const at::Tensor other = at::empty({size.bytes / 4}).zero_();
     const auto call = [&] {
       if (backend == "copy") {
         std::memcpy(other.mutable_data_ptr(), tensor.const_data_ptr(), tensor.nbytes());
       } else {
-        all_reduce(group, tensor, "sum");
+        engine::all_reduce(group, tensor, "sum");
       }
     };
     const double seconds = median_seconds(
-        size.calls, [&] { barrier(group); }, call);
+        size.calls, [&] { engine::barrier(group); }, call);
     if (rank == 0) std::printf("%s %.9f\n", size.name, seconds);
   }
   group->close();

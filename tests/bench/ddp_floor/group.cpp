@@ -20,12 +20,12 @@ void wait_for_all(c10d::Store& store, int rank, int ranks) {
   store.wait(keys);
 }
 
-ShmSegment open_segment(c10d::Store& store, int rank, int ranks) {
+engine::ShmSegment open_segment(c10d::Store& store, int rank, int ranks) {
   if (rank > 0) {
-    const auto address = ShmSegment::Address::parse(store.get_to_str("segment"));
-    return ShmSegment::open(address, rank, ranks);
+    const auto address = engine::ShmSegment::Address::parse(store.get_to_str("segment"));
+    return engine::ShmSegment::open(address, rank, ranks);
   }
-  ShmSegment out = ShmSegment::create(rank, ranks);
+  engine::ShmSegment out = engine::ShmSegment::create(rank, ranks);
   store.set("segment", out.address().to_text());
   return out;
 }
@@ -40,14 +40,14 @@ FloorGroup::FloorGroup(const std::string& backend, int rank, int ranks,
   backend == "shm" ? connect_shm(*store) : connect_gloo(store);
 }
 
-TensorPlace* FloorGroup::place() const { return arena_.get(); }
+engine::TensorPlace* FloorGroup::place() const { return arena_.get(); }
 
 void FloorGroup::connect_shm(c10d::Store& store) {
-  install_allocator();
-  const auto segment = std::make_shared<ShmSegment>(open_segment(store, rank_, ranks_));
+  engine::install_allocator();
+  const auto segment = std::make_shared<engine::ShmSegment>(open_segment(store, rank_, ranks_));
   wait_for_all(store, rank_, ranks_);
   segment->seal();
-  const auto shm = c10::make_intrusive<ShmBackend>(segment, kTimeout);
+  const auto shm = c10::make_intrusive<engine::ShmBackend>(segment, kTimeout);
   arena_ = shm->arena();
   group_->setBackend(c10::kCPU, c10d::ProcessGroup::BackendType::CUSTOM, shm);
   group_->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);

@@ -7,9 +7,11 @@
 
 #include "host/engine/memory/tensor_place.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 class ShmArena;
-}
+}  // namespace rtrain::engine
+
+namespace rtrain {}
 
 namespace rtrain::floor {
 
@@ -21,7 +23,7 @@ class FloorGroup {
 
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }
   // The place of DDP's buckets; null: ordinary memory.
-  TensorPlace* place() const;
+  engine::TensorPlace* place() const;
 
  private:
   void connect_shm(c10d::Store& store);
@@ -29,7 +31,7 @@ class FloorGroup {
 
   int rank_, ranks_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
-  std::shared_ptr<ShmArena> arena_;
+  std::shared_ptr<engine::ShmArena> arena_;
 };
 
 }  // namespace rtrain::floor

@@ -49,7 +49,7 @@ std::unique_ptr<c10d::Reducer> make_reducer(const Model& model, const FloorGroup
   auto buckets =
       std::get<0>(c10d::compute_bucket_assignment_by_size(model.params, {SIZE_MAX}, dense));
   std::reverse(buckets.begin(), buckets.end());
-  const TensorPlaceScope place(group.place());
+  const engine::TensorPlaceScope place(group.place());
   return std::make_unique<c10d::Reducer>(
       model.params, std::move(buckets), group.process_group(), dense, int64_t{25} << 20,
       /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true,
@@ -90,7 +90,7 @@ void train(const Settings& settings, int rank, const std::string& folder) {
     zero_grads(model.params);
     reducer->prepare_for_forward();
     {
-      const TensorPlaceScope place(group.place());
+      const engine::TensorPlaceScope place(group.place());
       reducer->rebuild_buckets();
     }
     const at::Tensor output = model.forward(batch);

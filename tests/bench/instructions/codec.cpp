@@ -20,8 +20,8 @@ Value report_message() {
 
 // Returns the message that the other end of a channel receives; nil if the frame is incomplete.
 Value send(const Value& message) {
-  FrameReader reader;
-  reader.add(to_frame(encode(message)));
+  loop::FrameReader reader;
+  reader.add(loop::to_frame(encode(message)));
   const auto body = reader.next();
   return body ? decode(*body) : Value();
 }

@@ -84,6 +84,22 @@ def test_a_room_that_includes_one_below_it_is_named(lint):
         )
 
 
+def test_a_namespace_of_another_folder_is_named(lint):
+    found = wrong_lines(
+        lint,
+        {
+            "host/store/a.h": "namespace rtrain {\n}\n",
+            "host/store/b.h": "#pragma once\nnamespace rtrain::wire {\n}\n",
+            "host/store/c.h": "namespace rtrain::store::rows {\n}\nnamespace rtrain::message {\n}\n",
+            "host/base/d.h": "namespace rtrain {\n}\nnamespace rtrain::text_detail {\n}\n",
+        },
+    )
+    assert found == {
+        "host/store/a.h": (1, "namespace rtrain: host/store is rtrain::store"),
+        "host/store/b.h": (2, "namespace rtrain::wire: host/store is rtrain::store"),
+    }
+
+
 @pytest.mark.parametrize("readme", [{}, {"host/store/README.md": ROOMS}])
 def test_a_room_that_is_not_in_the_table_is_named(lint, readme):
     code, said = lint("lint-layers", {"host/store/late/a.h": "\n", **readme})

@@ -69,7 +69,7 @@ def frame(body):
 def messages():
     """Returns, for each type of message, its fields and whether they are required, read from the header."""
     found = {}
-    text = HEADER.read_text().split("namespace message {")[1]
+    text = HEADER.read_text().split("namespace rtrain::message {")[1]
     for part in text.split("kType = ")[1:]:
         name, fields = re.match(r'"(\w+)"', part).group(1), re.findall(r'(required|optional)\("(\w+)"', part)
         found[name] = [(field, kind == "required") for kind, field in fields]

@@ -21,7 +21,7 @@ class LogFileTest : public ::testing::Test {
     EXPECT_EQ(log.write(bytes, time_ms), 0);
     EXPECT_EQ(bytes, "");
   }
-  std::vector<std::string> lines(LogReader& reader, bool at_end = true) {
+  std::vector<std::string> lines(store::LogReader& reader, bool at_end = true) {
     std::vector<std::string> out;
     while (const auto line = reader.next(at_end)) out.emplace_back(line->text);
     return out;
@@ -36,14 +36,14 @@ using Lines = std::vector<std::string>;
 TEST_F(LogFileTest, APartEndsWithALineAndTheOldestGoes) {
   LogFile log(path, 20);
   add(log, "aaa\nbbb\nccc\n");
-  EXPECT_EQ(read_text(path + ".1"), "aaa\nbbb\n");
-  EXPECT_EQ(read_text(path), "ccc\n");
+  EXPECT_EQ(store::read_text(path + ".1"), "aaa\nbbb\n");
+  EXPECT_EQ(store::read_text(path), "ccc\n");
   add(log, "dddddd\n");
   EXPECT_FALSE(fs::exists(path + ".1"));
-  EXPECT_EQ(read_text(path + ".2"), "ccc\n");
+  EXPECT_EQ(store::read_text(path + ".2"), "ccc\n");
   add(log, "a line longer than a part");
-  EXPECT_EQ(read_text(path + ".5"), "ger than a");
-  EXPECT_EQ(read_text(path), " part");
+  EXPECT_EQ(store::read_text(path + ".5"), "ger than a");
+  EXPECT_EQ(store::read_text(path), " part");
 }
 
 TEST_F(LogFileTest, AnotherWriterGoesOnWithTheSamePart) {
@@ -53,8 +53,8 @@ TEST_F(LogFileTest, AnotherWriterGoesOnWithTheSamePart) {
   }
   LogFile log(path, 20);
   add(log, "ccc\n");
-  EXPECT_EQ(read_text(path + ".1"), "aaa\nbbb\n");
-  EXPECT_EQ(read_text(path), "ccc\n");
+  EXPECT_EQ(store::read_text(path + ".1"), "aaa\nbbb\n");
+  EXPECT_EQ(store::read_text(path), "ccc\n");
 }
 
 TEST_F(LogFileTest, WithoutALimitThereIsOnePart) {
@@ -74,14 +74,14 @@ TEST_F(LogFileTest, WhatCouldNotBeWrittenIsLeftInTheBytes) {
 TEST_F(LogFileTest, AReaderFollowsTheParts) {
   LogFile log(path, 20);
   add(log, "aaa\nbb");
-  LogReader reader(temp.path(), path);
+  store::LogReader reader(temp.path(), path);
   EXPECT_EQ(lines(reader, false), Lines{"aaa"});
   add(log, "b\nccc\nddd\n");
   EXPECT_EQ(lines(reader, false), (Lines{"bbb", "ccc", "ddd"}));
   add(log, "e");
   EXPECT_EQ(lines(reader), Lines{"e"});
   EXPECT_FALSE(reader.lost_lines());
-  LogReader second(temp.path(), path);
+  store::LogReader second(temp.path(), path);
   EXPECT_EQ(second.lost_lines(), last_log_part(path) > 1);
 }
 
@@ -94,7 +94,7 @@ TEST_F(LogFileTest, ALineHasTheTimeOfItsEnd) {
     LogFile other(path, 20);
     add(other, "e", 4000);  // the clock was set back
   }
-  LogReader reader(temp.path(), path);
+  store::LogReader reader(temp.path(), path);
   std::vector<int64_t> times;
   while (const auto line = reader.next(true)) times.push_back(line->time_ms);
   EXPECT_EQ(times, (std::vector<int64_t>{1000, 1300, 5000, 5000, 4000}));
@@ -107,7 +107,7 @@ TEST_F(LogFileTest, ALogWithoutTimesIsReadAll) {
   LogFile log(path, 0);
   add(log, "aaa\nbbb\n");
   fs::remove(temp / "rank-0.times");
-  LogReader reader(temp.path(), path);
+  store::LogReader reader(temp.path(), path);
   EXPECT_EQ(reader.next(true)->time_ms, 0);
   EXPECT_EQ(lines(reader), Lines{"bbb"});
 }
@@ -116,7 +116,7 @@ TEST_F(LogFileTest, TheLastLinesAreReadFromTheEnd) {
   LogFile log(path, 600000);
   for (int i = 0; i < 60000; ++i) add(log, cat("line ", i, "\n"), 1000 + i);
   for (const int64_t most : {1, 2, 3, 100}) {
-    LogReader reader(temp.path(), path);
+    store::LogReader reader(temp.path(), path);
     reader.skip_to_last(most);
     int64_t count = 0;
     int64_t last_ms = 0;
@@ -138,8 +138,8 @@ TEST_F(LogFileTest, TheLastLinesAreReadFromTheEnd) {
 TEST_F(LogFileTest, LongLinesAreCountedFromTheEndAsTheyAreRead) {
   LogFile log(path, 0);
   for (int i = 0; i < 5; ++i) add(log, std::string(200000, 'a') + "\n");
-  LogReader all(temp.path(), path);
-  LogReader tail(temp.path(), path);
+  store::LogReader all(temp.path(), path);
+  store::LogReader tail(temp.path(), path);
   tail.skip_to_last(4);
   const Lines whole = lines(all);
   const Lines last = lines(tail);

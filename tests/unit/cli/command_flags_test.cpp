@@ -3,7 +3,7 @@
 #include "host/cli/train/run_options.h"
 #include "tests/unit/lua_class.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 TEST(CommandFlags, WhatWasNotGivenIsLeftOut) {
@@ -17,4 +17,4 @@ TEST(CommandFlags, TheClassOfLuaHasTheFieldsOfTheRecord) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::cli

@@ -6,7 +6,7 @@
 
 #include "host/base/text/text_width.h"
 
-namespace rtrain {
+namespace rtrain::cli {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -94,4 +94,4 @@ TEST(Layout, LongNamesLoseTheirMiddleAndLongValuesTheirEnd) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::cli

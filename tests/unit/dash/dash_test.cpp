@@ -13,7 +13,7 @@
 #include "host/http/http_parser.h"
 #include "tests/unit/test_run.h"
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 // Includes streams: everything that a route creates before it throws is destroyed exactly once.
@@ -27,7 +27,7 @@ TEST(Api, EveryRouteOfARunThatIsNotThereSaysSo) {
       const std::string pattern = route.path;
       const size_t at = pattern.find("{run}");
       if (at == std::string::npos) continue;
-      HttpRequest request;
+      http::HttpRequest request;
       request.method = route.method;
       request.path = pattern.substr(0, at) + "NOTHERE" + pattern.substr(at + 5);
       request.may_write = true;
@@ -48,7 +48,7 @@ TEST(Api, EveryRouteOfARunThatIsNotThereSaysSo) {
 }
 
 TEST(HttpTarget, EscapesAreUndone) {
-  const auto target = parse_target("/a%20b?x=1+2&x=%26&y&=z&&q=a=b");
+  const auto target = http::parse_target("/a%20b?x=1+2&x=%26&y&=z&&q=a=b");
   ASSERT_TRUE(target);
   EXPECT_EQ(target->path, "/a b");
   EXPECT_EQ(target->query.all("x"), (std::vector<std::string>{"1 2", "&"}));
@@ -60,16 +60,16 @@ TEST(HttpTarget, EscapesAreUndone) {
 
 TEST(HttpTarget, WrongEscapesHaveNoTarget) {
   for (const char* wrong : {"", "a", "*", "http://a/", "/%", "/%4", "/%zz", "/%00", "/?a=%0"}) {
-    EXPECT_FALSE(parse_target(wrong)) << wrong;
+    EXPECT_FALSE(http::parse_target(wrong)) << wrong;
   }
 }
 
 TEST(HttpParser, BytesMayComeOneByOne) {
-  HttpParser parser;
+  http::HttpParser parser;
   const std::string text =
       "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /y HTTP/1.1\r\nHOST: "
       "b\r\n\r\n";
-  std::vector<HttpRequest> found;
+  std::vector<http::HttpRequest> found;
   for (const char c : text) {
     parser.feed({&c, 1});
     while (auto request = parser.next()) found.push_back(std::move(*request));
@@ -84,7 +84,7 @@ TEST(HttpParser, BytesMayComeOneByOne) {
 }
 
 TEST(HttpParser, NothingFollowsWhatIsRefused) {
-  HttpParser parser;
+  http::HttpParser parser;
   parser.feed("GET / HTTP/1.1\r\nA\r\n\r\nGET /y HTTP/1.1\r\nHost: b\r\n\r\n");
   EXPECT_FALSE(parser.next());
   EXPECT_EQ(parser.refused(), 400);
@@ -92,30 +92,30 @@ TEST(HttpParser, NothingFollowsWhatIsRefused) {
 }
 
 TEST(HttpParser, ChunksAreRefusedBeforeTheyAreRead) {
-  HttpParser parser;
+  http::HttpParser parser;
   parser.feed("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
   EXPECT_FALSE(parser.next());
   EXPECT_EQ(parser.refused(), 400);
 }
 
 TEST(HttpParser, ALongHeaderIsRefusedBeforeItsEnd) {
-  HttpParser parser;
-  parser.feed("GET / HTTP/1.1\r\nA: " + std::string(2 * kMaxHeaderBytes, 'x'));
+  http::HttpParser parser;
+  parser.feed("GET / HTTP/1.1\r\nA: " + std::string(2 * http::kMaxHeaderBytes, 'x'));
   EXPECT_FALSE(parser.next());
   EXPECT_EQ(parser.refused(), 431);
 }
 
 class Accessible : public testing::Test {
  protected:
-  static HttpRequest request(std::map<std::string, std::string> headers) {
-    HttpRequest out;
+  static http::HttpRequest request(std::map<std::string, std::string> headers) {
+    http::HttpRequest out;
     out.method = "GET";
     out.path = "/api/runs";
     headers.emplace("host", "127.0.0.1:80");
     out.headers = std::move(headers);
     return out;
   }
-  static int status(HttpRequest request, bool read_only = false) {
+  static int status(http::HttpRequest request, bool read_only = false) {
     AccessOptions options;
     options.writer = {"secret", "biscuit"};
     options.viewer = {"look", "crumb"};
@@ -138,7 +138,8 @@ TEST_F(Accessible, ByTokenOrCookie) {
 }
 
 TEST_F(Accessible, WritesNeedAnOriginOrTheTokenItself) {
-  HttpRequest write = request({{"cookie", "name=biscuit"}, {"content-type", "application/json"}});
+  http::HttpRequest write =
+      request({{"cookie", "name=biscuit"}, {"content-type", "application/json"}});
   write.method = "POST";
   EXPECT_EQ(status(write), 403);
   write.headers["origin"] = "http://127.0.0.1:80";
@@ -153,14 +154,15 @@ TEST_F(Accessible, TheViewersTokenOnlyReads) {
   EXPECT_EQ(status(request({{"cookie", "name=crumb"}})), 200);
   EXPECT_EQ(status(request({{"cookie", "name=look"}})), 401);
   for (const char* key : {"Bearer look", "Bearer secret", "Bearer secre"}) {
-    HttpRequest write = request({{"authorization", key}, {"content-type", "application/json"}});
+    http::HttpRequest write =
+        request({{"authorization", key}, {"content-type", "application/json"}});
     write.method = "POST";
     EXPECT_EQ(status(write), key == std::string("Bearer secret") ? 200 : key[7] == 'l' ? 403 : 401);
   }
   // A request with both a token and a viewer's cookie may write.
-  HttpRequest both = request({{"authorization", "Bearer secret"},
-                              {"cookie", "name=crumb"},
-                              {"content-type", "application/json"}});
+  http::HttpRequest both = request({{"authorization", "Bearer secret"},
+                                    {"cookie", "name=crumb"},
+                                    {"content-type", "application/json"}});
   both.method = "POST";
   EXPECT_EQ(status(both), 200);
 }
@@ -171,7 +173,7 @@ TEST_F(Accessible, HostsAreNamesAndPatternsOfOneLabel) {
   options.hosts = {"*.Example.org", "[::1]"};
   const Access access(options);
   const auto status_of = [&](const char* host) {
-    HttpRequest asked = request({{"host", host}, {"authorization", "Bearer secret"}});
+    http::HttpRequest asked = request({{"host", host}, {"authorization", "Bearer secret"}});
     const auto refusal = access.refuse(asked);
     return refusal ? refusal->status : 200;
   };
@@ -194,14 +196,14 @@ TEST(Access, BasePathsArePathsOfAnAddress) {
   }
 }
 
-SeriesSummary summary_of(const std::vector<SeriesPoint>& points) {
-  SeriesSummary out;
-  for (const SeriesPoint& point : points) out.add(point);
+store::SeriesSummary summary_of(const std::vector<store::SeriesPoint>& points) {
+  store::SeriesSummary out;
+  for (const store::SeriesPoint& point : points) out.add(point);
   return out;
 }
 
 TEST(Curve, ColumnsOfSeveralPointsHaveExtremaAndMeans) {
-  const std::vector<SeriesSummary> columns{
+  const std::vector<store::SeriesSummary> columns{
       summary_of({{3, 30, 1}, {4, 40, 9}, {5, 50, 2}, {6, 60, std::nan("")}}),
       summary_of({{7, 70, 5}})};
   const Map curve = describe_curve(columns);
@@ -215,13 +217,15 @@ TEST(Curve, ColumnsOfSeveralPointsHaveExtremaAndMeans) {
 }
 
 TEST(Curve, PointsAreThemselves) {
-  const std::vector<SeriesSummary> columns{summary_of({{3, 30, 1}}), summary_of({{4, 40, 2}})};
+  const std::vector<store::SeriesSummary> columns{summary_of({{3, 30, 1}}),
+                                                  summary_of({{4, 40, 2}})};
   EXPECT_EQ(describe_curve(columns).find("max"), nullptr);
   EXPECT_EQ(describe_curve({})["steps"], Value(List{}));
 }
 
 TEST(Curve, WhatIsNotFiniteIsNoNumber) {
-  const std::vector<SeriesSummary> columns{summary_of({{0, 0, std::nan("")}, {1, 0, INFINITY}})};
+  const std::vector<store::SeriesSummary> columns{
+      summary_of({{0, 0, std::nan("")}, {1, 0, INFINITY}})};
   const Map curve = describe_curve(columns);
   EXPECT_TRUE(curve["min"].as_list()[0].is_nil());
   EXPECT_TRUE(curve["mean"].as_list()[0].is_nil());
@@ -230,7 +234,7 @@ TEST(Curve, WhatIsNotFiniteIsNoNumber) {
 
 TEST(ByteRange, OneRangeOfBytes) {
   const auto range = [](std::string_view header) {
-    const auto out = parse_range(header, 10);
+    const auto out = http::parse_range(header, 10);
     return out ? std::pair(out->begin, out->end) : std::pair<int64_t, int64_t>(-1, -1);
   };
   EXPECT_EQ(range("bytes=0-9"), std::pair(0L, 10L));
@@ -243,7 +247,7 @@ TEST(ByteRange, OneRangeOfBytes) {
   for (const char* wrong :
        {"", "bytes", "bytes=", "bytes=-", "bytes=1", "bytes=2-1", "bytes=+1-2", "bytes=1-2,4-5",
         "bytes=0x1-2", "items=1-2", "bytes=99999999999999999999-"}) {
-    EXPECT_FALSE(parse_range(wrong, 10)) << wrong;
+    EXPECT_FALSE(http::parse_range(wrong, 10)) << wrong;
   }
 }
 
@@ -281,4 +285,4 @@ TEST(Base64, OfAllLengths) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::dash

@@ -4,13 +4,13 @@
 
 #include <string>
 
-namespace rtrain {
+namespace rtrain::dash {
 namespace {
 
 class RequestTurnsTest : public ::testing::Test {
  protected:
   void add(const std::string& viewer, int64_t connection) {
-    turns.add({.viewer = viewer, .connection = connection, .request = HttpRequest()});
+    turns.add({.viewer = viewer, .connection = connection, .request = http::HttpRequest()});
   }
   // Returns the next viewer and connection, such as "a1", or "".
   std::string next() {
@@ -48,4 +48,4 @@ TEST_F(RequestTurnsTest, WhoHasLeftNothingIsForgotten) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::dash

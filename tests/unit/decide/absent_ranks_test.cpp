@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 PlacedFacts placed(const char* host, uint64_t collectives) {
@@ -41,4 +41,4 @@ TEST(AbsentRanks, OtherErrorsStayWhatTheyAre) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

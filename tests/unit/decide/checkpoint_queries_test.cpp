@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 CheckpointQuery query(int rank, int64_t reports, bool validated = false, int64_t repeat = 0) {
@@ -93,4 +93,4 @@ TEST(CheckpointQueries, TheRunsTimeEndsInAnErrorThatNamesWhoIsBehind) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 TEST(CommitPlan, AFolderIsWholeOnTheDiskBeforeItHasItsNameAndNamedBeforeItsRow) {
@@ -30,4 +30,4 @@ TEST(CommitPlan, WhatHasTheNameDecides) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 TEST(CoreRequest, WorkersWithoutANumberOfCoresShareWhatIsThere) {
@@ -49,4 +49,4 @@ TEST(CoreRequest, AnImpossibleRequestIsRefusedWithTheNumbers) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 Failure lost() { return {Error(Code::kWorkerLost, "rank 1 was killed by signal 9 (SIGKILL)")}; }
@@ -206,4 +206,4 @@ TEST(FailurePolicy, WhereNobodyAskedForRetriesNothingIsSaidOfThem) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -5,7 +5,7 @@
 
 #include "host/decide/run/state_machine.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 class Growing {
@@ -236,4 +236,4 @@ TEST(Growth, RandomRunsEnd) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 using Kind = HangFinding::Kind;
@@ -182,7 +182,7 @@ TEST(HangVerdict, SlowRankIsNamedWithATable) {
   EXPECT_TRUE(contains(text, "rank 0 100 %, rank 1 0 %"));
 }
 
-// fault: a host that is cut off
+// fault: a node that is cut off
 TEST(HangVerdict, ARankThatIsNotHeardOfIsNotCalledSlow) {
   Group group;
   std::vector<HangFinding> all;
@@ -302,4 +302,4 @@ TEST(HangVerdict, DeviceWhoseCollectiveAllHaveCalledComputes) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -3,7 +3,7 @@
 
 #include "host/decide/run/state_machine.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 class Driver {
@@ -479,4 +479,4 @@ TEST(Heal, AnElasticGroupGoesOnWithoutARankThatKeepsDying) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 SeenLink slow(int node, int num_slow) {
@@ -140,4 +140,4 @@ TEST(LinksAtFault, NodeZeroOnlyWhenItHasMoreThanAnyOther) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 using Counts = std::vector<int>;
@@ -85,4 +85,4 @@ TEST(Placement, WhatHostsCannotHaveIsRefusedWithTheNumbers) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -4,7 +4,7 @@
 
 #include "host/decide/report_flow.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 Report report(int rank, int64_t index, Upload upload = Upload::kNone) {
@@ -268,4 +268,4 @@ TEST(ReportFlow, TellsWhatWasAskedForWhenThereIsRoom) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -6,7 +6,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 using Positions = std::vector<size_t>;
@@ -99,4 +99,4 @@ TEST(Retention, ReadsTheCheckpointConfig) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -6,7 +6,7 @@
 
 #include "host/decide/run/state_machine.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 
 // Feeds events to the state machine of a run and keeps the actions of the last event.
 class RunDriver {
@@ -78,4 +78,4 @@ class RunDriver {
   std::vector<Action> actions_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -7,7 +7,7 @@
 
 #include "tests/unit/decide/run_driver.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 TEST(RunStop, AStopAsksARunningGroupAndKillsItAfterTheGracePeriod) {
@@ -288,4 +288,4 @@ TEST(RunStop, AStopBeforeTheRunsRowIsWrittenAsksForNoResources) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 TEST(ScalingPolicy, FixedStartsWithItsNumberAndStaysThere) {
@@ -54,4 +54,4 @@ TEST(ScalingPolicy, NoDecisionLeavesTheRange) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

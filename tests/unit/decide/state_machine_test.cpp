@@ -6,7 +6,7 @@
 
 #include "tests/unit/decide/run_driver.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 TEST(StateMachine, SpawnsOnlyAfterTheAttemptIsOnDisk) {
@@ -458,4 +458,4 @@ TEST(StateMachine, EventsOfRanksWhoseAttemptIsOverChangeNothing) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "host/worker/stop_gate.h"
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 using Type = StopOrder::Type;
@@ -68,7 +68,7 @@ TEST(StopAgreement, TheLastRankLeavesAfterARoundWasGivenUp) {
 }
 
 TEST(StopGate, IsOpenUntilHeld) {
-  StopGate gate;
+  worker::StopGate gate;
   EXPECT_EQ(gate.call(kLong), false);
   EXPECT_EQ(gate.call(kLong), false);
   EXPECT_EQ(gate.hold(), 2);
@@ -83,7 +83,7 @@ TEST(StopGate, IsOpenUntilHeld) {
 }
 
 TEST(StopGate, ThrowsWhenTheControllerIsGone) {
-  StopGate gate;
+  worker::StopGate gate;
   gate.hold();
   std::thread control([&] { gate.close(); });
   EXPECT_THROW(gate.call(kLong), Error);
@@ -163,7 +163,7 @@ class Stop {
       pause();
       release = agreement.on_calls(static_cast<int>(rank), 1, calls);
     }
-    for (StopGate& gate : gates_) {
+    for (worker::StopGate& gate : gates_) {
       gate.release(release->at);
       pause();
     }
@@ -176,7 +176,7 @@ class Stop {
   }
 
   std::mt19937 random_;
-  std::array<StopGate, kRanks> gates_;
+  std::array<worker::StopGate, kRanks> gates_;
   Collective collective_{kRanks};
   std::array<int64_t, kRanks> ended_{};
 };
@@ -191,4 +191,4 @@ TEST(StopAgreement, AThousandStopsAndNoRankIsLeftBehind) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

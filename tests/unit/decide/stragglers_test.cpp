@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 // Ranks that enter one collective every `step_s` seconds.
@@ -87,4 +87,4 @@ TEST(Stragglers, CallsThatAreSeenLaterAreComparedAllTheSame) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

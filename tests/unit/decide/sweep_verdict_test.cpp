@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr FoundManifest kOwn{.is_of_run = true, .attempt = 2};
@@ -33,4 +33,4 @@ TEST(SweepVerdict, WhatIsNotOfThisRunStays) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::decide {
 namespace {
 
 constexpr const char* kBarrier = "train.collective.barrier()";
@@ -137,4 +137,4 @@ TEST(SyncBoard, ManyMissingRanksAreCounted) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::decide

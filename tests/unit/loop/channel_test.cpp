@@ -13,7 +13,7 @@
 #include "host/base/error.h"
 #include "host/loop/channel/frame.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 TEST(Frame, BodiesComeBackWhateverThePieces) {
@@ -167,4 +167,4 @@ TEST_F(ChannelTest, FlushEndsWhenTheOtherEndGoes) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -12,7 +12,7 @@
 #include "host/loop/processes/child_life.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr double kLong = 30;
@@ -100,4 +100,4 @@ TEST_F(ChildCommandTest, ALogThatCannotBeWrittenIsAnError) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 TEST(CommandOutput, AllThatACommandPrints) {
@@ -27,4 +27,4 @@ TEST(CommandOutput, OfMuchOutputTheEndIsKept) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::loop

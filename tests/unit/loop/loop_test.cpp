@@ -24,7 +24,7 @@
 #include "host/loop/task_thread.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 TEST(Loop, RunsPostedTasksInOrderFromAnyThread) {
@@ -271,4 +271,4 @@ TEST_F(ProcessTest, AStrangerWithTheNumberOfAChildThatTheKernelReapedIsLeftAlone
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::loop

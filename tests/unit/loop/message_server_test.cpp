@@ -14,7 +14,7 @@
 #include "host/machine/leases/runtime_socket.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr const char* kName = "questions";
@@ -126,7 +126,7 @@ TEST_F(MessageServerTest, AMessageAboveTheLimitIsAnErrorThatSaysSo) {
 
 TEST_F(MessageServerTest, APeerThatSendsNoValueIsDropped) {
   MessageServer server(kName);
-  const int peer = connect_runtime_socket(kName, SOCK_SEQPACKET);
+  const int peer = machine::connect_runtime_socket(kName, SOCK_SEQPACKET);
   ASSERT_GE(peer, 0);
   const std::string garbage = "\xc1\xc1\xc1";
   ASSERT_EQ(send(peer, garbage.data(), garbage.size(), 0), static_cast<ssize_t>(garbage.size()));
@@ -139,4 +139,4 @@ TEST_F(MessageServerTest, APeerThatSendsNoValueIsDropped) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::loop

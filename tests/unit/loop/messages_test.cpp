@@ -16,7 +16,7 @@
 #include "host/worker/join_client.h"
 #include "host/worker/worker_process.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 template <class... Ms, class Function>
@@ -140,9 +140,10 @@ TEST(Messages, WithDefaultValuesGoToAValueAndBackUnchanged) {
 
 TEST(Messages, ANumberThatIsNoneOfAnEnumIsRefused) {
   for (const int64_t number : {int64_t{6}, int64_t{-1}, INT64_MAX}) {
-    Value wait = to_value(WaitFacts());
+    Value wait = to_value(decide::WaitFacts());
     wait.as_map().set("kind", number);
-    EXPECT_NE(error_of([&] { from_value<WaitFacts>(wait); }).find("kind"), std::string::npos);
+    EXPECT_NE(error_of([&] { from_value<decide::WaitFacts>(wait); }).find("kind"),
+              std::string::npos);
   }
 }
 
@@ -220,11 +221,11 @@ void check_routes(const RouteTable& routes) {
 }
 
 TEST(Routes, EveryMessageHasOneWhereItIsReceived) {
-  check_routes<message::ToController>(Attempt::kRoutes);
-  check_routes<message::ToWorker>(WorkerProcess::kRoutes);
-  check_routes<ValidationProcess::Messages>(ValidationProcess::kRoutes);
-  check_routes<message::Command>(OperatorCommands::kRoutes);
-  check_routes<message::ToJoined>(JoinClient::kRoutes);
+  check_routes<message::ToController>(train::Attempt::kRoutes);
+  check_routes<message::ToWorker>(worker::WorkerProcess::kRoutes);
+  check_routes<train::ValidationProcess::Messages>(train::ValidationProcess::kRoutes);
+  check_routes<message::Command>(train::OperatorCommands::kRoutes);
+  check_routes<message::ToJoined>(worker::JoinClient::kRoutes);
 }
 
 TEST(Routes, AMessageGoesToItsHandlerWithWhatCameWithIt) {
@@ -253,4 +254,4 @@ TEST(Routes, AMessageGoesToItsHandlerWithWhatCameWithIt) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::loop

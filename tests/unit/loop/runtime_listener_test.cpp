@@ -1,38 +1,21 @@
 #include "host/loop/runtime_listener.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <vector>
 
+#include "tests/unit/no_more_files.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 constexpr const char* kSocket = "listener.sock";
-
-// While it lives, this process cannot open files.
-class NoMoreFiles {
- public:
-  NoMoreFiles() {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
-double cpu_s() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 class RuntimeListenerTest : public testing::Test {
  protected:
@@ -53,7 +36,7 @@ class RuntimeListenerTest : public testing::Test {
 TEST_F(RuntimeListenerTest, AConnectionWaitsForADescriptorAndTheLoopDoesNotSpin) {
   const RuntimeListener listener(loop_, kSocket, SOCK_STREAM,
                                  [this](int fd) { taken_.push_back(fd); });
-  const int client = connect_runtime_socket(kSocket, SOCK_STREAM);
+  const int client = machine::connect_runtime_socket(kSocket, SOCK_STREAM);
   ASSERT_GE(client, 0);
   constexpr std::chrono::milliseconds kWhile{500};
   {
@@ -68,4 +51,4 @@ TEST_F(RuntimeListenerTest, AConnectionWaitsForADescriptorAndTheLoopDoesNotSpin)
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::loop {
 namespace {
 
 struct sigaction action_of(int number) {
@@ -60,4 +60,4 @@ TEST(SignalWatch, TheSecondSignalEndsTheProcess) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::loop

@@ -5,7 +5,7 @@
 
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 class CgroupTest : public testing::Test {
@@ -46,4 +46,4 @@ TEST_F(CgroupTest, FilesOfTheFirstVersion) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 CudaFacts everything() {
@@ -54,4 +54,4 @@ TEST(CudaSupport, NoLibTorchAndABuildWithoutTheToolkitAreReasonsToo) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 GpuPlaces places(double per_worker, int workers, const FreeGpus& free) {
@@ -65,4 +65,4 @@ TEST(GpuRequest, TypesAreWordsOfTheName) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -7,7 +7,7 @@
 #include "host/base/error.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 class JobEndTest : public testing::Test {
@@ -38,4 +38,4 @@ TEST_F(JobEndTest, WithoutARuntimeFolderThereIsNone) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -18,7 +18,7 @@
 #include "host/machine/machine.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // Uses a private runtime folder that offers this many cores.
@@ -31,25 +31,25 @@ class LeaseTest : public ::testing::Test {
   }
   ~LeaseTest() override { unsetenv("RTRAIN_RUNTIME_DIR"); }
 
-  static HostLease lease(const char* run, int pid = 999999999) { return HostLease({run, pid}); }
+  static NodeLease lease(const char* run, int pid = 999999999) { return NodeLease({run, pid}); }
 
   TempFolder folder_;
 };
 
 TEST_F(LeaseTest, TakesAsManyAsItCanBetweenMinAndMax) {
-  HostLease a = lease("a");
+  NodeLease a = lease("a");
   EXPECT_TRUE(a.try_take(1, 3));
   EXPECT_EQ(a.size(), 3);
-  HostLease b = lease("b");
+  NodeLease b = lease("b");
   EXPECT_TRUE(b.try_take(1, 3));
   EXPECT_EQ(b.size(), 1);
   EXPECT_NE(b.cores()[0].core, a.cores()[0].core);
 }
 
 TEST_F(LeaseTest, AllOrNothing) {
-  HostLease a = lease("a");
+  NodeLease a = lease("a");
   ASSERT_TRUE(a.try_take(3, 3));
-  HostLease b = lease("b");
+  NodeLease b = lease("b");
   EXPECT_FALSE(b.try_take(2, 2));
   EXPECT_EQ(b.size(), 0);
   const LeaseTable table = read_lease_table();
@@ -60,10 +60,10 @@ TEST_F(LeaseTest, AllOrNothing) {
 }
 
 TEST_F(LeaseTest, WhoCameFirstIsServedFirst) {
-  auto a = std::make_unique<HostLease>(lease("a"));
+  auto a = std::make_unique<NodeLease>(lease("a"));
   ASSERT_TRUE(a->try_take(4, 4));
-  HostLease large = lease("large");
-  HostLease small = lease("small");
+  NodeLease large = lease("large");
+  NodeLease small = lease("small");
   EXPECT_FALSE(large.try_take(4, 4));
   EXPECT_FALSE(small.try_take(1, 1));
   a.reset();
@@ -74,22 +74,22 @@ TEST_F(LeaseTest, WhoCameFirstIsServedFirst) {
 }
 
 TEST_F(LeaseTest, TheDeadKeepNobodyWaiting) {
-  HostLease a = lease("a");
+  NodeLease a = lease("a");
   ASSERT_TRUE(a.try_take(3, 3));
   {
-    HostLease dead = lease("dead");
+    NodeLease dead = lease("dead");
     ASSERT_FALSE(dead.try_take(4, 4));
   }
-  HostLease b = lease("b");
+  NodeLease b = lease("b");
   EXPECT_TRUE(b.try_take(1, 1));
   EXPECT_TRUE(read_lease_table().waiting.empty());
 }
 
 TEST_F(LeaseTest, AWaiterHasABetterRightThanARunThatGrows) {
-  HostLease a = lease("a");
+  NodeLease a = lease("a");
   ASSERT_TRUE(a.try_take(1, 2));
   EXPECT_EQ(a.capacity().cores, 4);
-  HostLease b = lease("b");
+  NodeLease b = lease("b");
   ASSERT_FALSE(b.try_take(3, 3));
   EXPECT_EQ(a.capacity().cores, 2);
   ASSERT_TRUE(a.try_take(1, 4));
@@ -97,7 +97,7 @@ TEST_F(LeaseTest, AWaiterHasABetterRightThanARunThatGrows) {
 }
 
 TEST_F(LeaseTest, GrowsAndShrinksWithWhatIsOffered) {
-  HostLease a = lease("a");
+  NodeLease a = lease("a");
   ASSERT_TRUE(a.try_take(1, 8));
   EXPECT_EQ(a.size(), 4);
   set_cpus_setting(2);
@@ -116,7 +116,7 @@ TEST_F(LeaseTest, GrowsAndShrinksWithWhatIsOffered) {
 
 // Simulates a worker that outlives its controller: it has inherited the descriptor.
 TEST_F(LeaseTest, ACoreIsFreeOnlyWhenItsLastUserIsGone) {
-  auto a = std::make_unique<HostLease>(lease("a"));
+  auto a = std::make_unique<NodeLease>(lease("a"));
   ASSERT_TRUE(a->try_take(4, 4));
   const pid_t worker = fork();
   if (worker == 0) {
@@ -124,7 +124,7 @@ TEST_F(LeaseTest, ACoreIsFreeOnlyWhenItsLastUserIsGone) {
     _exit(0);
   }
   a.reset();
-  HostLease b = lease("b");
+  NodeLease b = lease("b");
   EXPECT_FALSE(b.try_take(1, 1));
   EXPECT_EQ(read_lease_table().held.size(), 4U);
   kill(worker, SIGKILL);
@@ -133,9 +133,9 @@ TEST_F(LeaseTest, ACoreIsFreeOnlyWhenItsLastUserIsGone) {
 }
 
 TEST_F(LeaseTest, ARunInsideARunWorksOnItsCores) {
-  HostLease outer = lease("outer", getppid());
+  NodeLease outer = lease("outer", getppid());
   ASSERT_TRUE(outer.try_take(4, 4));
-  HostLease inner = lease("inner", getpid());
+  NodeLease inner = lease("inner", getpid());
   EXPECT_TRUE(inner.try_take(4, 4)) << "else both would wait for ever";
   EXPECT_TRUE(inner.is_borrowed());
   EXPECT_EQ(inner.size(), 0);
@@ -162,10 +162,10 @@ class GpuRun {
       return request;
     });
   }
-  const HostLease& operator*() const { return lease_; }
+  const NodeLease& operator*() const { return lease_; }
 
  private:
-  HostLease lease_;
+  NodeLease lease_;
   int cores_;
   std::vector<int> shares_;
 };
@@ -192,7 +192,7 @@ TEST_F(LeaseTest, WhoWaitsForADeviceHoldsNoCoresAndIsOvertakenByRunsWithoutOne) 
   GpuRun second("second", 2, {1000});
   EXPECT_FALSE(second.try_take());
   EXPECT_EQ((*second).size(), 0);
-  HostLease plain = lease("plain");
+  NodeLease plain = lease("plain");
   EXPECT_TRUE(plain.try_take(3, 3)) << "the cores that are left do not help the second run";
 }
 
@@ -201,7 +201,7 @@ TEST_F(LeaseTest, WhoWaitsForCoresTooIsNotOvertaken) {
   ASSERT_TRUE(first.try_take());
   GpuRun second("second", 2, {1000});
   EXPECT_FALSE(second.try_take());
-  HostLease plain = lease("plain");
+  NodeLease plain = lease("plain");
   EXPECT_FALSE(plain.try_take(1, 1));
   GpuRun third("third", 0, {1000});
   EXPECT_FALSE(third.try_take()) << "the second came earlier for a device";
@@ -239,9 +239,9 @@ TEST_F(LeaseTest, ADamagedSettingIsNamed) {
 TEST_F(LeaseTest, RunsNeverWaitForEachOtherInACircle) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
-    std::map<int, std::unique_ptr<HostLease>> waiting;
+    std::map<int, std::unique_ptr<NodeLease>> waiting;
     for (int run = 0; run < 3; ++run) {
-      waiting[run] = std::make_unique<HostLease>(lease("run"));
+      waiting[run] = std::make_unique<NodeLease>(lease("run"));
     }
     int turns = 0;
     while (!waiting.empty()) {
@@ -254,4 +254,4 @@ TEST_F(LeaseTest, RunsNeverWaitForEachOtherInACircle) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -15,7 +15,7 @@
 extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size,
                                              void* value, size_t size);
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // Returns two ends of a connection: urgent data from one end is a priority event at the other end.
@@ -93,4 +93,4 @@ TEST(CachedMemory, IsGivenBack) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

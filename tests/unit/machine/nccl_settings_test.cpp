@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
@@ -39,4 +39,4 @@ TEST(NcclSettings, WhatTheUserHasSetStaysAlsoUnderItsOtherName) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

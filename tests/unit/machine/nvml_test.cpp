@@ -8,7 +8,7 @@
 #include "host/machine/libraries/cuda_driver.h"
 #include "host/machine/xid.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 // A host with two devices, the first of them busy. tests/fake_nvidia/nvml.cpp is linked into this
@@ -117,4 +117,4 @@ TEST(Nvml, SlowdownsHaveNames) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

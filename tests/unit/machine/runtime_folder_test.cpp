@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::machine {
 namespace {
 
 class RuntimeFolder : public testing::Test {
@@ -97,4 +97,4 @@ TEST_F(RuntimeFolder, TouchingReachesEveryFile) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::machine

@@ -11,7 +11,7 @@
 #include "host/loop/timer.h"
 #include "host/worker/progress.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 // Ranks in separate processes; each takes its progress page and then obeys commands.
@@ -39,13 +39,13 @@ class DeathWatchTest : public ::testing::Test {
 
   // Returns once a rank is reported as dying.
   void run_until_dying() {
-    Timer deadline(loop_, [this] { loop_.stop(); });
+    loop::Timer deadline(loop_, [this] { loop_.stop(); });
     deadline.start(std::chrono::seconds(30));
     loop_.run();
   }
 
-  ProgressBoard board_{kRanks};
-  Loop loop_;
+  pages::ProgressBoard board_{kRanks};
+  loop::Loop loop_;
   std::vector<int> pids_;
   std::vector<int> orders_;
   std::vector<int> dying_;
@@ -72,7 +72,7 @@ class DeathWatchTest : public ::testing::Test {
     for (const int fd : {order[0], ready[0], ready[1]}) close(fd);
   }
 
-  static void live(ProgressPage& page, int orders, int ready) {
+  static void live(pages::ProgressPage& page, int orders, int ready) {
     pthread_mutex_lock(&page.alive);
     page.attached = 1;
     Order order{};
@@ -136,7 +136,7 @@ TEST_F(DeathWatchTest, TheNextProcessOfARankTakesThePageOfADeadOne) {
   waitpid(pids_[1], nullptr, 0);
   pids_[1] = fork();
   if (pids_[1] == 0) {
-    const Progress progress(board_.fd(), 1);
+    const worker::Progress progress(board_.fd(), 1);
     const bool is_new = board_.page(1).collectives == 0;
     raise(is_new ? SIGKILL : SIGABRT);
   }
@@ -155,4 +155,4 @@ TEST_F(DeathWatchTest, EndsWhileEverybodyLives) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

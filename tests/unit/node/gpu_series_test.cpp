@@ -2,20 +2,20 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
-GpuState busy(int percent) {
-  GpuState out;
+machine::GpuState busy(int percent) {
+  machine::GpuState out;
   out.utilization_percent = percent;
   out.used_bytes = 1000;
   out.processes = {{4711, 600}, {4712, std::nullopt}};
   return out;
 }
 
-std::map<std::string, SeriesChunk> by_key(const std::vector<SeriesChunk>& chunks) {
-  std::map<std::string, SeriesChunk> out;
-  for (const SeriesChunk& chunk : chunks) out[chunk.key] = chunk;
+std::map<std::string, store::SeriesChunk> by_key(const std::vector<store::SeriesChunk>& chunks) {
+  std::map<std::string, store::SeriesChunk> out;
+  for (const store::SeriesChunk& chunk : chunks) out[chunk.key] = chunk;
   return out;
 }
 
@@ -23,12 +23,12 @@ TEST(GpuSeries, ASampleIsAPointOfEachValueThatTheDeviceTells) {
   GpuSeries series(3);
   const auto chunks = by_key(series.add({.rank = 1, .place = 0, .pid = 4711}, busy(97), 12345));
   ASSERT_EQ(chunks.size(), 4U);  // power and temperature are not available
-  const SeriesChunk& chunk = chunks.at("gpu/utilization_percent");
+  const store::SeriesChunk& chunk = chunks.at("gpu/utilization_percent");
   EXPECT_EQ(chunk.attempt, 3);
   EXPECT_EQ(chunk.rank, 1);
-  EXPECT_EQ(decode_series(chunk.data), (std::vector<SeriesPoint>{{12, 12345, 97}}));
-  EXPECT_EQ(decode_series(chunks.at("gpu/memory_own_bytes").data)[0].value, 600);
-  EXPECT_EQ(decode_series(chunks.at("gpu/slowed").data)[0].value, 0);
+  EXPECT_EQ(store::decode_series(chunk.data), (std::vector<store::SeriesPoint>{{12, 12345, 97}}));
+  EXPECT_EQ(store::decode_series(chunks.at("gpu/memory_own_bytes").data)[0].value, 600);
+  EXPECT_EQ(store::decode_series(chunks.at("gpu/slowed").data)[0].value, 0);
 }
 
 TEST(GpuSeries, ASecondDeviceHasKeysOfItsOwnAndAForeignProcessIsNotTheRanks) {
@@ -45,18 +45,18 @@ TEST(GpuSeries, ADeviceThatDoesNotAnswerHasNoPoint) {
 
 TEST(GpuSeries, ChunksGrowAndEnd) {
   GpuSeries series(1);
-  std::map<int64_t, SeriesChunk> last;
+  std::map<int64_t, store::SeriesChunk> last;
   for (int i = 0; i < 300; ++i) {
     const auto chunks = by_key(series.add({.rank = 0, .place = 0, .pid = 1}, busy(i), i * 1000));
-    const SeriesChunk& chunk = chunks.at("gpu/utilization_percent");
+    const store::SeriesChunk& chunk = chunks.at("gpu/utilization_percent");
     last[chunk.number] = chunk;
   }
   int64_t points = 0;
   for (const auto& [number, chunk] : last) points += chunk.count;
   EXPECT_EQ(points, 300);
   EXPECT_GT(last.size(), 1U);
-  EXPECT_EQ(decode_series(last.rbegin()->second.data).back().value, 299);
+  EXPECT_EQ(store::decode_series(last.rbegin()->second.data).back().value, 299);
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

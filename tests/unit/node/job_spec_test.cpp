@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "tests/unit/lua_class.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 Value given() {
@@ -57,4 +57,4 @@ TEST(JobSpec, TheClassesOfLuaHaveTheFieldsOfTheRecords) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

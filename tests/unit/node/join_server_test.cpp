@@ -15,7 +15,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr const char* kSocket = "job-test.sock";
@@ -24,8 +24,8 @@ constexpr const char* kSocket = "job-test.sock";
 class Joiner {
  public:
   explicit Joiner(const message::Join& join)
-      : fd_(connect_runtime_socket(kSocket, SOCK_SEQPACKET)) {
-    EXPECT_TRUE(send_descriptor_message(fd_, to_value(join)));
+      : fd_(machine::connect_runtime_socket(kSocket, SOCK_SEQPACKET)) {
+    EXPECT_TRUE(loop::send_descriptor_message(fd_, to_value(join)));
   }
   ~Joiner() { leave(); }
   Joiner(const Joiner&) = delete;
@@ -34,10 +34,10 @@ class Joiner {
   // Returns the next message, such as "endpoint" or "ended: …"; "closed" at the end of the
   // connection; "" if nothing has arrived.
   std::string hear() {
-    DescriptorMessage message;
-    const Received received = receive_descriptor_message(fd_, message);
-    if (received == Received::kEnd) return "closed";
-    if (received == Received::kNothing) return "";
+    loop::DescriptorMessage message;
+    const loop::Received received = loop::receive_descriptor_message(fd_, message);
+    if (received == loop::Received::kEnd) return "closed";
+    if (received == loop::Received::kNothing) return "";
     const std::string type = message.value["type"].as_string();
     if (type == "refused") return cat("refused: ", message.value["error"]["message"].as_string());
     if (type == "job_over") return cat("job_over: ", message.value["code"].as_int());
@@ -62,8 +62,10 @@ class JoinServerTest : public testing::Test {
   void TearDown() override { unsetenv("RTRAIN_RUNTIME_DIR"); }
 
   std::unique_ptr<Joiner> join(int local_rank, int64_t fit = 1) {
-    return std::make_unique<Joiner>(message::Join{
-        .rank = 4 + local_rank, .local_rank = local_rank, .fit = fit, .build_id = build_id()});
+    return std::make_unique<Joiner>(message::Join{.rank = 4 + local_rank,
+                                                  .local_rank = local_rank,
+                                                  .fit = fit,
+                                                  .build_id = loop::build_id()});
   }
   std::string next_of(Joiner& joiner) {
     std::string heard;
@@ -83,7 +85,7 @@ class JoinServerTest : public testing::Test {
   }
 
   TempFolder folder_;
-  Loop loop_;
+  loop::Loop loop_;
   std::optional<JoinServer> server_;
   int other_end_ = -1;
 };
@@ -184,4 +186,4 @@ TEST_F(JoinServerTest, TheServersOwnRankDoesNotJoin) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

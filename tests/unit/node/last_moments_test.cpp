@@ -4,11 +4,11 @@
 
 #include <climits>
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 TEST(LastMoments, AreWhatThePageHolds) {
-  Crash crash;
+  pages::Crash crash;
   crash.signal = 11;
   crash.lua[0].set("train.lua:7");
   crash.num_lua = 1;
@@ -19,7 +19,7 @@ TEST(LastMoments, AreWhatThePageHolds) {
 }
 
 TEST(LastMoments, APageThatItsWorkerHasWrittenOverIsReadNoFurther) {
-  Crash crash;
+  pages::Crash crash;
   for (const int count : {INT_MAX, INT_MIN}) {
     crash.num_lua = crash.num_native = count;
     const LastMoments found = read_last_moments(crash);
@@ -29,4 +29,4 @@ TEST(LastMoments, APageThatItsWorkerHasWrittenOverIsReadNoFurther) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -10,7 +10,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/test_worker.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -50,7 +50,7 @@ class LocalNodeTest : public testing::Test {
     run_until(loop_, [&] { return delegate_.has(what); });
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   NodeFiles files_;
   std::optional<Zygote> zygote_;
   FakePlaces places_;
@@ -157,4 +157,4 @@ TEST_F(LocalNodeTest, KillingEndsAllOfThem) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

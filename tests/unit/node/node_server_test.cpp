@@ -20,7 +20,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -92,7 +92,7 @@ class NodeServerTest : public testing::Test {
   }
 
   TempFolder folder_;
-  Loop loop_;
+  loop::Loop loop_;
   JobSpec job_;
   FakeDelegate delegate_;
   std::optional<NodeServer> nodes_;
@@ -155,7 +155,7 @@ TEST_F(NodeServerTest, AMessageThatIsTooLargeIsItsSendersError) {
   begin();
   start_agent(1);
   wait_for("node 1 is here");
-  const message::CheckFolder large{.path = "/", .text = std::string(kMaxPayloadBytes, 'x')};
+  const message::CheckFolder large{.path = "/", .text = std::string(wire::kMaxPayloadBytes, 'x')};
   EXPECT_THROW(nodes_->send(1, to_value(large)), Error);
   nodes_->send(1, to_value(message::CheckFolder{.path = "/nowhere", .text = ""}));
   wait_for("node 1: folder_seen");
@@ -187,7 +187,7 @@ TEST_F(NodeServerTest, AnAgentThatHearsNothingOfTheControllerEnds) {
 
 TEST_F(NodeServerTest, WhatRanksThatAreGoneHaveReportedIsAskedFor) {
   setenv("RTRAIN_RUNTIME_DIR", (folder_ / "runtime").c_str(), 1);
-  ReportSpool(spool_folder("run-1"), 1, 3).add(0, "a");
+  store::ReportSpool(store::spool_folder("run-1"), 1, 3).add(0, "a");
   begin();
   start_agent(1);
   wait_for("node 1 is here");
@@ -196,12 +196,12 @@ TEST_F(NodeServerTest, WhatRanksThatAreGoneHaveReportedIsAskedFor) {
   EXPECT_EQ(from_value<message::Spooled>(delegate_.messages.at(0)).rank, 3);
   EXPECT_EQ(from_value<message::Spooled>(delegate_.messages.at(0)).report, "a");
   nodes_->send(1, to_value(message::ForgetSpool{.below_attempt = 2}));
-  run_until(loop_, [] { return read_spools(spool_folder("run-1")).empty(); });
+  run_until(loop_, [] { return store::read_spools(store::spool_folder("run-1")).empty(); });
   end_agent(0);
   unsetenv("RTRAIN_RUNTIME_DIR");
 }
 
-// A job of two processes, each a rank on its own host.
+// A job of two processes, each a rank on its own node.
 class JobOfRanksTest : public NodeServerTest {
  protected:
   JobOfRanksTest() {
@@ -231,11 +231,13 @@ TEST_F(JobOfRanksTest, WhoeverJoinsAfterTheEndOfTheJobHearsItsCode) {
   const AgentThread agent(task(1));
   wait_for("node 1 is here");
   nodes_->leave(7);
-  const int fd = connect_runtime_socket(job_.join->socket, SOCK_SEQPACKET);
+  const int fd = machine::connect_runtime_socket(job_.join->socket, SOCK_SEQPACKET);
   ASSERT_GE(fd, 0);
-  send_descriptor_message(fd, to_value(message::Join{.build_id = build_id()}));
-  DescriptorMessage answer;
-  run_until(loop_, [&] { return receive_descriptor_message(fd, answer) == Received::kMessage; });
+  loop::send_descriptor_message(fd, to_value(message::Join{.build_id = loop::build_id()}));
+  loop::DescriptorMessage answer;
+  run_until(loop_, [&] {
+    return loop::receive_descriptor_message(fd, answer) == loop::Received::kMessage;
+  });
   EXPECT_EQ(answer.value["type"].as_string(), "job_over");
   EXPECT_EQ(answer.value["code"].as_int(), 7);
   close(fd);
@@ -252,4 +254,4 @@ TEST_F(JobOfRanksTest, MoreProcessesThanTheJobHasAreRefused) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

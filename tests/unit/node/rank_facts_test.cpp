@@ -12,16 +12,16 @@
 #include "host/node/workers/page_facts.h"
 #include "host/pages/progress_board.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 constexpr size_t kMostCalls = 9;  // the latest eight calls and the device's call
 
-void expect_bounds(const ProgressPage& page) {
-  const RankFacts facts = read_facts(page, getpid());
+void expect_bounds(const pages::ProgressPage& page) {
+  const decide::RankFacts facts = read_facts(page, getpid());
   const double now_s = monotonic_s();
   EXPECT_LE(facts.calls.size(), kMostCalls);
-  for (const CollectiveFacts& call : facts.calls) EXPECT_LE(call.time_s, now_s);
+  for (const decide::CollectiveFacts& call : facts.calls) EXPECT_LE(call.time_s, now_s);
   EXPECT_LE(facts.beat_s, now_s);
   if (facts.device) {
     EXPECT_LE(facts.device->since_s, now_s);
@@ -29,15 +29,15 @@ void expect_bounds(const ProgressPage& page) {
   if (facts.wait) {
     EXPECT_LE(facts.wait->kind, kLastOf<WaitKind>);
     EXPECT_LE(facts.wait->since_s, now_s);
-    EXPECT_LE(facts.wait->frames.size(), size_t{kPageFrames});
+    EXPECT_LE(facts.wait->frames.size(), size_t{pages::kPageFrames});
   }
   const LastMoments last = read_last_moments(page.crash);
-  EXPECT_LE(last.native.size(), size_t{kNativeFrames});
+  EXPECT_LE(last.native.size(), size_t{pages::kNativeFrames});
 }
 
 TEST(RankFacts, APageOfAnyBytesIsReadInBounds) {
-  ProgressBoard board(1);
-  ProgressPage& page = board.page(0);
+  pages::ProgressBoard board(1);
+  pages::ProgressPage& page = board.page(0);
   std::mt19937_64 random(1);
   for (int round = 0; round < 200; ++round) {
     auto* bytes = reinterpret_cast<unsigned char*>(&page);
@@ -47,7 +47,7 @@ TEST(RankFacts, APageOfAnyBytesIsReadInBounds) {
     expect_bounds(page);
     // Cells that look completely written.
     page.collectives = round % 2 == 0 ? UINT64_MAX : random() % 3;
-    page.blocked.update([&](BlockedCall& call) {
+    page.blocked.update([&](pages::BlockedCall& call) {
       std::memset(static_cast<void*>(&call), static_cast<int>(random() % 256), sizeof(call));
       call.depth = 1;
     });
@@ -57,12 +57,12 @@ TEST(RankFacts, APageOfAnyBytesIsReadInBounds) {
 }
 
 TEST(RankFacts, TheLatestCallsAreInTheirOrder) {
-  ProgressBoard board(1);
-  ProgressPage& page = board.page(0);
+  pages::ProgressBoard board(1);
+  pages::ProgressPage& page = board.page(0);
   for (uint64_t sequence = 1; sequence <= 10; ++sequence) {
-    CollectiveCall call;
+    pages::CollectiveCall call;
     call.sequence = sequence;
-    page.calls[sequence % ProgressPage::kCollectives].write(call);
+    page.calls[sequence % pages::ProgressPage::kCollectives].write(call);
     page.collectives = sequence;
     const auto calls = read_facts(page, getpid()).calls;
     ASSERT_EQ(calls.size(), std::min(sequence, uint64_t{8}));
@@ -72,4 +72,4 @@ TEST(RankFacts, TheLatestCallsAreInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

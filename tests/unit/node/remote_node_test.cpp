@@ -16,7 +16,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/test_worker.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -54,7 +54,7 @@ class RemoteNodeTest : public testing::Test {
     wait_for("rank 3: hello");
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   FakeNodeDelegate delegate_;
   std::deque<std::string> to_host_;
   std::deque<std::string> to_controller_;
@@ -234,4 +234,4 @@ TEST_F(RemoteNodeTest, NothingIsHeardOfARankAfterItsEnd) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

@@ -20,7 +20,7 @@
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/test_worker.h"
 
-namespace rtrain {
+namespace rtrain::node {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -87,7 +87,7 @@ class WorkerGroupTest : public testing::Test {
     run_until_all("gone");
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   FakeDelegate delegate_;
   WorkerPlace place_;
   std::optional<WorkerGroup> group_;
@@ -220,13 +220,13 @@ TEST_F(WorkerGroupTest, ALocalWorkerIsAnEndOfAChannel) {
   group_->spawn_next();
   EXPECT_EQ(group_->pid(0), getpid());
   std::string told;
-  Channel worker(
+  loop::Channel worker(
       loop_, group_->take_endpoint(0),
       [&](const Value& message) { told = message["type"].as_string(); },
       [&](const std::string&) { told = "closed"; });
   worker.send(Map{{"type", "hello"}});
   run_until_all("hello");
-  send(0, WorkerContext{});
+  send(0, loop::WorkerContext{});
   run_until(loop_, [&] { return told == "start"; });
   group_->kill();
   run_until(loop_, [&] { return told == "closed"; });
@@ -236,4 +236,4 @@ TEST_F(WorkerGroupTest, ALocalWorkerIsAnEndOfAChannel) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::node

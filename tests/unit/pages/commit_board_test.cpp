@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-namespace rtrain {
+namespace rtrain::pages {
 namespace {
 
 using Part = CommitBoard::Part;
@@ -73,7 +73,7 @@ TEST(CommitBoard, NobodyWaitsForARankThatIsLeftOut) {
   EXPECT_EQ(code_of([&] { board.wait(1, late()); }), Code::kPeerLost);
   board.leave_out(1);
   board.wait(1, soon());
-  EXPECT_TRUE(board.is_host_ready(1));
+  EXPECT_TRUE(board.is_node_ready(1));
   EXPECT_EQ(code_of([&] { board.wait(2, soon()); }), Code::kTimeout) << "the others are not there";
 }
 
@@ -117,14 +117,14 @@ TEST(CommitBoard, ARankThatIsAbsentEndsTheWaitUnlessItWasReady) {
 
 TEST(CommitBoard, IsOfTheRanksOfOneHost) {
   CommitBoard board(4, 2);
-  EXPECT_FALSE(board.is_host_ready(1));
+  EXPECT_FALSE(board.is_node_ready(1));
   board.set_ready(2, 1);
   board.set_ready(3, 2);
-  EXPECT_TRUE(board.is_host_ready(1));
-  EXPECT_FALSE(board.is_host_ready(2));
+  EXPECT_TRUE(board.is_node_ready(1));
+  EXPECT_FALSE(board.is_node_ready(2));
   board.wait(1, soon());
   CommitBoard other(CommitBoard::Inherited{board.fd()});
-  EXPECT_TRUE(other.is_host_ready(1));
+  EXPECT_TRUE(other.is_node_ready(1));
 }
 
 TEST(CommitBoard, WaitsForTheRanksOfOtherHostsUntilOneOfThemIsLost) {
@@ -168,4 +168,4 @@ TEST(CommitBoard, ManyStepsKeepThreadsTogether) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::pages

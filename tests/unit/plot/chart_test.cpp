@@ -13,7 +13,7 @@
 #include "host/plot/stroke_font.h"
 #include "host/plot/terminal_chart.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -201,4 +201,4 @@ TEST(Picture, SvgHasTheNamesAsText) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -28,4 +28,4 @@ TEST(HalfBlocks, ThePaletteHasTheNearestOfItsCube) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -6,7 +6,7 @@
 
 #include "host/plot/palette.h"
 
-namespace rtrain {
+namespace rtrain::plot {
 namespace {
 
 constexpr const char* kRed = "\xff\x00\x00";
@@ -70,4 +70,4 @@ TEST(Palette, OfManyColoursSimilarOnesBecomeOne) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::plot

@@ -7,7 +7,7 @@
 
 #include "host/profile/memory_report.h"
 
-namespace rtrain {
+namespace rtrain::profile {
 namespace {
 
 // An allocator that rounds up to 16 bytes, in front of the ledger.
@@ -173,4 +173,4 @@ TEST(MemoryReport, TheDocumentHasTheFirstOfEachAndHowManyThereAre) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::profile

@@ -7,7 +7,7 @@
 #include "host/machine/processes/native_frame.h"
 #include "host/plot/flame_graph.h"
 
-namespace rtrain {
+namespace rtrain::profile {
 namespace {
 
 // Line 3 of the script calls line 7 of a module, which calls mm; line 4 of the script waits.
@@ -83,7 +83,7 @@ TEST(SampledStacks, FoldedStacksHaveALineEach) {
 }
 
 TEST(FlameGraph, BoxesAreAsWideAsTheirTime) {
-  const std::string svg = svg_flame_graph(example(), "digits & <more>");
+  const std::string svg = plot::svg_flame_graph(example(), "digits & <more>");
   EXPECT_NE(svg.find("digits &amp; &lt;more&gt;"), std::string::npos);
   EXPECT_NE(svg.find("<title>train (train.lua:3) (70.59 %, 3.000 s)</title>"), std::string::npos);
   EXPECT_NE(svg.find("at::native::mm&lt;x&gt;"), std::string::npos);
@@ -91,18 +91,18 @@ TEST(FlameGraph, BoxesAreAsWideAsTheirTime) {
 }
 
 TEST(FlameGraph, NothingWasSeen) {
-  EXPECT_NE(svg_flame_graph({}, "empty").find("<title>all"), std::string::npos);
+  EXPECT_NE(plot::svg_flame_graph({}, "empty").find("<title>all"), std::string::npos);
 }
 
 TEST(NativeFrame, ProfilesShowNamesWithoutTypes) {
-  EXPECT_EQ(shown_function("_ZN2at6native3addERKNS_6TensorES3_RKN3c106ScalarE", "a.so"),
+  EXPECT_EQ(machine::shown_function("_ZN2at6native3addERKNS_6TensorES3_RKN3c106ScalarE", "a.so"),
             "at::native::add");
-  EXPECT_EQ(shown_function("_ZN3c1010Dispatcher4callEv", "a.so"), "");
-  EXPECT_EQ(shown_function("start_thread", "libc.so.6"), "");
-  EXPECT_EQ(shown_function("mkl_blas_avx2_sgemm", "a.so"), "mkl_blas_avx2_sgemm");
-  EXPECT_EQ(shown_function("", "libmkl.so"), "[libmkl.so]");
-  EXPECT_EQ(shown_function("", ""), "(unknown)");
+  EXPECT_EQ(machine::shown_function("_ZN3c1010Dispatcher4callEv", "a.so"), "");
+  EXPECT_EQ(machine::shown_function("start_thread", "libc.so.6"), "");
+  EXPECT_EQ(machine::shown_function("mkl_blas_avx2_sgemm", "a.so"), "mkl_blas_avx2_sgemm");
+  EXPECT_EQ(machine::shown_function("", "libmkl.so"), "[libmkl.so]");
+  EXPECT_EQ(machine::shown_function("", ""), "(unknown)");
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::profile

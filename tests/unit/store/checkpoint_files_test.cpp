@@ -12,7 +12,7 @@
 #include "host/store/files/file.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -367,4 +367,4 @@ TEST(CheckpointName, IsOneFolder) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,7 +11,7 @@
 #include "host/store/runs/run_store.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -19,7 +19,7 @@ using Names = std::vector<std::string>;
 
 class CheckpointStoreTest : public ::testing::Test {
  protected:
-  void create(const RetentionPolicy& policy) {
+  void create(const decide::RetentionPolicy& policy) {
     NewRun run;
     run.name = "x";
     run.storage_path = temp / "results";
@@ -228,4 +228,4 @@ TEST_F(CheckpointStoreTest, SweepMakesRowsAndDirectoriesAgree) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -12,7 +12,7 @@
 #include "host/store/db/stored_metrics.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 int64_t count(Database& database, const std::string& sql) {
@@ -152,4 +152,4 @@ TEST(StoredMetrics, AreReadableBySqlite) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 Manifest example() {
@@ -105,4 +105,4 @@ TEST(Manifest, AFolderMayHaveMetadataBeforeItIsACheckpoint) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 CheckpointFile file(const std::string& path, const std::string& xxh3 = "00") {
@@ -65,4 +65,4 @@ TEST(MergedFilesTest, TheFirstMetadataCounts) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

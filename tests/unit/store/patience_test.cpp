@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 class PatienceTest : public ::testing::Test {
@@ -63,4 +63,4 @@ TEST_F(PatienceTest, CopiesShareAnOutage) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

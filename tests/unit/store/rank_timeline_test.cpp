@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 // Returns a record after every ten steps; the arguments are seconds per step.
@@ -71,4 +71,4 @@ TEST(RankTimeline, ATraceHasTheRanksAsProcesses) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

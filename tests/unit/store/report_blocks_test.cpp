@@ -11,7 +11,7 @@
 #include "host/store/runs/run_store.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr int64_t kMany = 100000;
@@ -123,4 +123,4 @@ TEST_F(ReportBlocksTest, ItMayBeLeftBeforeTheEnd) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -10,7 +10,7 @@
 #include "host/store/runs/run_store.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -177,4 +177,4 @@ TEST_F(ReportChartsTest, ARunThatWasDroppedIsReadAgain) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -11,7 +11,7 @@
 #include "host/base/error.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ TEST_F(ReportSpoolTest, AFolderThatCannotBeWrittenIsNamed) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 class RunLogsTest : public ::testing::Test {
@@ -60,4 +60,4 @@ TEST_F(RunLogsTest, StopsAmongLinesThatNobodyWants) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

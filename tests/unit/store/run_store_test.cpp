@@ -9,7 +9,7 @@
 #include "host/store/files/file.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -264,4 +264,4 @@ TEST_F(RunStoreTest, ANewAttemptSupersedesLaterReports) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

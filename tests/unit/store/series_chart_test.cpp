@@ -12,7 +12,7 @@
 #include "host/store/series/series_store.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 using Points = std::vector<SeriesPoint>;
@@ -305,4 +305,4 @@ TEST(SeriesSummary, DamagedBytesAreAnError) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

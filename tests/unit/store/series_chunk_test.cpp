@@ -10,7 +10,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 using Points = std::vector<SeriesPoint>;
@@ -94,4 +94,4 @@ TEST(SeriesChunk, DamagedBytesAreAnError) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

@@ -9,7 +9,7 @@
 #include "host/store/runs/run_store.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::store {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -24,7 +24,7 @@ class SweepFaults : public ::testing::Test {
     run.storage_path = temp / "results";
     run.checkpoint_config = Map{{"num_to_keep", 1}};
     store = RunStore::open(run);
-    RetentionPolicy policy;
+    decide::RetentionPolicy policy;
     policy.num_to_keep = 1;
     rows.emplace(store->claim(), policy);
     files.emplace(temp / ("results/" + kRun));
@@ -93,4 +93,4 @@ TEST_F(SweepFaults, StoppedAnywhereItEndsTheSameTheNextTime) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::store

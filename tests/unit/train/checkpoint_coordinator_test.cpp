@@ -11,7 +11,7 @@
 #include "tests/unit/test_run.h"
 #include "tests/unit/test_worker.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -38,14 +38,14 @@ class FakeDelegate : public CheckpointCoordinatorDelegate {
   void add_validation_log(const CheckpointInfo& checkpoint, std::string_view text) override {
     log += cat(checkpoint.name, ": ", text);
   }
-  CheckpointProgress progress() const override { return now; }
+  decide::CheckpointProgress progress() const override { return now; }
   void on_storage_error(const Error& error) override { ADD_FAILURE() << error.message(); }
 
   Texts replies;
   std::string bytes;
   int num_parts = 0;
   std::string log;
-  CheckpointProgress now;
+  decide::CheckpointProgress now;
 };
 
 class CheckpointCoordinatorTest : public testing::Test {
@@ -251,4 +251,4 @@ TEST_F(CheckpointCoordinatorTest, AResumedRunWithoutAFunctionFailsTheValidations
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

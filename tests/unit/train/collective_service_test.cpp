@@ -7,7 +7,7 @@
 #include "host/loop/loop.h"
 #include "host/loop/timer.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 message::Sync arrival(int rank) {
@@ -32,12 +32,12 @@ class FakeDelegate : public CollectiveServiceDelegate {
 // The sleep stands for SIGSTOP: rank 1's message arrived in that time and waits in its socket.
 // fault: SIGSTOP of the controller
 TEST(CollectiveService, ADeadlineThatPassedWhileThisProcessStoodStillIsGivenAnew) {
-  Loop loop;
+  loop::Loop loop;
   FakeDelegate delegate;
   CollectiveService service(loop, 2, {.timeout_s = 0.5, .warn_interval_s = 100}, delegate);
   service.on_sync(0, arrival(0));
   std::this_thread::sleep_for(std::chrono::milliseconds(2700));
-  Timer end(loop, [&] { loop.stop(); });
+  loop::Timer end(loop, [&] { loop.stop(); });
   end.start(std::chrono::milliseconds(10));
   loop.run();
   EXPECT_TRUE(delegate.sent.empty());
@@ -47,4 +47,4 @@ TEST(CollectiveService, ADeadlineThatPassedWhileThisProcessStoodStillIsGivenAnew
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -19,7 +19,7 @@
 #include "host/loop/channel/frame.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr const char* kRun = "0123456789abcdef0123456789abcdef";
@@ -48,7 +48,7 @@ class ControlServerTest : public testing::Test {
     std::thread control([this] { loop_.run(); });
     const int fd = connect_control_socket(control_socket_name(kRun));
     EXPECT_GE(fd, 0);
-    const std::string frame = to_frame(encode(request));
+    const std::string frame = loop::to_frame(encode(request));
     EXPECT_EQ(send(fd, frame.data(), frame.size(), 0), static_cast<ssize_t>(frame.size()));
     Value reply = read_one(fd);
     close(fd);
@@ -58,7 +58,7 @@ class ControlServerTest : public testing::Test {
   }
 
   static Value read_one(int fd) {
-    FrameReader frames;
+    loop::FrameReader frames;
     char byte = 0;
     for (;;) {
       const ssize_t n = recv(fd, &byte, 1, 0);
@@ -83,7 +83,7 @@ class ControlServerTest : public testing::Test {
   }
 
   TempFolder folder_;
-  Loop loop_;
+  loop::Loop loop_;
 };
 
 TEST_F(ControlServerTest, AnswersEachRequest) {
@@ -116,7 +116,7 @@ TEST_F(ControlServerTest, AnAnswerToSomebodyWhoIsGoneIsDropped) {
     return true;
   });
   const int fd = connect_control_socket(control_socket_name(kRun));
-  const std::string frame = to_frame(encode(Map{{"op", "later"}}));
+  const std::string frame = loop::to_frame(encode(Map{{"op", "later"}}));
   ASSERT_EQ(send(fd, frame.data(), frame.size(), 0), static_cast<ssize_t>(frame.size()));
   loop_.run();
   close(fd);
@@ -163,4 +163,4 @@ TEST_F(ControlServerTest, AFolderThatIsOpenToOthersIsRefused) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -5,7 +5,7 @@
 #include "host/base/text/text.h"
 #include "host/train/run/value_size.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 Value output(const std::string& text) { return Map{{"type", "output"}, {"text", text}}; }
@@ -79,4 +79,4 @@ TEST(EventQueue, KeepsReportsThatAreWantedAndTellsWhenTheReaderHasCaughtUp) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -8,7 +8,7 @@
 #include "host/base/text/text.h"
 #include "tests/unit/run_until.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 using std::chrono::milliseconds;
@@ -51,7 +51,7 @@ class GracefulShutdownTest : public testing::Test {
     on_calls(1, 1, 0);
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   FakeDelegate delegate_;
   std::optional<GracefulShutdown> course_{std::in_place, loop_, 2, delegate_,
                                           GracefulShutdown::Times{kNever, kNever}};
@@ -136,4 +136,4 @@ TEST_F(GracefulShutdownTest, NothingComesOnceItIsClosed) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 message::StoreGet get(const char* key, int id) { return {.id = id, .key = key}; }
@@ -90,4 +90,4 @@ TEST(KeyValueStore, DeleteCheckAndCount) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -12,11 +12,11 @@
 #include "host/node/agent.h"
 #include "tests/unit/test_run.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 class LateReportsTest : public testing::Test,
-                        public NodeServerDelegate,
+                        public node::NodeServerDelegate,
                         public LateReportsDelegate {
  protected:
   LateReportsTest() {
@@ -24,15 +24,15 @@ class LateReportsTest : public testing::Test,
     setenv("RTRAIN_RENDEZVOUS", (run_.folder / "rendezvous").c_str(), 1);
     run_.open();
     const Report report{.index = 0, .time_ms = 1, .metrics = Map{{"loss", 0.5}}};
-    ReportSpool(spool(), 1, 3).add(0, encode(to_value(report)));
-    JobSpec job;
+    store::ReportSpool(spool(), 1, 3).add(0, encode(to_value(report)));
+    node::JobSpec job;
     job.num_tasks = 2;
     job.id = "57.0";
     nodes_.emplace(job);
     nodes_->attach(run_.record->run_id(), run_.loop, *this);
     late_.emplace(*nodes_, *run_.context, *this);
     job.task = 1;
-    agent_ = std::thread([job] { Agent(job, {}, -1).run(); });
+    agent_ = std::thread([job] { node::Agent(job, {}, -1).run(); });
     run_until(run_.loop, [this] { return is_here_; });
   }
   ~LateReportsTest() override {
@@ -43,7 +43,7 @@ class LateReportsTest : public testing::Test,
     unsetenv("RTRAIN_RENDEZVOUS");
   }
 
-  std::string spool() const { return spool_folder(run_.record->run_id()); }
+  std::string spool() const { return store::spool_folder(run_.record->run_id()); }
 
   void on_node(const message::AgentInfo&) override { is_here_ = true; }
   void on_node_message(int node, Value message) override {
@@ -54,7 +54,7 @@ class LateReportsTest : public testing::Test,
   }
   void on_node_lost(int, const std::string&) override {}
   void on_node_refused(const std::string&) override {}
-  void on_command(Value, OperatorLinks::Reply) override {}
+  void on_command(Value, node::OperatorLinks::Reply) override {}
   void notice(const std::string&) override {}
   void warn(const std::string&) override {}
   void add_late_reports(std::vector<Report> rows, OnAdded done) override {
@@ -69,7 +69,7 @@ class LateReportsTest : public testing::Test,
   }
 
   TestRun run_;
-  std::optional<NodeServer> nodes_;
+  std::optional<node::NodeServer> nodes_;
   std::optional<LateReports> late_;
   std::thread agent_;
   bool is_here_ = false;
@@ -84,11 +84,11 @@ TEST_F(LateReportsTest, AHostForgetsWhatIsInTheStore) {
   EXPECT_EQ(num_rows_, 1U);
   late_->forget(2);
   wait_for_agent();
-  EXPECT_EQ(read_spools(spool()).size(), 1U) << "it is not stored yet";
+  EXPECT_EQ(store::read_spools(spool()).size(), 1U) << "it is not stored yet";
   stored_[0](1, std::nullopt);
   late_->forget(2);
   wait_for_agent();
-  EXPECT_TRUE(read_spools(spool()).empty());
+  EXPECT_TRUE(store::read_spools(spool()).empty());
 }
 
 TEST_F(LateReportsTest, AHostThatHasComeAgainKeepsWhatOnlyItsLastAnswerBrings) {
@@ -99,8 +99,8 @@ TEST_F(LateReportsTest, AHostThatHasComeAgainKeepsWhatOnlyItsLastAnswerBrings) {
   stored_[0](1, std::nullopt);  // the store acknowledges the previous answer
   late_->forget(2);
   wait_for_agent();
-  EXPECT_EQ(read_spools(spool()).size(), 1U);
+  EXPECT_EQ(store::read_spools(spool()).size(), 1U);
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -8,11 +8,11 @@
 
 #include "tests/unit/fake_node_delegate.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 // Records what happens to its ranks.
-class FakeNode : public Node {
+class FakeNode : public node::Node {
  public:
   explicit FakeNode(std::vector<std::string>& log) : log_(log) {}
 
@@ -23,9 +23,9 @@ class FakeNode : public Node {
   void hold_output(bool) override {}
   void kill() override {}
   void close() override { log_.emplace_back("closed"); }
-  void hand_over(NodeDelegate&) override { log_.emplace_back("handed over"); }
+  void hand_over(node::NodeDelegate&) override { log_.emplace_back("handed over"); }
   void leave_out(int rank) override { log_.push_back(cat("without ", rank)); }
-  RankFacts facts(int) const override { return {}; }
+  decide::RankFacts facts(int) const override { return {}; }
   uint64_t copied_bytes() const override { return 1; }
   double clock_offset_s() const override { return 0; }
 
@@ -33,7 +33,7 @@ class FakeNode : public Node {
   std::vector<std::string>& log_;
 };
 
-// Three hosts of two ranks each.
+// Three nodes of two ranks each.
 class NodeGroupTest : public testing::Test {
  protected:
   NodeGroupTest() {
@@ -92,4 +92,4 @@ TEST_F(NodeGroupTest, AHostWithoutRanksHearsOfTheNextAttempt) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -7,7 +7,7 @@
 
 #include "tests/unit/test_run.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 class NotFiniteNoticeTest : public testing::Test {
@@ -67,4 +67,4 @@ TEST_F(NotFiniteNoticeTest, SaysNothingAgainInAnotherAttempt) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

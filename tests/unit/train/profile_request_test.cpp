@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "host/loop/loop.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 class ProfileRequestTest : public ::testing::Test {
@@ -21,9 +21,9 @@ class ProfileRequestTest : public ::testing::Test {
     return {.id = sent_.at(number).second.id, .path = path, .events = 3};
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   std::vector<std::pair<int, message::AskProfile>> sent_;
-  std::optional<std::vector<RankProfile>> profiles_;
+  std::optional<std::vector<loop::RankProfile>> profiles_;
   ProfileRequest request_{loop_, [this](int rank, const message::ToWorker& message) {
                             sent_.emplace_back(rank, std::get<message::AskProfile>(message));
                           }};
@@ -60,4 +60,4 @@ TEST_F(ProfileRequestTest, OneAtATimeAndAnswersToAnOlderOneDoNotCount) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "tests/unit/run_until.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 using std::chrono::milliseconds;
@@ -78,7 +78,7 @@ class ReportReceiverTest : public testing::Test {
     receiver_->on_uploaded(rank, {.index = index, .checkpoint = Map{{"rank", rank}}});
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   FakeDelegate delegate_;
   std::optional<ReportReceiver> receiver_;
 };
@@ -213,4 +213,4 @@ TEST_F(ReportReceiverTest, RanksThatACheckpointWaitsForAreNamedAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

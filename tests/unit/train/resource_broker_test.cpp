@@ -14,16 +14,16 @@
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/test_spec.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-// A host with four cores.
+// A node with four cores.
 class ResourceBrokerTest : public testing::Test {
  protected:
   ResourceBrokerTest() {
     chmod(folder_.path().c_str(), 0700);
     setenv("RTRAIN_RUNTIME_DIR", folder_.path().c_str(), 1);
-    set_cpus_setting(4);
+    machine::set_cpus_setting(4);
     spec_.resource_notice_s = 1000;
   }
   ~ResourceBrokerTest() override {
@@ -35,7 +35,7 @@ class ResourceBrokerTest : public testing::Test {
   void make(int min_workers, int max_workers) {
     spec_.min_workers = min_workers;
     spec_.max_workers = max_workers;
-    broker_.emplace(spec_, loop_, io_, NodeFiles{},
+    broker_.emplace(spec_, loop_, io_, node::NodeFiles{},
                     [this](const std::string& text) { notices_ += text; });
   }
   void request() {
@@ -55,7 +55,7 @@ class ResourceBrokerTest : public testing::Test {
   }
   // Runs the loop until the broker waits in the lease table and has asked once more.
   void run_until_it_waits() {
-    run_until(loop_, [] { return read_lease_table().waiting.size() == 1; });
+    run_until(loop_, [] { return machine::read_lease_table().waiting.size() == 1; });
     settle();
   }
   void settle() {
@@ -70,22 +70,22 @@ class ResourceBrokerTest : public testing::Test {
 
   TempFolder folder_;
   RunSpec spec_ = test_spec("mine");
-  Loop loop_;
+  loop::Loop loop_;
   std::string notices_;
   int granted_ = 0;
-  std::optional<HostLease> other_{std::in_place, LeaseHolder{"other", 999999999}};
+  std::optional<machine::NodeLease> other_{std::in_place, machine::LeaseHolder{"other", 999999999}};
   std::optional<ResourceBroker> broker_;
-  TaskThread io_{"io"};
+  loop::TaskThread io_{"io"};
 };
 
 TEST_F(ResourceBrokerTest, EveryWorkerGetsCoresOfItsOwn) {
   spec_.cpus_per_worker = 2;
   make(2, 2);
   EXPECT_EQ(request_and_wait(), 2);
-  EXPECT_EQ(read_lease_table().free(), 0);
+  EXPECT_EQ(machine::read_lease_table().free(), 0);
   std::set<int> fds;
   for (int rank = 0; rank < 2; ++rank) {
-    const WorkerPlace place = broker_->place(rank, 2);
+    const node::WorkerPlace place = broker_->place(rank, 2);
     EXPECT_EQ(place.lease_fds.size(), 2U);
     fds.insert(place.lease_fds.begin(), place.lease_fds.end());
   }
@@ -118,7 +118,7 @@ TEST_F(ResourceBrokerTest, ACancelledRequestIsNotAnswered) {
   other_.reset();
   run_for(loop_, std::chrono::milliseconds(150));
   EXPECT_EQ(granted_, 0);
-  EXPECT_TRUE(read_lease_table().held.empty());
+  EXPECT_TRUE(machine::read_lease_table().held.empty());
 }
 
 TEST_F(ResourceBrokerTest, AnAnswerThatComesAfterTheCancelIsDropped) {
@@ -132,10 +132,10 @@ TEST_F(ResourceBrokerTest, AnAnswerThatComesAfterTheCancelIsDropped) {
 TEST_F(ResourceBrokerTest, ARunOfFixedSizeKeepsWhatItHas) {
   make(2, 2);
   request_and_wait();
-  set_cpus_setting(0);
+  machine::set_cpus_setting(0);
   request();
   EXPECT_EQ(granted_, 2) << "at once, and without asking";
-  EXPECT_EQ(read_lease_table().held.size(), 2U);
+  EXPECT_EQ(machine::read_lease_table().held.size(), 2U);
 }
 
 TEST_F(ResourceBrokerTest, AnElasticRunAsksAgainForEachAttempt) {
@@ -145,9 +145,9 @@ TEST_F(ResourceBrokerTest, AnElasticRunAsksAgainForEachAttempt) {
   EXPECT_EQ(look(), 2);
   other_.reset();
   EXPECT_EQ(look(), 4) << "those that run included";
-  EXPECT_EQ(read_lease_table().held.size(), 2U) << "to look takes nothing";
+  EXPECT_EQ(machine::read_lease_table().held.size(), 2U) << "to look takes nothing";
   EXPECT_EQ(request_and_wait(), 4);
-  EXPECT_EQ(read_lease_table().held.size(), 4U);
+  EXPECT_EQ(machine::read_lease_table().held.size(), 4U);
 }
 
 TEST_F(ResourceBrokerTest, OversubscribingTakesNothingAndSaysWhoseCoresTheyAre) {
@@ -157,7 +157,7 @@ TEST_F(ResourceBrokerTest, OversubscribingTakesNothingAndSaysWhoseCoresTheyAre) 
   EXPECT_EQ(request_and_wait(), 2);
   EXPECT_NE(notices_.find("--oversubscribe"), std::string::npos) << notices_;
   EXPECT_NE(notices_.find("'other'"), std::string::npos) << notices_;
-  EXPECT_EQ(read_lease_table().shares().size(), 1U);
+  EXPECT_EQ(machine::read_lease_table().shares().size(), 1U);
   EXPECT_TRUE(broker_->place(0, 2).lease_fds.empty());
 }
 
@@ -181,4 +181,4 @@ TEST_F(ResourceBrokerTest, MoreWorkersThanCoresShareThemWithANotice) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -10,7 +10,7 @@
 #include "tests/unit/lua_class.h"
 #include "tests/unit/test_spec.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 std::string error_of(const Value& spec, Code code = Code::kArgument) {
@@ -30,8 +30,8 @@ Value whole() {
   spec.storage_path = "/results";
   spec.command = {"train.lua"};
   spec.tags = {"a"};
-  spec.resume = ResumeMode::kAuto;
-  spec.placement_strategy = PlacementStrategy::kStrictPack;
+  spec.resume = store::ResumeMode::kAuto;
+  spec.placement_strategy = decide::PlacementStrategy::kStrictPack;
   spec.worker_env = {{"A", "1"}, {"B", "2"}};
   spec.join = JoinedRanks{.socket = "job.sock", .num_ranks = 2, .fit = 1};
   spec.failure_config.reset_after_s = 5;
@@ -56,8 +56,8 @@ Value with(std::string_view field, Value value) {
 TEST(RunSpec, IsReadAsItWasWritten) {
   const RunSpec spec = RunSpec::from_value(whole());
   EXPECT_EQ(to_value(spec), whole());
-  EXPECT_EQ(spec.resume, ResumeMode::kAuto);
-  EXPECT_EQ(spec.placement_strategy, PlacementStrategy::kStrictPack);
+  EXPECT_EQ(spec.resume, store::ResumeMode::kAuto);
+  EXPECT_EQ(spec.placement_strategy, decide::PlacementStrategy::kStrictPack);
   EXPECT_EQ(spec.worker_env, (StringPairs{{"A", "1"}, {"B", "2"}}));
   EXPECT_EQ(spec.join->num_ranks, 2);
   EXPECT_EQ(spec.failure_limits().reset_after_s, 5);
@@ -123,4 +123,4 @@ TEST(RunSpec, TheClassesOfLuaHaveTheFieldsOfTheRecords) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -12,7 +12,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 using std::chrono::milliseconds;
@@ -32,8 +32,8 @@ class RuntimeWatchTest : public testing::Test {
 
   TempFolder folder_;
   std::string path_ = folder_ / "runtime";
-  Loop loop_;
-  TaskThread io_{"io"};
+  loop::Loop loop_;
+  loop::TaskThread io_{"io"};
   std::vector<std::string> gone_;
 };
 
@@ -65,4 +65,4 @@ TEST_F(RuntimeWatchTest, TouchesTheFilesAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

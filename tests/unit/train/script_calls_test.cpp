@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
@@ -74,7 +74,7 @@ TEST(ScriptCalls, ClosingEndsWaitsAndRefusesNewOnes) {
 }
 
 TEST(ScriptCalls, TheLoopGoesOnWhileItsQuestionWaits) {
-  Loop loop;
+  loop::Loop loop;
   EventQueue events;
   ScriptCalls calls(events);
   std::vector<std::string> seen;
@@ -91,7 +91,7 @@ TEST(ScriptCalls, TheLoopGoesOnWhileItsQuestionWaits) {
 }
 
 TEST(ScriptCalls, OnTheLoopADeadlineIsAnError) {
-  Loop loop;
+  loop::Loop loop;
   EventQueue events;
   ScriptCalls calls(events);
   std::optional<Error> got;
@@ -105,7 +105,7 @@ TEST(ScriptCalls, OnTheLoopADeadlineIsAnError) {
 }
 
 TEST(ScriptCalls, ALoopMayEndBeforeItsQuestionIsAnswered) {
-  Loop loop;
+  loop::Loop loop;
   EventQueue events;
   ScriptCalls calls(events);
   calls.ask(loop, question(), [](const auto&, const auto&) { FAIL(); });
@@ -115,4 +115,4 @@ TEST(ScriptCalls, ALoopMayEndBeforeItsQuestionIsAnswered) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

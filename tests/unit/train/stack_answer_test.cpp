@@ -6,11 +6,11 @@
 #include "host/base/error.h"
 #include "host/loop/channel/frame.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
-std::vector<RankStack> stacks_of(int num_ranks, size_t bytes_each) {
-  std::vector<RankStack> out;
+std::vector<loop::RankStack> stacks_of(int num_ranks, size_t bytes_each) {
+  std::vector<loop::RankStack> out;
   for (int rank = 0; rank < num_ranks; ++rank) {
     out.push_back(
         {.rank = rank,
@@ -24,8 +24,8 @@ std::vector<RankStack> stacks_of(int num_ranks, size_t bytes_each) {
 }
 
 TEST(StackAnswer, GivesTheRankThatIsAskedForWithItsPhase) {
-  std::vector<RankState> ranks(2);
-  ranks[1].phase = Phase::kRunning;
+  std::vector<decide::RankState> ranks(2);
+  ranks[1].phase = decide::Phase::kRunning;
   const auto answer = stack_answer(1, stacks_of(2, 10), ranks);
   ASSERT_EQ(answer.size(), 1u);
   EXPECT_EQ(answer[0].rank, 1);
@@ -47,8 +47,8 @@ TEST(StackAnswer, ThreadsThatNoMessageHoldsAreLeftOut) {
   EXPECT_TRUE(answer[7].threads_left_out);
   EXPECT_EQ(answer[7].lua.size(), 1u);
   const message::Stacks message{.attempt = 1, .state = "RUNNING", .ranks = answer};
-  EXPECT_LT(encode(to_value(message)).size(), kMaxFrameBytes);
+  EXPECT_LT(encode(to_value(message)).size(), loop::kMaxFrameBytes);
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

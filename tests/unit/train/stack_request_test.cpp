@@ -7,7 +7,7 @@
 
 #include "host/loop/loop.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 class StackRequestTest : public ::testing::Test {
@@ -21,10 +21,10 @@ class StackRequestTest : public ::testing::Test {
     return {.id = sent_.at(number).id, .state = "busy", .lua = {"train.lua:7"}, .threads = {}};
   }
 
-  Loop loop_;
-  RankFacts facts_;
+  loop::Loop loop_;
+  decide::RankFacts facts_;
   std::vector<message::AskStack> sent_;
-  std::optional<std::vector<RankStack>> stacks_;
+  std::optional<std::vector<loop::RankStack>> stacks_;
   StackRequest request_{
       loop_, [this](int) { return facts_; },
       [this](int, const message::ToWorker& m) { sent_.push_back(std::get<message::AskStack>(m)); }};
@@ -42,13 +42,13 @@ TEST_F(StackRequestTest, EndsWhenEveryWorkerHasAnsweredOrEnded) {
 
 TEST_F(StackRequestTest, AStoppedWorkerIsDescribedByWhatItShows) {
   facts_.state = 'T';
-  facts_.wait = WaitFacts{.operation = "all_reduce", .line = {}, .frames = {"train.lua:9"}};
+  facts_.wait = decide::WaitFacts{.operation = "all_reduce", .line = {}, .frames = {"train.lua:9"}};
   facts_.calls = {{4, "all_reduce", "float32 [4]", "train.lua:9"}};
   start(1);
   EXPECT_TRUE(sent_.empty()) << "it could not answer";
   request_.on_gone(0);
   ASSERT_TRUE(stacks_);
-  const RankStack& stack = stacks_->at(0);
+  const loop::RankStack& stack = stacks_->at(0);
   EXPECT_NE(stack.state.find("has ended, was waiting in all_reduce"), std::string::npos);
   EXPECT_EQ(stack.lua, std::vector<std::string>{"train.lua:9"});
   EXPECT_EQ(stack.collectives.at(0).tensors, "float32 [4]");
@@ -72,4 +72,4 @@ TEST_F(StackRequestTest, WhatComesLateBelongsToNoRequest) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

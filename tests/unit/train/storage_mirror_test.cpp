@@ -9,7 +9,7 @@
 #include "host/base/text/text.h"
 #include "tests/unit/test_run.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -210,4 +210,4 @@ TEST_F(StorageMirrorTest, OneThatCannotBeFetchedIsGivenUpAndTheRunGoesOn) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

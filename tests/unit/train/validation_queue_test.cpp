@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 CheckpointInfo checkpoint(const std::string& name, int64_t index) {
@@ -49,4 +49,4 @@ TEST(ValidationQueue, KnowsTheFirstReportThatIsNotDone) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

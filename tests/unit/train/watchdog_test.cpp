@@ -15,7 +15,7 @@
 #include "host/pages/progress_board.h"
 #include "tests/unit/run_until.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 using std::chrono::milliseconds;
@@ -42,11 +42,11 @@ class FakeDelegate : public WatchdogDelegate {
     log.push_back(cat("hang of rank ", rank));
     error = its_error;
   }
-  void on_straggler(const Straggler& found) override {
+  void on_straggler(const decide::Straggler& found) override {
     log.push_back(cat("rank ", found.rank, " is slow"));
   }
-  RankFacts facts(int rank) const override {
-    return read_facts(board.page(rank), pids.at(static_cast<size_t>(rank)));
+  decide::RankFacts facts(int rank) const override {
+    return node::read_facts(board.page(rank), pids.at(static_cast<size_t>(rank)));
   }
 
   bool has(const std::string& what) const {
@@ -59,7 +59,7 @@ class FakeDelegate : public WatchdogDelegate {
     return "";
   }
 
-  ProgressBoard board{2};
+  pages::ProgressBoard board{2};
   std::vector<int> pids;
   Texts log;
   std::string warning;
@@ -82,7 +82,7 @@ class WatchdogTest : public testing::Test {
     }
   }
 
-  void make(const HangLimits& limits, milliseconds stacks = milliseconds(1)) {
+  void make(const decide::HangLimits& limits, milliseconds stacks = milliseconds(1)) {
     watchdog_.emplace(loop_, 2, limits, delegate_, Watchdog::Times{milliseconds(1), stacks});
     for (int rank = 0; rank < 2; ++rank) {
       delegate_.pids.push_back(start_rank());
@@ -104,7 +104,7 @@ class WatchdogTest : public testing::Test {
     run_until(loop_, [this] { return delegate_.error.has_value(); });
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   FakeDelegate delegate_;
   std::optional<Watchdog> watchdog_;
 
@@ -202,4 +202,4 @@ TEST_F(WatchdogTest, StacksAreSavedOnRequestAndNobodyWaitsForTheGone) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

@@ -8,7 +8,7 @@
 
 #include "tests/unit/test_run.h"
 
-namespace rtrain {
+namespace rtrain::train {
 namespace {
 
 class WorkerOutputTest : public testing::Test {
@@ -33,16 +33,16 @@ class WorkerOutputTest : public testing::Test {
 };
 
 TEST_F(WorkerOutputTest, EveryRankHasALogOfItsOwnWithItsErrorAtTheEnd) {
-  output_->add(0, OutputStream::kStdout, "one\n");
-  output_->add(1, OutputStream::kStderr, "other\n");
+  output_->add(0, node::OutputStream::kStdout, "one\n");
+  output_->add(1, node::OutputStream::kStderr, "other\n");
   output_->add(0, Error(Code::kUser, "it failed", "train.lua:7"));
   EXPECT_EQ(log(0), "one\nit failed\ntrain.lua:7\n");
   EXPECT_EQ(log(1), "other\n");
 }
 
 TEST_F(WorkerOutputTest, LinesAreShownWithTheirRankAndStream) {
-  output_->add(1, OutputStream::kStderr, "careful\n");
-  output_->add(0, OutputStream::kStdout, "10 %\r50 %");
+  output_->add(1, node::OutputStream::kStderr, "careful\n");
+  output_->add(0, node::OutputStream::kStdout, "10 %\r50 %");
   const auto events = run_.take_events("output");
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0]["rank"].as_int(), 1);
@@ -53,14 +53,14 @@ TEST_F(WorkerOutputTest, LinesAreShownWithTheirRankAndStream) {
 
 TEST_F(WorkerOutputTest, TheLastWordsAreTheBeginningOfTheLastLineOnStderrThatSaysSomething) {
   EXPECT_EQ(output_->last_words(0), "");
-  output_->add(0, OutputStream::kStderr, std::string(2000, 'x') + "\n \t\n");
-  output_->add(0, OutputStream::kStdout, "bye\n");
+  output_->add(0, node::OutputStream::kStderr, std::string(2000, 'x') + "\n \t\n");
+  output_->add(0, node::OutputStream::kStdout, "bye\n");
   EXPECT_EQ(output_->last_words(0), std::string(500, 'x'));
   EXPECT_EQ(output_->last_words(1), "");
 }
 
 TEST_F(WorkerOutputTest, ALineWithoutAnEndIsShownWhenTheRankPrintsNoMore) {
-  output_->add(0, OutputStream::kStderr, "Abort");
+  output_->add(0, node::OutputStream::kStderr, "Abort");
   EXPECT_TRUE(run_.take_events("output").empty());
   output_->finish(0);
   EXPECT_EQ(run_.take_events("output").at(0)["text"].as_string(), "Abort");
@@ -68,4 +68,4 @@ TEST_F(WorkerOutputTest, ALineWithoutAnEndIsShownWhenTheRankPrintsNoMore) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::train

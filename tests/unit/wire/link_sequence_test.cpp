@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 TEST(LinkSequence, WhatIsDroppedWhileAConnectionIsMadeIsSkippedThere) {
@@ -42,4 +42,4 @@ TEST(LinkSequence, WhatWasNotAcknowledgedGoesOutAgain) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -11,8 +11,9 @@
 #include "host/base/files/fd.h"
 #include "host/wire/secret.h"
 #include "host/wire/socket_address.h"
+#include "tests/unit/no_more_files.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 constexpr std::chrono::seconds kLong{60};
@@ -102,6 +103,27 @@ TEST_F(TlsTunnelTest, AStrangerIsSentAwayAndThePeerStillComes) {
   EXPECT_EQ(read_all(stranger.get()).find("rows"), std::string::npos);
 }
 
+TEST_F(TlsTunnelTest, ALackOfDescriptorsIsWaitedForWithoutComputing) {
+  const WireKey key = new_key();
+  server_ = TlsTunnel::listen("127.0.0.1", key, kLong);
+  const auto address = SocketAddress::parse("127.0.0.1", server_->port());
+  Fd stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  {
+    const NoMoreFiles lack;
+    ASSERT_EQ(::connect(stranger.get(), address->get(), address->size()), 0);
+    const double before_s = cpu_s();
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    EXPECT_LT(cpu_s() - before_s, 0.1) << "of 0.5 s";
+  }
+  stranger.reset();
+  client_ = TlsTunnel::connect("127.0.0.1", server_->port(), key, kLong);
+  near_ = Fd(server_->take_socket());
+  far_ = Fd(client_->take_socket());
+  write_all(far_.get(), "rows");
+  far_.reset();
+  EXPECT_EQ(read_all(near_.get()), "rows");
+}
+
 TEST_F(TlsTunnelTest, WithoutAPeerItsEndIsClosedInTime) {
   server_ = TlsTunnel::listen("127.0.0.1", new_key(), std::chrono::milliseconds(20));
   near_ = Fd(server_->take_socket());
@@ -126,4 +148,4 @@ TEST_F(TlsTunnelTest, AnAddressIsNumeric) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -7,7 +7,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/wire_ends.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 class WireAttackTest : public ::testing::Test {
@@ -52,7 +52,7 @@ class WireAttackTest : public ::testing::Test {
     });
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   Secret secret_ = Secret::generate();
   ServerEnd server_{loop_, options(secret_)};
 };
@@ -123,7 +123,7 @@ TEST_F(WireAttackTest, AnAcknowledgementOfWhatWasNotSentEndsTheConnection) {
 
 TEST_F(WireAttackTest, ASlowPeerIsCut) {
   Stranger stranger(server_.server.address());
-  Timer drip(loop_, [&] {
+  loop::Timer drip(loop_, [&] {
     stranger.send("\x16");
     drip.start(std::chrono::milliseconds(5));
   });
@@ -176,7 +176,7 @@ TEST_F(WireAttackTest, AFrameThatTakesLongIsNotSilence) {
   const std::string payload(100, 'x');
   WireFrame{.type = WireType::kData, .number = 1, .payload = payload}.add_to(bytes);
   size_t sent = 0;
-  Timer drip(loop_, [&] {
+  loop::Timer drip(loop_, [&] {
     peer.send(std::string_view(bytes).substr(sent++, 1));
     if (sent < bytes.size()) drip.start(std::chrono::milliseconds(5));
   });
@@ -213,4 +213,4 @@ TEST_F(WireAttackTest, RandomFramesEndOnlyTheirConnection) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -6,7 +6,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/wire_ends.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 using Frames = std::vector<std::string>;
@@ -25,7 +25,7 @@ class LinkTest : public ::testing::Test {
     run_until(loop_, [&] { return link.position().first > num_frames; });
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   Secret secret_ = Secret::generate();
   ServerEnd server_{loop_, server_options(secret_)};
   std::optional<ClientEnd> client_;
@@ -228,4 +228,4 @@ TEST_F(LinkTest, SilenceIsMeasuredFromWhatWasHeardLast) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::wire

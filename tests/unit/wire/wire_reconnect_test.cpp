@@ -8,7 +8,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/wire_ends.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 using Break = CuttingProxy::Break;
@@ -66,7 +66,7 @@ class Breaking : WireServerDelegate {
 
   // Both sides send until this many connections have broken; then everything must arrive.
   void run(int num_breaks) {
-    Timer sends(loop_, [&] {
+    loop::Timer sends(loop_, [&] {
       send_some(client_->link(), seed_, sent_near_);
       send_some(*far_link_, seed_ + 1, sent_far_);
       sends.start(std::chrono::milliseconds(1));
@@ -116,7 +116,7 @@ class Breaking : WireServerDelegate {
   bool breaks_ = true;
   uint64_t sent_near_ = 0;
   uint64_t sent_far_ = 0;
-  Loop loop_;
+  loop::Loop loop_;
   Secret secret_ = Secret::generate();
   Checker near_;
   Checker far_;
@@ -142,4 +142,4 @@ TEST_F(WireReconnect, FramesArriveOnceAndInOrderWhenBytesAreDamagedOrNothingCome
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -14,7 +14,7 @@
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wire_ends.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 const std::string kText = "0123456789abcdef0123456789abcdef";
@@ -159,7 +159,7 @@ TEST_F(RendezvousTest, ThePathIsTheJobsUnlessItIsGiven) {
 }
 
 TEST_F(RendezvousTest, AClientWaitsForIt) {
-  Loop loop;
+  loop::Loop loop;
   ServerEnd server(loop, server_options(secret_));
   const Rendezvous other(path_, "0");
   WireClientOptions options = client_options({});
@@ -178,7 +178,7 @@ TEST_F(RendezvousTest, AClientWaitsForIt) {
 }
 
 TEST_F(RendezvousTest, AClientNamesThePathWhenItsTimeIsOver) {
-  Loop loop;
+  loop::Loop loop;
   const Rendezvous other(path_, "0");
   WireClientOptions options = client_options({});
   options.find = [&](std::string& why) { return other.find(why); };
@@ -191,4 +191,4 @@ TEST_F(RendezvousTest, AClientNamesThePathWhenItsTimeIsOver) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -9,7 +9,7 @@
 #include "tests/unit/run_until.h"
 #include "tests/unit/wire_ends.h"
 
-namespace rtrain {
+namespace rtrain::wire {
 namespace {
 
 bool contains(const std::string& text, const std::string& part) {
@@ -33,7 +33,7 @@ class WireServerTest : public ::testing::Test {
               [&] { return !server_.links.empty() && !server_.at("other").record.frames.empty(); });
   }
 
-  Loop loop_;
+  loop::Loop loop_;
   Secret secret_ = Secret::generate();
   ServerEnd server_{loop_, server_options(secret_)};
 };
@@ -158,7 +158,7 @@ TEST_F(WireServerTest, AStrangeServerIsNamed) {
   strange.port = SocketAddress::near(listener.get()).port();
   ClientEnd client(loop_, client_options(strange));
   Fd accepted;
-  Poll incoming(loop_, listener.release(), [&](int) {
+  loop::Poll incoming(loop_, listener.release(), [&](int) {
     accepted = Fd(::accept(incoming.fd(), nullptr, nullptr));
     const std::string_view banner = "SSH-2.0-OpenSSH_9.2p1\r\n";
     ::send(accepted.get(), banner.data(), banner.size(), MSG_NOSIGNAL);
@@ -170,4 +170,4 @@ TEST_F(WireServerTest, AStrangeServerIsNamed) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::wire

@@ -5,7 +5,7 @@
 #include "host/base/error.h"
 #include "host/loop/channel/frame.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 message::Media media_of(size_t bytes) {
@@ -27,7 +27,7 @@ TEST(MediaLimits, AnItemFitsIntoAFrame) {
   EXPECT_EQ(refusal(limits, MediaLimits::kMaxItemBytes + 1),
             "log_image: 'samples' has 1000001 bytes as a PNG, at most 1000000 are allowed: log a "
             "smaller image");
-  EXPECT_LT(MediaLimits::kMaxItemBytes, kMaxFrameBytes);
+  EXPECT_LT(MediaLimits::kMaxItemBytes, loop::kMaxFrameBytes);
 }
 
 TEST(MediaLimits, AllTogetherAreBoundedInBytesAndWhatIsRefusedDoesNotCount) {
@@ -46,4 +46,4 @@ TEST(MediaLimits, TheirNumberIsBounded) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::worker

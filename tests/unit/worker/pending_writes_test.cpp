@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 using std::chrono::milliseconds;
@@ -60,4 +60,4 @@ TEST(PendingWrites, NewWriteForgetsAnOldFailure) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::worker

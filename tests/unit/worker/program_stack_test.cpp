@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 TEST(ProgramStack, TheThreadThatTookTheSignalComesFirst) {
@@ -32,4 +32,4 @@ TEST(ProgramStack, AProcessThatDoesNotCatchTheSignalGetsNone) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::worker

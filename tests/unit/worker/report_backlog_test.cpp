@@ -6,7 +6,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::worker {
 namespace {
 
 constexpr size_t kLarge = size_t{4} << 20;  // at most two reports of this size may wait
@@ -69,4 +69,4 @@ TEST_F(ReportBacklogTest, TheEndOfTheChannelEndsTheWait) {
 }
 
 }  // namespace
-}  // namespace rtrain
+}  // namespace rtrain::worker

@@ -8,12 +8,12 @@
 #include "host/engine/runtime/open.h"
 #include "host/lua/libraries/arrow_batch.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // from_arrow(batch) → names, columns
 int from_arrow(lua_State* L) {
-  const std::shared_ptr<ArrowBatch> batch = check<ArrowBatch>(L, 1);
+  const std::shared_ptr<api::ArrowBatch> batch = lua::check<api::ArrowBatch>(L, 1);
   const auto count = static_cast<int>(batch->columns.size());
   lua_createtable(L, count, 0);
   lua_createtable(L, count, 0);
@@ -44,7 +44,7 @@ std::string column_name(lua_State* L, int list, int i) {
 int to_arrow(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checktype(L, 2, LUA_TTABLE);
-  auto batch = std::make_shared<ArrowBatch>();
+  auto batch = std::make_shared<api::ArrowBatch>();
   const auto count = static_cast<int>(lua_objlen(L, 1));
   for (int i = 1; i <= count; ++i) {
     const std::string name = column_name(L, 1, i);
@@ -58,7 +58,7 @@ int to_arrow(lua_State* L) {
                                        batch->columns.front()->name, "' ", batch->num_rows));
     }
   }
-  push<ArrowBatch>(L, std::move(batch));
+  lua::push<api::ArrowBatch>(L, std::move(batch));
   return 1;
 }
 
@@ -67,10 +67,10 @@ int to_arrow(lua_State* L) {
 void open_arrow_columns(lua_State* L) {
   static constexpr std::array kFunctions = {torch_method<&from_arrow>("from_arrow"),
                                             torch_method<&to_arrow>("to_arrow")};
-  register_arrow_batch(L);
+  lua::register_arrow_batch(L);
   lua_getfield(L, -1, "data");
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
   lua_pop(L, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Has no branch inside the loop, so that compilers vectorize it.
@@ -162,4 +162,4 @@ int64_t ArrowView::list_size() const {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 
 #include "host/api/arrow_batch.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // A view; the column must outlive it. Indices count from the first row of the view.
 class ArrowView {
@@ -65,4 +65,4 @@ class ArrowView {
   int64_t size_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

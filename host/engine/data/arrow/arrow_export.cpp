@@ -12,7 +12,7 @@
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using NodePtr = std::shared_ptr<ArrowNode>;
@@ -63,7 +63,7 @@ void fill_numbers(ArrowNode& node, const at::Tensor& values) {
   node.buffers = {at::Tensor(), bits ? pack_bits(values) : values};
 }
 
-void tensor_column(const at::Tensor& given, ArrowColumn& column, ArrowNode& node) {
+void tensor_column(const at::Tensor& given, api::ArrowColumn& column, ArrowNode& node) {
   if (given.dim() == 0) fail(column.name, "a tensor without dimensions has no rows");
   if (given.layout() != at::kStrided) fail(column.name, "only dense tensors can be written");
   const at::Tensor values = plain_memory(given);
@@ -134,7 +134,7 @@ void bytes_column(lua_State* L, int index, const std::string& name, bool text, A
 }
 
 // A column of kind 'masked': a tensor of one dimension, and which of its rows are not null.
-void masked_column(lua_State* L, int index, ArrowColumn& column, ArrowNode& node) {
+void masked_column(lua_State* L, int index, api::ArrowColumn& column, ArrowNode& node) {
   lua_getfield(L, index, "values");
   const at::Tensor* values = test_tensor(L, -1);
   if (values == nullptr || values->dim() != 1) {
@@ -163,7 +163,7 @@ void image_column(lua_State* L, int index, const std::string& name, ArrowNode& n
                    at::zeros({node.length + 1}, options), at::Tensor()};
 }
 
-void table_column(lua_State* L, int index, ArrowColumn& column, ArrowNode& node) {
+void table_column(lua_State* L, int index, api::ArrowColumn& column, ArrowNode& node) {
   lua_getfield(L, index, "kind");
   const std::string kind = lua_isstring(L, -1) != 0 ? lua_tostring(L, -1) : "";
   lua_pop(L, 1);
@@ -178,8 +178,9 @@ void table_column(lua_State* L, int index, ArrowColumn& column, ArrowNode& node)
 
 }  // namespace
 
-std::shared_ptr<ArrowColumn> to_arrow_column(lua_State* L, int index, const std::string& name) {
-  auto out = std::make_shared<ArrowColumn>();
+std::shared_ptr<api::ArrowColumn> to_arrow_column(lua_State* L, int index,
+                                                  const std::string& name) {
+  auto out = std::make_shared<api::ArrowColumn>();
   out->name = name;
   auto node = std::make_shared<ArrowNode>();
   node->name = name;
@@ -194,4 +195,4 @@ std::shared_ptr<ArrowColumn> to_arrow_column(lua_State* L, int index, const std:
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,11 +11,11 @@
 #include "host/api/arrow_batch.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Makes a column of the value at the index: a tensor, or a table as from_arrow returns it. Throws
 // Error(kArgument) that names the column for anything else, for offsets that do not fit the bytes,
 // and for values of several types in one column.
-std::shared_ptr<ArrowColumn> to_arrow_column(lua_State* L, int index, const std::string& name);
+std::shared_ptr<api::ArrowColumn> to_arrow_column(lua_State* L, int index, const std::string& name);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

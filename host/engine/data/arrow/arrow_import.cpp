@@ -16,10 +16,10 @@
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
-using Column = std::shared_ptr<ArrowColumn>;
+using Column = std::shared_ptr<api::ArrowColumn>;
 
 at::Tensor new_tensor(at::IntArrayRef sizes, at::ScalarType dtype) {
   return empty_tensor(sizes, at::TensorOptions().dtype(dtype));
@@ -189,4 +189,4 @@ void push_arrow_column(lua_State* L, const Column& column) {
   push_objects(L, view);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 #include "host/api/arrow_batch.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Pushes a tensor for numbers, booleans and fixed-size lists of them, else a table:
 //   {kind = 'strings' | 'binary' | 'image', offsets = int64 (rows + 1), bytes = uint8,
@@ -19,6 +19,6 @@ namespace rtrain {
 //   {kind = 'masked', values = integers or booleans, 0 where a row is null, valid = bool}
 //   {kind = 'objects', values = list with holes, n = rows}.
 // A null is NaN in a column of floats. Integers and booleans with nulls are 'masked'.
-void push_arrow_column(lua_State* L, const std::shared_ptr<ArrowColumn>& column);
+void push_arrow_column(lua_State* L, const std::shared_ptr<api::ArrowColumn>& column);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

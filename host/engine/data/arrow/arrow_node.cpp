@@ -2,7 +2,7 @@
 
 #include <ATen/ops/zeros.h>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
@@ -79,4 +79,4 @@ at::Tensor pack_bits(const at::Tensor& booleans) {
   return out;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 
 #include "host/api/arrow_batch.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct ArrowNode {
   std::string format;
@@ -32,4 +32,4 @@ void export_node(const std::shared_ptr<const ArrowNode>& node, ArrowSchema* sche
 // Packs booleans of one byte each into bits, the first in the lowest bit.
 at::Tensor pack_bits(const at::Tensor& booleans);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include "host/engine/files/tree.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // kEmpty is {}, which may be an empty list or an empty map.
@@ -269,4 +269,4 @@ void fill_objects(lua_State* L, int index, const std::string& name, ArrowNode& n
   fill(type, values, node);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "host/engine/data/arrow/arrow_node.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Fills the node from the table {kind = 'objects', values =, n =} at the index. Types: booleans;
 // numbers (int64 if all are integers, uint64 if one of those exceeds int64, else float64); strings
@@ -16,4 +16,4 @@ namespace rtrain {
 // the column if no single type holds all values.
 void fill_objects(lua_State* L, int index, const std::string& name, ArrowNode& node);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/files/tree.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 template <class T>
@@ -122,4 +122,4 @@ void push_objects(lua_State* L, const ArrowView& view) {
   lua_setfield(L, -2, "n");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

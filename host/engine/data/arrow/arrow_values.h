@@ -9,7 +9,7 @@
 #include "host/engine/data/arrow/arrow_array.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The dtype of a number's format ("l" → int64); nullopt for other formats, including booleans.
 std::optional<at::ScalarType> arrow_dtype(std::string_view format);
@@ -18,4 +18,4 @@ std::optional<at::ScalarType> arrow_dtype(std::string_view format);
 // null inside becomes torch.none), structs become tables, strings and binary become strings.
 void push_objects(lua_State* L, const ArrowView& view);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

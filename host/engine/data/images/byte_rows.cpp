@@ -7,7 +7,7 @@
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 void check_list(const at::Tensor& tensor, at::ScalarType dtype, std::string_view what) {
@@ -56,4 +56,4 @@ std::pair<at::Tensor, at::Tensor> ByteRows::take(const at::Tensor& indices) cons
   return {std::move(offsets), std::move(bytes)};
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

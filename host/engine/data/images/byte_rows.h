@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class ByteRows {
  public:
@@ -35,4 +35,4 @@ class ByteRows {
   int64_t size_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

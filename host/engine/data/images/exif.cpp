@@ -2,7 +2,7 @@
 
 #include <optional>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr uint16_t kOrientationTag = 0x0112;
@@ -67,4 +67,4 @@ at::Tensor upright(const at::Tensor& image, int orientation) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

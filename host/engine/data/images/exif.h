@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The orientation, 1 to 8 as in the Exif standard: 1 is upright, from 5 on height and width are
 // swapped. 1 if the field is absent or the data is damaged. `tiff` begins with "II" or "MM".
@@ -17,4 +17,4 @@ inline bool swaps_sides(int orientation) { return orientation >= 5; }
 // Rotates or mirrors the image (h, w, c) so that it is upright.
 at::Tensor upright(const at::Tensor& image, int orientation);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr int64_t kLevels = 257;
@@ -239,4 +239,4 @@ at::Tensor gather_images(const at::Tensor& images, const at::Tensor& indices,
   return Gather(images, indices, plan).run();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct ImagePlan {
   // (c, 257): the values for the bytes 0 … 255 of each channel, and last the value outside the
@@ -29,4 +29,4 @@ struct ImagePlan {
 at::Tensor gather_images(const at::Tensor& images, const at::Tensor& indices,
                          const ImagePlan& plan);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

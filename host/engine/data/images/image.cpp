@@ -12,7 +12,7 @@
 #include "host/engine/data/images/png.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using namespace std::string_view_literals;
@@ -147,4 +147,4 @@ at::Tensor decode_image(ImageBytes bytes, const ImageOptions& options) {
   throw Error(Code::kArgument, cat(described(bytes), "; JPEG and PNG are read"));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

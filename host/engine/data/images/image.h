@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 using ImageBytes = std::span<const uint8_t>;
 
@@ -48,10 +48,10 @@ void check_image_size(ImageSize size, int64_t max_pixels);
 // resized with the antialiased bilinear filter of Pillow's resize(). A JPEG is first decoded at the
 // smallest of 1/2, 1/4 and 1/8 of its size that is not below `size`, as Pillow's draft() does. On
 // photographs that differs from filtering all pixels by at most 2 levels on average, over 40 dB;
-// without it the result is within 2 levels everywhere (tests/e2e/test_images.py).
+// without it the result is within 2 levels everywhere (tests/e2e/data/test_images.py).
 at::Tensor decode_image(ImageBytes bytes, const ImageOptions& options);
 // The same, but the bytes must be in this format.
 at::Tensor decode_jpeg(ImageBytes bytes, const ImageOptions& options);
 at::Tensor decode_png(ImageBytes bytes, const ImageOptions& options);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/base/files/input_file.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 std::vector<at::Tensor> decode_all(size_t count, const std::function<at::Tensor(size_t)>& decode) {
@@ -69,4 +69,4 @@ at::Tensor stacked(const std::vector<at::Tensor>& images) {
   return at::stack(images);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -11,7 +11,7 @@
 #include "host/engine/data/images/byte_rows.h"
 #include "host/engine/data/images/image.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Throws Error(kArgument): "image 3: …".
 std::vector<at::Tensor> decode_rows(const ByteRows& rows, const ImageOptions& options);
@@ -27,4 +27,4 @@ std::vector<at::Tensor> decode_files(const std::vector<std::string>& paths,
 // no images.
 at::Tensor stacked(const std::vector<at::Tensor>& images);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

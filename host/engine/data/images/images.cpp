@@ -19,7 +19,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/options.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr int64_t kMaxSide = 1 << 24;
@@ -45,7 +45,8 @@ ImageSize check_size(lua_State* L, int index, const char* what) {
 }
 
 ImageOptions image_options(lua_State* L, int index, const char* what, const char* mode) {
-  const Options given(L, index, what, {"mode", "size", "apply_exif_orientation", "max_pixels"});
+  const lua::Options given(L, index, what,
+                           {"mode", "size", "apply_exif_orientation", "max_pixels"});
   ImageOptions out;
   out.mode = parse_image_mode(given.text("mode", mode));
   out.apply_exif_orientation = given.boolean("apply_exif_orientation", false);
@@ -194,8 +195,8 @@ void open_images(lua_State* L) {
                                             torch_method<&read_file>("read_file"),
                                             torch_method<&write_file>("write_file")};
   lua_getfield(L, -1, "data");
-  add_functions(L, kFunctions);
+  lua::add_functions(L, kFunctions);
   lua_pop(L, 1);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,7 +14,7 @@
 #include "host/engine/data/images/exif.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr int kMaxScans = 500;  // only files made to waste time have more
@@ -291,4 +291,4 @@ at::Tensor encode_jpeg(const at::Tensor& image, int quality) {
   return result;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

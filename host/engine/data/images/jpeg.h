@@ -7,7 +7,7 @@
 
 #include "host/engine/data/images/image.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class JpegDecoder {
  public:
@@ -45,4 +45,4 @@ inline bool is_jpeg(ImageBytes bytes) {
 // resolution (4:2:0). REQUIRES: quality is 1 to 100, each side 1 to 65,500.
 at::Tensor encode_jpeg(const at::Tensor& image, int quality);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -13,7 +13,7 @@
 #include "host/engine/data/images/exif.h"
 #include "host/engine/tensor/empty_tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kSignatureBytes = 8;
@@ -258,4 +258,4 @@ at::Tensor encode_png(const at::Tensor& image, int compression_level) {
   return result;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 
 #include "host/engine/data/images/image.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class PngDecoder {
  public:
@@ -40,4 +40,4 @@ bool is_png(ImageBytes bytes);
 // compression_level is 0 to 9, neither side is 0.
 at::Tensor encode_png(const at::Tensor& image, int compression_level);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -1,6 +1,6 @@
 #include "host/engine/distributed/gloo/cuttable_gloo.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Gloo composes some collectives of others. These have no work of their own to cut: they end when
 // their parts end.
@@ -78,4 +78,4 @@ GlooWorkPtr CuttableGloo::recvAnysource(Tensors& tensors, int tag) {
   return message(ProcessGroupGloo::recvAnysource(tensors, tag));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

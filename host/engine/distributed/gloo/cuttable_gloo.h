@@ -13,7 +13,7 @@
 #include "host/engine/distributed/gloo/gloo_work.h"
 #include "host/engine/distributed/shm/collective_names.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class CuttableGloo : public Renamed<c10d::ProcessGroupGloo> {
  public:
@@ -54,4 +54,4 @@ class CuttableGloo : public Renamed<c10d::ProcessGroupGloo> {
   std::shared_ptr<GlooConnections> connections_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr std::chrono::milliseconds kRead{50}, kLook{1};
@@ -161,4 +161,4 @@ void cut_gloo_connections() noexcept {
   for (const auto& call : calls) call();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

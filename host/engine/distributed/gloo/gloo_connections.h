@@ -22,7 +22,7 @@
 
 #include "host/base/files/fd.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class GlooConnections {
  public:
@@ -69,4 +69,4 @@ class GlooConnections {
 // Cuts the connections of all groups of the process. Any thread.
 void cut_gloo_connections() noexcept;
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,7 +4,7 @@
 
 #include "host/engine/distributed/gloo/peer_error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 GlooWorkPtr GlooWork::begin(const std::shared_ptr<GlooConnections>& connections,
                             const GlooWorkPtr& inner) {
   static const std::exception_ptr failure = std::make_exception_ptr(lost_peer());
@@ -54,4 +54,4 @@ bool GlooMessage::wait(std::chrono::milliseconds timeout) {
   throw lost_peer();
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

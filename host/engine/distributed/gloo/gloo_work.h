@@ -15,7 +15,7 @@
 
 #include "host/engine/distributed/gloo/gloo_connections.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 using GlooWorkPtr = c10::intrusive_ptr<c10d::Work>;
 
@@ -61,4 +61,4 @@ class GlooMessage final : public c10d::Work {
   uint64_t on_cut_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/guard.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // NCCL also fails for local reasons (no shared memory, a lost device), which are not a peer's loss.
@@ -52,4 +52,4 @@ std::optional<Error> translate_peer_error(const std::exception& e) {
                    late ? "; a longer wait is set with torch_config = {timeout_s = …}" : ""));
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

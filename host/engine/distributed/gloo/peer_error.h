@@ -8,7 +8,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // kPeerLost or kTimeout with the cause ("Connection closed by peer") for a text of Gloo or NCCL;
 // nullopt for any other text.
@@ -21,4 +21,4 @@ Error lost_peer();
 // rank, and other errors of the group. An ErrorTranslator (runtime/guard.h).
 std::optional<Error> translate_peer_error(const std::exception& e);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

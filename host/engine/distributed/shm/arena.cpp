@@ -6,7 +6,7 @@
 
 #include "host/engine/memory/allocator.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
@@ -62,4 +62,4 @@ void ShmArena::release(size_t offset, size_t bytes) {
   free_.erase(place);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,7 +14,7 @@
 #include "host/engine/distributed/shm/segment.h"
 #include "host/engine/memory/tensor_place.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class ShmArena final : public TensorPlace, public std::enable_shared_from_this<ShmArena> {
  public:
@@ -33,4 +33,4 @@ class ShmArena final : public TensorPlace, public std::enable_shared_from_this<S
   std::map<size_t, size_t> free_;  // offset → bytes; adjacent ranges are merged
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -8,7 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Bytes = ShmCollectives::Bytes;
@@ -364,4 +364,4 @@ ShmBackend::WorkPtr ShmBackend::recvAnysource(Tensors& tensors, int tag) {
   return recv(tensors, -1, tag);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -20,7 +20,7 @@
 #include "host/engine/distributed/shm/queue.h"
 #include "host/engine/distributed/shm/segment.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class ShmBackend : public Renamed<c10d::Backend> {
  public:
@@ -81,4 +81,4 @@ class ShmBackend : public Renamed<c10d::Backend> {
   std::shared_ptr<ShmMessages> messages_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

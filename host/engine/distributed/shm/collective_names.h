@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Gives a backend the names that single-tensor collectives have since 2.14. Before, they are
 // _allgather_base, _reduce_scatter_base and alltoall_base; a class that overrides the new names is
@@ -91,4 +91,4 @@ c10::intrusive_ptr<c10d::Work> start_all_to_all_single(Group& group, at::Tensor&
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

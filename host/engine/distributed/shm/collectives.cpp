@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kLine = 64;                  // bytes of a cache line
@@ -101,7 +101,7 @@ void ShmCollectives::all_reduce_at_once(Bytes data, const Reduction& reduction) 
         for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
           inputs[static_cast<size_t>(rank)] = segment_.slot(rank, step);
         }
-        rtrain::reduce(reduction, data.data(), inputs.data(), segment_.num_ranks(),
+        engine::reduce(reduction, data.data(), inputs.data(), segment_.num_ranks(),
                        data.size() / reduction.element_bytes());
       });
 }
@@ -136,7 +136,7 @@ void ShmCollectives::all_reduce_in_steps(Bytes data, const Reduction& reduction)
       const Bytes from = rank == mine ? own : share(mine, slot_of(rank, number));
       inputs_[static_cast<size_t>(rank)] = from.data();
     }
-    rtrain::reduce(reduction, sums.data(), inputs_.data(), segment_.num_ranks(),
+    engine::reduce(reduction, sums.data(), inputs_.data(), segment_.num_ranks(),
                    own.size() / reduction.element_bytes());
     set_reduced(step_of(number));
     copy_bytes(own.data(), sums.data(), own.size());
@@ -179,7 +179,7 @@ bool ShmCollectives::all_reduce_in_place(Bytes data, const Reduction& reduction)
     const size_t bytes = std::min(kBlock, size - begin);
     for (size_t rank = 0; rank < all.size(); ++rank) inputs_[rank] = all[rank].data() + begin;
     std::byte* const sums = all[static_cast<size_t>(mine)].data() + begin;
-    rtrain::reduce(reduction, sums, inputs_.data(), segment_.num_ranks(),
+    engine::reduce(reduction, sums, inputs_.data(), segment_.num_ranks(),
                    bytes / reduction.element_bytes());
     for (const Bytes& each : all) copy_bytes(each.data() + begin, sums, bytes);
   }
@@ -212,7 +212,7 @@ void ShmCollectives::reduce(Bytes data, const Reduction& reduction, int root) {
           const std::byte* from = rank == root ? own.data() : segment_.slot(rank, step);
           inputs_[static_cast<size_t>(rank)] = from;
         }
-        rtrain::reduce(reduction, own.data(), inputs_.data(), segment_.num_ranks(),
+        engine::reduce(reduction, own.data(), inputs_.data(), segment_.num_ranks(),
                        own.size() / reduction.element_bytes());
       });
 }
@@ -336,7 +336,7 @@ void ShmCollectives::reduce_scatter(std::span<const Bytes> inputs, Bytes output,
           const std::byte* slot = segment_.slot(static_cast<int>(rank), step) + mine * piece;
           inputs_[rank] = rank == mine ? part(inputs[rank], number, piece).data() : slot;
         }
-        rtrain::reduce(reduction, to.data(), inputs_.data(), segment_.num_ranks(),
+        engine::reduce(reduction, to.data(), inputs_.data(), segment_.num_ranks(),
                        to.size() / reduction.element_bytes());
       });
 }
@@ -346,4 +346,4 @@ void ShmCollectives::barrier() {
       1, [](size_t, std::byte*) {}, [&](size_t, uint32_t step) { wait_all_filled(step); });
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -18,7 +18,7 @@
 #include "host/engine/distributed/shm/reduction.h"
 #include "host/engine/distributed/shm/segment.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class ShmCollectives {
  public:
@@ -78,4 +78,4 @@ class ShmCollectives {
   std::vector<const std::byte*> inputs_;  // inputs of a reduction, by rank
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,7 +10,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 // Exceeds any host's memory.
@@ -353,4 +353,4 @@ bool ShmMessages::take_early(const MessagePtr& receiver, int from) {
   return true;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -25,7 +25,7 @@
 
 #include "host/engine/distributed/shm/segment.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // A send or a receive in progress.
 class ShmMessage {
@@ -122,4 +122,4 @@ class ShmMessages {
   std::thread thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 ShmWork::ShmWork(c10d::OpType type, const std::vector<at::Tensor>& results)
     : Work(-1, type),
@@ -91,4 +91,4 @@ void ShmQueue::serve() {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // A collective in progress.
 class ShmWork final : public c10d::Work {
@@ -59,4 +59,4 @@ class ShmQueue {
   std::thread thread_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -13,7 +13,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using Op = c10d::ReduceOp::RedOpType;
@@ -257,4 +257,4 @@ void reduce(const Reduction& reduction, std::byte* out, const std::byte* const* 
   kernel_of(parts)(out, inputs, num, is_complex ? 2 * count : count);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <torch/csrc/distributed/c10d/Types.hpp>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct Reduction {
   c10d::ReduceOp::RedOpType op = c10d::ReduceOp::SUM;
@@ -25,4 +25,4 @@ void check_reduction(const Reduction& reduction);
 void reduce(const Reduction& reduction, std::byte* out, const std::byte* const* inputs, int num,
             size_t count);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

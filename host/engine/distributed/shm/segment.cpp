@@ -22,7 +22,7 @@
 #include "host/base/random.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 using Clock = std::chrono::steady_clock;
 
@@ -322,4 +322,4 @@ void ShmSegment::leave() {
   for (int each = 0; each < num_ranks_; ++each) futex_wake(bell(each).value);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -22,7 +22,7 @@
 #include "host/base/error.h"
 #include "host/base/files/fd.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 struct ShmCounter {
   alignas(64) std::atomic<uint32_t> value{0};
@@ -139,4 +139,4 @@ class ShmSegment {
   bool may_spin_ = false;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -6,7 +6,7 @@
 
 #include <deque>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // One stack per depth, because operators can call Lua (hooks), which calls operators again.
 class ArgumentStacks {
@@ -39,4 +39,4 @@ class StackLease {
   torch::jit::Stack& stack_;
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

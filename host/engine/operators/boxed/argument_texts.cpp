@@ -10,7 +10,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/list_items.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using torch::jit::Stack;
@@ -98,7 +98,7 @@ std::string Arguments::item_problem(int index, const Param& param) const {
     lua_pop(L_, 1);
     if (!problem.empty()) return problem;
   }
-  const std::string problem = list_problem(L_, index);
+  const std::string problem = lua::list_problem(L_, index);
   return problem.empty() ? problem : cat(": ", problem);
 }
 
@@ -137,4 +137,4 @@ std::string Arguments::join_numbers(int first) const {
   return cat("{", out, "}");
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -10,6 +10,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
+#include "host/engine/operators/boxed/zero_signs.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/negative_zero.h"
 #include "host/engine/runtime/scalars.h"
@@ -17,7 +18,7 @@
 #include "host/engine/tensor/tensor.h"
 #include "host/lua/list_items.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using torch::jit::Stack;
@@ -91,7 +92,7 @@ bool push_list(lua_State* L, int table, Stack& stack, Read read) {
     if (!item) return false;
     out.push_back(std::move(*item));
   }
-  if (!is_list(L, table, size)) return false;
+  if (!lua::is_list(L, table, size)) return false;
   stack.emplace_back(std::move(out));
   return true;
 }
@@ -106,7 +107,7 @@ bool push_scalars(lua_State* L, int table, Stack& stack) {
     if (!item) return false;
     out.push_back(c10::IValue(*item));
   }
-  if (!is_list(L, table, size)) return false;
+  if (!lua::is_list(L, table, size)) return false;
   stack.emplace_back(std::move(out));
   return true;
 }
@@ -126,48 +127,6 @@ void push_repeated(T item, int count, Stack& stack) {
   out.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) out.push_back(item);
   stack.emplace_back(std::move(out));
-}
-
-bool is_wrapped(const at::Tensor& tensor) {
-  return tensor.unsafeGetTensorImpl()->is_wrapped_number();
-}
-
-bool is_negative_zero(const c10::IValue& value) {
-  if (!value.isTensor()) return value.isScalar() && rtrain::is_negative_zero(value.toScalar());
-  const at::Tensor& tensor = value.toTensor();
-  return tensor.defined() && is_wrapped(tensor) && rtrain::is_negative_zero(tensor.item());
-}
-
-bool is_floating(const at::Tensor& tensor) {
-  return tensor.defined() && !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
-}
-
-// Whether all arguments are integers, so that the result has an integer dtype.
-bool all_integers(const Overload& overload, const Stack& stack) {
-  // Factories use the default dtype for numbers, except arange, which looks at its bounds.
-  if (overload.factory && overload.op.schema().name() != "aten::arange") return false;
-  for (size_t i = 0; i < stack.size(); ++i) {
-    const c10::IValue& value = stack[i];
-    if (is_negative_zero(value)) continue;
-    const bool is_number = overload.params[i].kind == Kind::kScalar && !value.isNone();
-    if (is_number && !value.toScalar().isIntegral(/*includeBool=*/true)) return false;
-    if (value.isTensor() && is_floating(value.toTensor())) return false;
-    if (value.isTensorList() && std::ranges::any_of(value.toTensorVector(), &is_floating))
-      return false;
-  }
-  return true;
-}
-
-// Replaces -0.0 by the integer 0: see as_operand().
-void clear_signs(const Overload& overload, Stack& stack) {
-  for (size_t i = 0; i < stack.size(); ++i) {
-    const Param& param = overload.params[i];
-    if (!is_negative_zero(stack[i])) continue;
-    if (param.kind == Kind::kScalar) stack[i] = int64_t{0};
-    if (param.kind == Kind::kTensor) {
-      stack[i] = at::native::wrapped_scalar_tensor(at::Scalar(int64_t{0}));
-    }
-  }
 }
 
 }  // namespace
@@ -241,7 +200,7 @@ bool Arguments::takes_varargs(const Overload& overload) const {
   if (overload.varargs < 0 || positional_ <= overload.varargs) return false;
   for (int i = overload.varargs + 1; i <= positional_; ++i) {
     const int type = lua_type(L_, i);
-    if (type != LUA_TNUMBER && type != kCdata) return false;
+    if (type != LUA_TNUMBER && type != lua::kCdata) return false;
   }
   return true;
 }
@@ -502,4 +461,4 @@ void Arguments::drop_keyword(std::string_view name) {
   }
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -15,7 +15,7 @@
 #include "host/engine/runtime/vm.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 class Arguments {
  public:
@@ -98,4 +98,4 @@ class Arguments {
   c10::SmallVector<int, 4> outs_;  // stack indices of its tensors
 };
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

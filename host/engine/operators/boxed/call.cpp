@@ -22,7 +22,7 @@
 #include "host/engine/tensor/named_results.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using torch::jit::Stack;
@@ -330,4 +330,4 @@ std::string overload_name(lua_State* L, Op& op) {
   return cat(op.family->name, ".", name.overload_name);
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

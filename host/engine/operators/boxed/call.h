@@ -10,7 +10,7 @@
 #include "host/engine/runtime/vm.h"
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The Lua state's operator of that name; null if ATen has none.
 Op* find_op(Vm& vm, const std::string& name);
@@ -28,4 +28,4 @@ std::string overload_name(lua_State* L, Op& op);
 Error operator_error(const std::string& name, const std::exception& e,
                      const std::string& arguments);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -12,7 +12,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 constexpr size_t kMaxParams = 64;
@@ -365,4 +365,4 @@ const Family* find_family(const std::string& name) {
 
 std::vector<std::string> family_names() { return registry().names(); }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -16,7 +16,7 @@
 
 #include "host/engine/operators/boxed/unsafe_operators.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 enum class Kind : uint8_t {
   kTensor,
@@ -110,4 +110,4 @@ struct Op {
 // Removes the underscore after a reserved word of Lua: "end_" → "end".
 std::string_view without_reserved_mark(std::string_view name);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -13,7 +13,7 @@
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 namespace {
 
 using torch::jit::Stack;
@@ -291,4 +291,4 @@ SafetyCheck find_safety_check(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // Why the operator cannot be called from Lua; "" if it can.
 std::string refusal(std::string_view name);
@@ -21,4 +21,4 @@ using SafetyCheck = void (*)(const torch::jit::Stack&);
 // The check to make before calls of the operator; null when there is none.
 SafetyCheck find_safety_check(std::string_view name);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

@@ -35,7 +35,7 @@
 
 #include "host/engine/operators/fast/fast_op.h"
 
-namespace rtrain::fast {
+namespace rtrain::engine::fast {
 namespace {
 
 using at::Tensor;
@@ -247,4 +247,4 @@ constexpr FastOp kOps[] = {
 
 std::span<const FastOp> arithmetic_ops() { return kOps; }
 
-}  // namespace rtrain::fast
+}  // namespace rtrain::engine::fast

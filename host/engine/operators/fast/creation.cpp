@@ -13,7 +13,7 @@
 #include "host/engine/runtime/default_device.h"
 #include "host/engine/runtime/loader_thread.h"
 
-namespace rtrain::fast {
+namespace rtrain::engine::fast {
 namespace {
 
 using at::Tensor;
@@ -66,4 +66,4 @@ constexpr FastOp kOps[] = {
 
 std::span<const FastOp> creation_ops() { return kOps; }
 
-}  // namespace rtrain::fast
+}  // namespace rtrain::engine::fast

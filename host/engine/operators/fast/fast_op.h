@@ -23,7 +23,7 @@
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
 
-namespace rtrain::fast {
+namespace rtrain::engine::fast {
 
 inline constexpr int kNotHere = -1;
 
@@ -147,7 +147,7 @@ struct FastOp {
 
 template <auto Try>
 constexpr FastOp fast(std::string_view name) {
-  return {name, &guarded<&fast_op<Try>, TorchTranslate>};
+  return {name, &lua::guarded<&fast_op<Try>, TorchTranslate>};
 }
 
 // Defined in one file each.
@@ -158,4 +158,4 @@ std::span<const FastOp> reduction_ops();
 std::span<const FastOp> selection_ops();
 std::span<const FastOp> shape_ops();
 
-}  // namespace rtrain::fast
+}  // namespace rtrain::engine::fast

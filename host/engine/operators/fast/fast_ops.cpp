@@ -2,7 +2,7 @@
 
 #include "host/engine/operators/fast/fast_op.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 lua_CFunction find_fast_op(std::string_view name) {
   for (const auto& ops : {fast::arithmetic_ops(), fast::creation_ops(), fast::layer_ops(),
@@ -14,4 +14,4 @@ lua_CFunction find_fast_op(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

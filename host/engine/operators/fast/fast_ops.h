@@ -6,10 +6,10 @@
 
 #include "host/lua/lua.h"
 
-namespace rtrain {
+namespace rtrain::engine {
 
 // The C function (its upvalue is the Op) that tries the fast path and falls back to call_op; null
 // if the operator has none.
 lua_CFunction find_fast_op(std::string_view name);
 
-}  // namespace rtrain
+}  // namespace rtrain::engine

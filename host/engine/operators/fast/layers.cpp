@@ -14,7 +14,7 @@
 #include "host/engine/operators/fast/fast_op.h"
 #include "host/engine/runtime/loader_thread.h"
 
-namespace rtrain::fast {
+namespace rtrain::engine::fast {
 namespace {
 
 using at::Tensor;
@@ -100,4 +100,4 @@ constexpr FastOp kOps[] = {
 
 std::span<const FastOp> layer_ops() { return kOps; }
 
-}  // namespace rtrain::fast
+}  // namespace rtrain::engine::fast

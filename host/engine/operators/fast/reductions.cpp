@@ -9,7 +9,7 @@
 #include "host/engine/operators/fast/fast_op.h"
 #include "host/engine/tensor/named_results.h"
 
-namespace rtrain::fast {
+namespace rtrain::engine::fast {
 namespace {
 
 using at::Tensor;
@@ -88,4 +88,4 @@ constexpr FastOp kOps[] = {
 
 std::span<const FastOp> reduction_ops() { return kOps; }
 
-}  // namespace rtrain::fast
+}  // namespace rtrain::engine::fast

@@ -7,7 +7,7 @@
 
 #include "host/engine/operators/fast/fast_op.h"
 
-namespace rtrain::fast {
+namespace rtrain::engine::fast {
 namespace {
 
 using at::Tensor;
@@ -69,4 +69,4 @@ constexpr FastOp kOps[] = {
 
 std::span<const FastOp> selection_ops() { return kOps; }
 
-}  // namespace rtrain::fast
+}  // namespace rtrain::engine::fast

@@ -7,7 +7,7 @@
 
 #include "host/engine/operators/fast/fast_op.h"
 
-namespace rtrain::fast {
+namespace rtrain::engine::fast {
 namespace {
 
 using at::Tensor;
@@ -74,7 +74,7 @@ int join(Vm& vm, lua_State* L, int count) {
   if (count < 1 || count > 2 || lua_type(L, 1) != LUA_TTABLE) return kNotHere;
   const auto dim = count == 2 ? plain_int(L, 2) : std::optional<int64_t>(0);
   const int size = static_cast<int>(lua_objlen(L, 1));
-  if (!dim || size == 0 || !is_list(L, 1, size)) return kNotHere;
+  if (!dim || size == 0 || !lua::is_list(L, 1, size)) return kNotHere;
   c10::SmallVector<Tensor, 8> parts;
   for (int i = 1; i <= size; ++i) {
     lua_rawgeti(L, 1, i);
@@ -134,4 +134,4 @@ constexpr FastOp kOps[] = {
 
 std::span<const FastOp> shape_ops() { return kOps; }
 
-}  // namespace rtrain::fast
+}  // namespace rtrain::engine::fast

@@ -1,0 +1,25 @@
+// host/engine/distributed/node_plan.h: which ranks of a group are on one host. Pure functions with
+// the same result on every rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rtrain::engine {
+
+struct NodePlan {
+  std::vector<int> host_of;             // by rank; hosts are numbered by their first ranks
+  std::vector<std::vector<int>> ranks;  // by host, ascending; the first represents the host
+
+  int num_hosts() const { return static_cast<int>(ranks.size()); }
+  // The ranks on the given rank's host, and the given rank's index among them.
+  const std::vector<int>& neighbours(int rank) const;
+  int place_of(int rank) const;
+  // Whether any two ranks are on one host.
+  bool has_neighbours() const { return ranks.size() < host_of.size(); }
+};
+
+// `addresses`: the address of each rank's host.
+NodePlan plan_nodes(const std::vector<std::string>& addresses);
+
+}  // namespace rtrain::engine

@@ -1,0 +1,24 @@
+// host/machine/node_facts.h: the figures of /proc about this host: processors, memory, disks,
+// network.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace rtrain::machine {
+
+// All but the memory counted since the host's start; figures that /proc lacks are not there.
+struct NodeFacts {
+  std::optional<double> cpu_s;  // busy time of all cores together
+  std::optional<int64_t> memory_used_bytes;
+  std::optional<int64_t> disk_read_bytes;  // of whole disks
+  std::optional<int64_t> disk_written_bytes;
+  std::optional<int64_t> network_received_bytes;  // of all interfaces but the loopback
+  std::optional<int64_t> network_sent_bytes;
+};
+
+// `root` is the folder that holds proc/ and sys/.
+NodeFacts node_facts(const std::string& root = "");
+
+}  // namespace rtrain::machine

@@ -1,0 +1,165 @@
+#include "tests/sim/worlds/nodes_world.h"
+
+#include <algorithm>
+#include <map>
+
+#include "host/base/text/text.h"
+#include "host/decide/evidence.h"
+
+namespace rtrain::sim {
+namespace {
+
+constexpr int kMostNodes = 5;
+constexpr double kBetweenS = 0.5;
+constexpr int kMostQuiet = 40;    // looks before trouble begins
+constexpr int kMostTrouble = 40;  // twenty seconds: the trouble must be found by then
+// How much a busy network disturbs a good link.
+constexpr int kMostSlow = 4;
+constexpr double kShortS = 3;
+
+}  // namespace
+
+NodesWorld::NodesWorld(Draws& draws)
+    : draws_(draws), num_nodes_(2 + draws.below(kMostNodes - 1)), is_exact_(draws.chance(0.3)) {}
+
+void NodesWorld::live() {
+  check_at_fault();
+  check_evidence();
+  const int num_quiet = draws_.below(kMostQuiet);
+  for (int i = 0; i < num_quiet; ++i) say();
+  begin_trouble();
+  for (int i = 0; i < kMostTrouble; ++i) say();
+  for (const auto& [a, b] : bad_) {
+    const bool is_over = evicted_.contains(a) || evicted_.contains(b);
+    demand(is_over || !is_alive(a) || !is_alive(b), "a link stays bad, and no host is named");
+  }
+}
+
+bool NodesWorld::is_bad(int a, int b) const { return bad_.contains({a, b}); }
+
+int NodesWorld::num_bad(int node) const {
+  return static_cast<int>(
+      std::ranges::count_if(bad_, [&](const Ends& ends) { return ends.first == node; }));
+}
+
+// Trouble begins for all links of one node, for one link, or not at all.
+void NodesWorld::begin_trouble() {
+  bad_since_s_ = now_s_;
+  trouble_ = static_cast<Trouble>(draws_.below(3));
+  if (draws_.chance(0.3)) dead_.insert(draws_.below(num_nodes_));
+  if (trouble_ == Trouble::kNone) return;
+  const int node = draws_.below(num_nodes_);
+  const int peer = (node + 1 + draws_.below(num_nodes_ - 1)) % num_nodes_;
+  const bool is_all = draws_.chance(0.5);
+  for (int other = 0; other < num_nodes_; ++other) {
+    if (other == node || (!is_all && other != peer)) continue;
+    bad_.insert({node, other});
+    bad_.insert({other, node});
+  }
+  mark(is_all ? "a host was bad" : "a link was bad");
+}
+
+void NodesWorld::say() {
+  now_s_ += kBetweenS;
+  for (int node = 0; node < num_nodes_; ++node) {
+    for (int peer = 0; peer < num_nodes_; ++peer) {
+      const bool is_there = is_alive(node) && !evicted_.contains(node) && !evicted_.contains(peer);
+      if (node != peer && is_there) say(node, peer);
+    }
+  }
+  look();
+}
+
+void NodesWorld::say(int node, int peer) {
+  decide::SeenLink link{.peer = peer, .num_slow = 0, .num_answers = 20};
+  if (!is_exact_ && draws_.chance(0.2)) link.num_slow = draws_.below(kMostSlow + 1);
+  const bool is_bad = this->is_bad(node, peer);
+  if (is_bad && trouble_ == Trouble::kDrops) link.num_slow = 5 + (is_exact_ ? 0 : draws_.below(10));
+  const bool is_silent = is_bad && trouble_ == Trouble::kSilent;
+  if (is_silent || !is_alive(peer)) {
+    link.silent_s = now_s_ - bad_since_s_ + kBetweenS;
+  } else if (draws_.chance(0.05)) {
+    link.silent_s = draws_.below(static_cast<int>(kShortS));
+  }
+  if (link.silent_s == 0 && link.num_slow == 0 && draws_.chance(0.5)) return;  // nothing to report
+  tell([&] {
+    return cat("verdict.add(", node, ", {", peer, ", ", link.num_slow, ", 20, ", link.silent_s,
+               "}, ", now_s_, ");");
+  });
+  verdict_.add(node, link, now_s_);
+}
+
+void NodesWorld::look() {
+  tell([&] { return cat("verdict.decide(", now_s_, ");"); });
+  while (const auto finding = verdict_.decide(now_s_)) judge(*finding);
+}
+
+void NodesWorld::judge(const decide::LinkFinding& finding) {
+  tell([&] { return cat("named: ", finding.node, ", for its link to ", finding.peer); });
+  mark("named");
+  demand(is_bad(finding.node, finding.peer), "a link is called bad that is good");
+  demand(finding.text.starts_with("drops") == (trouble_ == Trouble::kDrops),
+         "a link that drops packets is called silent, or the other way round");
+  demand(is_alive(finding.node) || trouble_ == Trouble::kDrops,
+         "a host that is gone is judged by what the others say of their links");
+  demand(finding.node != 0, "node 0 is named, which the run cannot do without");
+  const int more = num_bad(finding.node) - num_bad(finding.peer);
+  demand(finding.peer == 0 || more >= 0 || !dead_.empty(),
+         "a host is named, and the one at the other end has more bad links");
+  if (is_exact_ && dead_.empty() && finding.peer != 0)
+    demand(more > 0 || finding.node > finding.peer,
+           "of as many bad links not the later host is named");
+  demand(now_s_ - bad_since_s_ >= 1, "a host is named before the others can say what they see");
+  demand(trouble_ != Trouble::kSilent || now_s_ - bad_since_s_ >= 5,
+         "a link that was silent for a moment is called bad");
+  evicted_.insert(finding.node);
+  verdict_.drop(finding.node);
+}
+
+// Of any links that have failed.
+void NodesWorld::check_at_fault() {
+  std::set<Ends> failed;
+  for (int a = 0; a < num_nodes_; ++a) {
+    for (int b = a + 1; b < num_nodes_; ++b) {
+      if (draws_.chance(0.7)) continue;
+      failed.insert({a, b});
+      failed.insert({b, a});
+    }
+  }
+  tell([&] {
+    std::string out = "at_fault({";
+    for (const auto& [a, b] : failed) out += cat("{", a, ", ", b, "}, ");
+    return out + "});";
+  });
+  for (const auto& [node, peer] : decide::at_fault(failed)) {
+    demand(failed.contains({node, peer}), "a host is at fault for a link that has not failed");
+    std::map<int, int> counts;
+    for (const auto& [one, other] : failed) ++counts[one];
+    for (const auto& [other, count] : counts)
+      demand(count < counts[node] || (count == counts[node] && other <= node),
+             "another host has more links that have failed, or is a later one");
+    std::erase_if(failed, [node = node](const Ends& ends) {
+      return ends.first == node || ends.second == node;
+    });
+  }
+  demand(failed.empty(), "a link has failed, and neither host is at fault");
+}
+
+void NodesWorld::check_evidence() {
+  decide::Evidence evidence{
+      .node = draws_.below(num_nodes_), .host = "n1", .kind = "link", .text = "bad"};
+  evidence.is_conclusive = draws_.chance(0.5);
+  evidence.rank = draws_.below(3) - 1;
+  const decide::HealthAction action = evidence.default_action();
+  demand((action == decide::HealthAction::kEvict) == evidence.is_conclusive &&
+             (action == decide::HealthAction::kNoop) == !evidence.is_conclusive,
+         "a host is evicted for what is not conclusive, or kept for what is");
+  const Value value = evidence.to_value();
+  demand(decide::action_from_name(value["default"].as_string()) == action &&
+             decide::action_name(action) == value["default"].as_string(),
+         "the default has another name");
+  demand(value["rank"].is_nil() == (evidence.rank < 0), "evidence of no rank has one");
+  demand(!decide::action_from_name("REBOOT"), "an action that there is not has a name");
+}
+
+}  // namespace rtrain::sim

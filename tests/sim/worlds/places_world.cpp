@@ -1,0 +1,189 @@
+#include "tests/sim/worlds/places_world.h"
+
+#include <algorithm>
+
+#include "host/base/text/text.h"
+
+namespace rtrain::sim {
+namespace {
+
+constexpr int kMostHosts = 4;
+constexpr int kMostRoom = 4;
+constexpr int kMostWorkers = 8;
+constexpr int kMostSteps = 20;
+
+}  // namespace
+
+decide::ScalingPolicy PlacesWorld::make_scaling(Draws& draws) {
+  const int most = 1 + draws.below(kMostWorkers);
+  if (draws.chance(0.4)) return decide::ScalingPolicy::fixed(most);
+  return decide::ScalingPolicy::elastic(most - draws.below(most), most, 60);
+}
+
+PlacesWorld::PlacesWorld(Draws& draws)
+    : draws_(draws),
+      strategy_(static_cast<decide::PlacementStrategy>(draws.below(4))),
+      may_share_(draws.chance(0.3)),
+      placement_(strategy_, may_share_),
+      scaling_(make_scaling(draws)),
+      request_(scaling_.min_workers(), scaling_.max_workers(), 0),
+      cores_per_worker_(draws.below(3)) {
+  request_ = decide::CoreRequest(scaling_.min_workers(), scaling_.max_workers(), cores_per_worker_);
+  rooms_.push_back({"n0", 1 + draws.below(kMostRoom)});
+}
+
+void PlacesWorld::live() {
+  const int num_steps = 1 + draws_.below(kMostSteps);
+  for (int i = 0; i < num_steps; ++i) {
+    change_hosts();
+    place();
+    check_request(draws_.below(4 * kMostWorkers));
+  }
+}
+
+void PlacesWorld::change_hosts() {
+  const auto host = static_cast<size_t>(draws_.below(static_cast<int>(rooms_.size())));
+  if (rooms_.size() > 1 && draws_.chance(0.3)) {
+    rooms_.erase(rooms_.begin() + static_cast<std::ptrdiff_t>(host));
+  } else if (rooms_.size() < kMostHosts && draws_.chance(0.5)) {
+    rooms_.push_back({cat("n", rooms_.size()), draws_.below(kMostRoom + 1)});
+  } else {
+    rooms_[host].workers = draws_.below(kMostRoom + 1);
+  }
+}
+
+int PlacesWorld::room_of_all() const {
+  int sum = 0;
+  for (const decide::NodeCapacity& room : rooms_) sum += room.workers;
+  return sum;
+}
+
+void PlacesWorld::place() {
+  tell([&] {
+    std::string rooms;
+    for (const decide::NodeCapacity& room : rooms_) rooms += cat(room.workers, ", ");
+    return cat("placed(PlacementStrategy(", static_cast<int>(strategy_), "), ", int{may_share_},
+               ", {", rooms, "});");
+  });
+  const int most = placement_.most(rooms_, scaling_.max_workers());
+  check_most(most);
+  check_scaling(most);
+  for (int workers = 1; workers <= kMostWorkers; ++workers) {
+    const bool fits = workers <= placement_.most(rooms_, workers);
+    const auto error = placement_.impossible(workers, rooms_);
+    demand(fits != error.has_value(), "what does not fit is not refused, or what fits is");
+    demand(!error || error->code() == Code::kEnvironment, "hosts without room are another error");
+    if (fits) check_counts(workers, placement_.counts(workers, rooms_));
+  }
+}
+
+// Computes the expected result of most() in the simplest way.
+void PlacesWorld::check_most(int most) const {
+  const bool is_spread = strategy_ == decide::PlacementStrategy::kStrictSpread;
+  int room = 0;
+  for (const decide::NodeCapacity& each : rooms_) {
+    if (strategy_ == decide::PlacementStrategy::kStrictPack) room = std::max(room, each.workers);
+    if (is_spread) room += each.workers > 0 || may_share_;
+  }
+  if (strategy_ == decide::PlacementStrategy::kPack ||
+      strategy_ == decide::PlacementStrategy::kSpread)
+    room = room_of_all();
+  const int limit = scaling_.max_workers();
+  demand(most == (may_share_ && !is_spread ? limit : std::min(room, limit)),
+         "the hosts have room for another number of workers");
+}
+
+// A group starts, and later follows the available capacity.
+void PlacesWorld::check_scaling(int capacity) {
+  const std::optional<int> start = scaling_.start_size(capacity);
+  demand(start.has_value() == (capacity >= scaling_.min_workers()),
+         "a group begins below its least number, or waits above it");
+  demand(!start || (*start <= capacity && *start <= scaling_.max_workers()),
+         "a group begins with more workers than there is room for");
+  demand(!start || *start == std::min(capacity, scaling_.max_workers()),
+         "a group begins with fewer workers than it could");
+  if (running_ == 0) {
+    running_ = start.value_or(0);
+    return;
+  }
+  const std::optional<int> resized = scaling_.resize(running_, capacity);
+  if (!scaling_.is_elastic()) return demand(!resized, "a group of a fixed size is resized");
+  demand(!resized || *resized != running_, "a group is resized to its own size");
+  demand(!resized || resized == start, "a group is resized to another size than there is room for");
+  running_ = resized.value_or(running_);
+  demand(!start || running_ == *start, "a group has not the size that there is room for");
+  if (resized) mark("resized");
+}
+
+void PlacesWorld::check_counts(int num_workers, const std::vector<int>& counts) const {
+  demand(counts.size() == rooms_.size(), "a host has no number of workers");
+  int sum = 0;
+  for (const int count : counts) sum += count;
+  demand(sum == num_workers && *std::ranges::min_element(counts) >= 0,
+         "not all workers are placed, or too many");
+  check_strict(num_workers, counts);
+  const bool is_full = num_workers > room_of_all();
+  demand(!is_full || may_share_, "workers share cores that were said to be theirs");
+  if (strategy_ == decide::PlacementStrategy::kStrictPack || is_full) return;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (strategy_ != decide::PlacementStrategy::kStrictSpread)
+      demand(counts[i] <= rooms_[i].workers, "a host has more workers than room, others have less");
+    for (size_t k = i + 1; k < counts.size(); ++k) {
+      if (strategy_ == decide::PlacementStrategy::kPack)
+        demand(counts[k] == 0 || counts[i] == rooms_[i].workers,
+               "a host is begun before one is full");
+      if (strategy_ != decide::PlacementStrategy::kSpread) continue;
+      const bool fits = counts[i] >= counts[k] || counts[i] == rooms_[i].workers;
+      demand(fits && (counts[i] <= counts[k] + 1 || counts[k] == rooms_[k].workers),
+             "workers are not spread evenly");
+    }
+  }
+}
+
+void PlacesWorld::check_strict(int num_workers, const std::vector<int>& counts) const {
+  const int most = *std::ranges::max_element(counts);
+  if (strategy_ == decide::PlacementStrategy::kStrictSpread)
+    demand(most <= 1, "two workers that are to be on hosts of their own are on one");
+  if (strategy_ != decide::PlacementStrategy::kStrictPack) return;
+  demand(most == num_workers, "workers that are to be on one host are on several");
+  const auto host = static_cast<size_t>(std::ranges::find(counts, most) - counts.begin());
+  const auto has_room = [&](const decide::NodeCapacity& room) {
+    return room.workers >= num_workers;
+  };
+  const auto first = std::ranges::find_if(rooms_, has_room) - rooms_.begin();
+  demand(std::ranges::none_of(rooms_, has_room) || host == static_cast<size_t>(first),
+         "workers are not on the first host that has room for all");
+  for (const decide::NodeCapacity& room : rooms_)
+    demand(has_room(rooms_[host]) || rooms_[host].workers >= room.workers,
+           "workers share the cores of a host that has fewer than another one");
+}
+
+void PlacesWorld::check_request(int offered) {
+  const int least = scaling_.min_workers();
+  const int most = scaling_.max_workers();
+  const decide::CoreRequest::Amount amount = request_.amount(offered);
+  const bool shares = least == most && cores_per_worker_ == 0;
+  const int unit = std::max(1, cores_per_worker_);
+  tell([&] {
+    return cat("CoreRequest(", least, ", ", most, ", ", cores_per_worker_, ").amount(", offered,
+               ");");
+  });
+  demand(amount.min >= 1 && amount.min <= amount.max, "no amount of cores fits");
+  demand(amount.max <= most * unit, "more cores are asked for than the workers need");
+  demand(shares || (amount.min == least * unit && amount.max == most * unit),
+         "a run that has said what it needs asks for something else");
+  demand(!shares || amount.max == std::clamp(offered, 1, most),
+         "a run that shares cores waits for some, or leaves some");
+  demand(request_.workers(amount.max) == most, "the most cores are not for the most workers");
+  demand(request_.workers(amount.min) >= least, "the cores that were asked for are too few");
+  for (int workers = least; workers <= most; ++workers)
+    demand(least == most || request_.workers(request_.amount_for(workers)) == workers,
+           "the cores of a group are for another size");
+  demand(request_.workers(10 * amount.max + 1) == most, "a group has more workers than it may");
+  demand(request_.impossible(offered).has_value() == (!shares && least * unit > offered),
+         "what a host can never have is waited for, or what it can have refused");
+  demand(request_.is_crowded(offered) == (shares && most > std::max(1, offered)),
+         "workers share cores and nobody says so, or the other way round");
+}
+
+}  // namespace rtrain::sim

@@ -1,0 +1,421 @@
+#include "tests/sim/worlds/run_world.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "host/base/text/text.h"
+#include "tests/sim/event_code.h"
+
+namespace rtrain::sim {
+namespace {
+
+constexpr int kMostWild = 600;   // events with faults
+constexpr int kMostCalm = 4000;  // events within which a run without new faults must end
+
+// The draw 0 selects the default of each limit.
+decide::FailureLimits limits_from(Draws& draws) {
+  return {.max_failures = draws.below(4),
+          .controller_failure_limit = draws.below(4),
+          .max_preemption_failures = draws.below(4) - 1,
+          .reset_after_s = 0};
+}
+
+}  // namespace
+
+decide::Machine RunWorld::make_machine(Draws& draws, const decide::FailureLimits& limits) {
+  const int most = 1 + draws.below(3);
+  const int least = most - draws.below(most);
+  const decide::ScalingPolicy scaling = draws.chance(0.5)
+                                            ? decide::ScalingPolicy::elastic(least, most, 60)
+                                            : decide::ScalingPolicy::fixed(most);
+  const int max_heals = draws.chance(0.6) ? -1 : draws.below(4);
+  const decide::HealLimits heals{.max_heals = max_heals,
+                                 .unwind_timeout_s = 10,
+                                 .loss_timeout_s = draws.chance(0.5) ? 35.0 : 0};
+  return decide::Machine(scaling, decide::FailurePolicy(limits, 1), 60, heals);
+}
+
+RunWorld::Faults RunWorld::make_faults(Draws& draws) {
+  const auto may = [&draws] { return draws.chance(0.4); };
+  Faults out;
+  for (bool* each :
+       {&out.raise, &out.die, &out.lose_host, &out.spawn, &out.refuse, &out.stop, &out.storage,
+        &out.health, &out.leave_elastic, &out.deadline, &out.late, &out.disagree}) {
+    *each = may();
+  }
+  return out;
+}
+
+RunWorld::RunWorld(Draws& draws)
+    : draws_(draws),
+      limits_(limits_from(draws)),
+      machine_(make_machine(draws, limits_)),
+      faults_(make_faults(draws)),
+      is_elastic_script_(draws.chance(0.6)) {}
+
+void RunWorld::live() {
+  const int num_wild = draws_.below(kMostWild);
+  const double rate = draws_.below(25) / 100.0;
+  feed(decide::event::Started{});
+  for (int i = 0; i < num_wild && !is_finished_; ++i) {
+    is_calm_ = !draws_.chance(rate);
+    step_on();
+  }
+  is_calm_ = is_ending_ = true;
+  for (int i = 0; i < kMostCalm && !is_finished_; ++i)
+    demand(step_on(), "nothing can happen, and the run has not ended");
+  demand(is_finished_, "the run does not end");
+  check_end();
+  feed(decide::event::Gone{0, Error(Code::kWorkerLost, "late"), now_s_, true});
+  feed(decide::event::Returned{0});
+  mark(cat("ended ", decide::state_name(machine_.state())));
+}
+
+void RunWorld::feed(const decide::Event& event) {
+  tell([&] { return cat("d.feed(", to_code(event), ");"); });
+  has_just_raised_ = std::holds_alternative<decide::event::Failed>(event);
+  is_unwinding_ = std::holds_alternative<decide::event::Unwound>(event) &&
+                  std::ranges::any_of(
+                      processes_, [](const Process& it) { return it.is_told_lost && it.is_alive; });
+  now_s_ += 1;
+  note(event);
+  const int attempt = machine_.attempt;
+  const std::optional<decide::StopProgress> stop = machine_.stop;
+  decide::Step next = decide::step(std::move(machine_), event);
+  machine_ = std::move(next.machine);
+  check_late(event, attempt, next.actions);
+  if (stop && machine_.stop && decide::is_from_outside(stop->kind))
+    demand(machine_.stop->kind == stop->kind, "of two orders from outside the later one holds");
+  demand(!is_finished_ || next.actions.empty(), "5: an action comes after Finish");
+  for (const decide::Action& action : next.actions)
+    std::visit([this](const auto& a) { act(a); }, action);
+  check_machine();
+}
+
+void RunWorld::note(const decide::Event& event) {
+  if (std::holds_alternative<decide::event::StorageFailed>(event)) is_disk_full_ = true;
+  if (const auto* saved = std::get_if<decide::event::CheckpointCommitted>(&event))
+    has_saved_ = has_saved_ || saved->attempt == machine_.attempt;
+  if (const auto* passed = std::get_if<decide::event::GracePassed>(&event))
+    is_out_of_time_ = is_out_of_time_ || passed->attempt == machine_.attempt;
+  if (const auto* healable = std::get_if<decide::event::Healable>(&event)) {
+    note_healable();
+    were_all_healable_ = were_all_healable_ && healable->is;
+  }
+  if (const auto* raised = std::get_if<decide::event::Failed>(&event))
+    note_error(raised->rank, raised->time_s);
+  const auto* dying = std::get_if<decide::event::Dying>(&event);
+  if (dying != nullptr) note_error(dying->rank, dying->time_s);
+  if (const auto* stop = std::get_if<decide::event::StopRequested>(&event)) note_stop(stop->kind);
+  if (const auto* stop = std::get_if<decide::event::StopNow>(&event)) note_stop(stop->kind);
+}
+
+void RunWorld::note_error(int rank, double time_s) {
+  if (rank >= static_cast<int>(processes_.size())) return;
+  Process& it = process(rank);
+  it.may_have_error = true;
+  if (!it.error_s) it.error_s = time_s;
+}
+
+void RunWorld::note_stop(decide::StopKind kind) {
+  const bool is_done =
+      begun_ && !processes_.empty() &&
+      std::ranges::all_of(processes_, [](const Process& it) { return it.has_returned; }) &&
+      !(machine_.stop && machine_.stop->seen);
+  if (is_run_ending_) return;
+  is_resizing_ = false;
+  is_terminated_ = is_terminated_ || kind == decide::StopKind::kTerminate;
+  is_stopped_ = is_stopped_ || (decide::is_from_outside(kind) && !is_done);
+}
+
+// Demands that an event of an earlier attempt has no effect.
+void RunWorld::check_late(const decide::Event& event, int attempt,
+                          const std::vector<decide::Action>& actions) const {
+  const bool is_late = std::visit(
+      [&](const auto& e) {
+        if constexpr (requires { e.attempt; }) return e.attempt != attempt;
+        return false;
+      },
+      event);
+  demand(!is_late || actions.empty(), "6: something is done for an attempt that is over");
+}
+
+bool RunWorld::step_on() {
+  const std::vector<Choice> found = choices();
+  int total = 0;
+  for (const Choice& choice : found) total += choice.weight;
+  if (total == 0) return false;
+  int at = draws_.below(total);
+  for (const Choice& choice : found) {
+    at -= choice.weight;
+    if (at >= 0) continue;
+    choice.happen();
+    return true;
+  }
+  return false;
+}
+
+std::vector<RunWorld::Choice> RunWorld::choices() {
+  std::vector<Choice> out;
+  add_answers(out);
+  add_ranks(out);
+  add_stop(out);
+  add_timers(out);
+  if (!is_calm_ && faults_.late && machine_.attempt > 1) add_late_timers(out);
+  if (!is_calm_) add_faults(out);
+  return out;
+}
+
+// Adds the answers to the machine's requests.
+void RunWorld::add_answers(std::vector<Choice>& out) {
+  if (is_requesting_) {
+    out.push_back({6, [this] {
+                     is_requesting_ = false;
+                     has_resources_ = true;
+                     const int least = machine_.scaling.min_workers();
+                     feed(decide::event::ResourcesGranted{
+                         least + draws_.below(machine_.scaling.max_workers() - least + 1)});
+                   }});
+  }
+  if (!writing_.empty()) out.push_back({8, [this] { answer_row(); }});
+}
+
+void RunWorld::answer_row() {
+  const Writing done = writing_.front();
+  writing_.pop_front();
+  if (!is_calm_ && faults_.storage && draws_.chance(0.1))
+    feed(decide::event::StorageFailed{Error(Code::kEnvironment, "disk is full")});
+  switch (done.row) {
+    case Row::kBegin:
+      begun_ = done.attempt;
+      return feed(decide::event::AttemptBegun{});
+    case Row::kEnd:
+    case Row::kHealed:
+      begun_.reset();
+      return feed(decide::event::AttemptEnded{draws_.chance(0.3), 1});
+    case Row::kRun:
+      return feed(decide::event::RunEnded{});
+  }
+}
+
+void RunWorld::add_ranks(std::vector<Choice>& out) {
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
+    if (process(rank).is_alive) add_rank(out, rank);
+  }
+}
+
+void RunWorld::add_rank(std::vector<Choice>& out, int rank) {
+  const Process& it = process(rank);
+  if (it.is_killed || it.is_told_exit || it.is_dying || it.has_raised) {
+    out.push_back({5, [this, rank] { end_process(rank, "its process has ended", true); }});
+  }
+  if (it.is_killed || it.is_dying || it.has_raised) return;
+  if (it.phase == decide::Phase::kSpawn || (it.is_started && it.phase < decide::Phase::kRunning)) {
+    out.push_back({6, [this, rank] {
+                     Process& process = this->process(rank);
+                     process.phase =
+                         static_cast<decide::Phase>(static_cast<int>(process.phase) + 1);
+                     feed(decide::event::PhaseReached{rank, process.phase});
+                   }});
+  }
+  if (it.phase == decide::Phase::kRunning && !it.has_returned) add_train_function(out, rank);
+  if (is_calm_) return;
+  if (faults_.die) {
+    out.push_back({1, [this, rank] {
+                     process(rank).is_dying = true;
+                     feed(decide::event::Dying{rank, now_s_});
+                   }});
+    out.push_back({1, [this, rank] { end_process(rank, "killed", true); }});
+  }
+  if (faults_.lose_host)
+    out.push_back({1, [this, rank] { end_process(rank, "its host is gone", false); }});
+  if (!faults_.spawn || it.phase != decide::Phase::kSpawn) return;
+  out.push_back({1, [this, rank] {
+                   process(rank).is_alive = false;
+                   const Error error(Code::kEnvironment, "cannot start");
+                   feed(decide::event::SpawnFailed{error, rank, rank + 1, draws_.chance(0.5)});
+                 }});
+}
+
+void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
+  const Process& it = process(rank);
+  // A rank may notice the loss of another rank before the machine does.
+  const bool grows = is_asked_to_grow_ && rank == 0 && it.is_healable;
+  const bool is_behind_first = is_asked_to_grow_ && it.is_healable && process(0).is_unwound;
+  const bool sees_loss = (it.is_healable && num_lost() > 0) || grows || is_behind_first;
+  if ((it.is_told_lost || sees_loss) && !it.is_unwound) {
+    out.push_back({it.is_told_lost ? 6 : 1, [this, rank] {
+                     Process& process = this->process(rank);
+                     process.is_unwound = true;
+                     process.is_healable = false;
+                     process.may_have_error = true;
+                     process.unwound_s = now_s_;
+                     const bool is_other = !is_calm_ && faults_.disagree && draws_.chance(0.1);
+                     process.unwound_step = 5 + last_attempt_ + (is_other ? 1 : 0);
+                     const decide::Unwinding back{.step = *process.unwound_step,
+                                                  .index = 3 + last_attempt_,
+                                                  .error = Error(Code::kPeerLost, "a peer is lost"),
+                                                  .time_s = now_s_};
+                     feed(decide::event::Unwound{rank, back});
+                   }});
+  }
+  // Alternatively the rank leaves train.elastic when it hears of the loss.
+  if (it.is_told_lost && it.is_healable && !it.is_unwound && faults_.leave_elastic && !is_calm_) {
+    out.push_back({1, [this, rank] {
+                     process(rank).is_told_lost = process(rank).is_healable = false;
+                     feed(decide::event::Healable{rank, false});
+                   }});
+  }
+  if (!it.is_told_lost && !it.is_unwound) {
+    if (is_ending_ || draws_.chance(0.02)) {
+      out.push_back({4, [this, rank] {
+                       process(rank).has_returned = true;
+                       feed(decide::event::Returned{rank});
+                     }});
+    }
+    if (is_elastic_script_ && (!it.is_healable || (faults_.leave_elastic && !is_calm_))) {
+      out.push_back({it.is_healable ? 1 : 5, [this, rank] {
+                       Process& process = this->process(rank);
+                       process.is_healable = !process.is_healable;
+                       feed(decide::event::Healable{rank, process.is_healable});
+                     }});
+    }
+  }
+  if (is_calm_ || !faults_.raise) return;
+  out.push_back({1, [this, rank] {
+                   process(rank).has_raised = true;
+                   feed(decide::event::Failed{rank, error_of_user(), now_s_});
+                 }});
+}
+
+Error RunWorld::error_of_user() {
+  constexpr std::array kCodes = {Code::kUser, Code::kPeerLost, Code::kConfig, Code::kOutOfMemory};
+  const Code code = kCodes.at(static_cast<size_t>(draws_.below(kCodes.size())));
+  return Error(code, cat("error ", draws_.below(3)));
+}
+
+void RunWorld::end_process(int rank, const char* why, bool has_host) {
+  Process& it = process(rank);
+  it.is_alive = false;
+  it.has_host = has_host;
+  const bool is_by_us = it.is_killed || it.is_told_exit;
+  if (!is_by_us || it.is_dying) {
+    note_error(rank, now_s_);
+    it.has_died = !it.has_raised;
+  }
+  feed(decide::event::Gone{rank, Error(Code::kWorkerLost, why), now_s_, has_host});
+}
+
+// A timer may fire after the end of its attempt. Without the fault `deadline`, a deadline passes
+// only if nothing else can happen.
+void RunWorld::add_timers(std::vector<Choice>& out) {
+  const auto add = [&](int weight, std::optional<int>& timer, auto make) {
+    if (!timer) return;
+    out.push_back({weight, [this, &timer, make] {
+                     const int attempt = *timer;
+                     timer.reset();
+                     feed(make(attempt));
+                   }});
+  };
+  add(3, verdict_, [](int attempt) { return decide::event::VerdictDue{attempt}; });
+  add(4, retry_, [](int attempt) { return decide::event::RetryDue{attempt}; });
+  add(8, heal_due_, [](int attempt) { return decide::event::HealDue{attempt}; });
+  if (!is_calm_)
+    add(1, resize_, [this](int attempt) {
+      return decide::event::ResourcesSeen{attempt, 1 + draws_.below(6)};
+    });
+  if (faults_.deadline || out.empty())
+    add(1, deadline_, [](int attempt) { return decide::event::DeadlinePassed{attempt}; });
+}
+
+// Adds timers and messages of ranks from the previous attempt.
+void RunWorld::add_late_timers(std::vector<Choice>& out) {
+  out.push_back({1, [this] {
+                   const int attempt = machine_.attempt - 1;
+                   switch (draws_.below(8)) {
+                     case 0:
+                       return feed(decide::event::VerdictDue{attempt});
+                     case 1:
+                       return feed(decide::event::DeadlinePassed{attempt});
+                     case 2:
+                       return feed(decide::event::HealDue{attempt});
+                     case 3:
+                       return feed(decide::event::RetryDue{attempt});
+                     case 4:
+                       return feed(decide::event::GracePassed{attempt});
+                     case 5:
+                       return feed(decide::event::StopComplete{attempt});
+                     case 6:
+                       return feed(decide::event::CheckpointCommitted{attempt});
+                     default:
+                       return feed(decide::event::ResourcesSeen{attempt, 1 + draws_.below(6)});
+                   }
+                 }});
+}
+
+// Adds what a group may do after it was asked to stop.
+void RunWorld::add_stop(std::vector<Choice>& out) {
+  if (!is_asked_ || num_alive() == 0) return;
+  out.push_back({1, [this] { feed(decide::event::StopSeen{}); }});
+  out.push_back({1, [this] { feed(decide::event::CheckpointCommitted{machine_.attempt}); }});
+  if (has_saved_)
+    out.push_back({1, [this] { feed(decide::event::StopComplete{machine_.attempt}); }});
+  // A group that only grows has no grace period.
+  if (!is_resizing_ || !is_growing_) {
+    out.push_back({1, [this] { feed(decide::event::GracePassed{machine_.attempt}); }});
+  }
+}
+
+void RunWorld::add_faults(std::vector<Choice>& out) {
+  if (is_requesting_ && faults_.refuse) {
+    out.push_back(
+        {1, [this] {
+           is_requesting_ = false;
+           feed(decide::event::ResourcesRefused{Error(Code::kConfig, "more than there is")});
+         }});
+  }
+  if (faults_.stop && draws_.chance(0.3)) {
+    out.push_back({1, [this] {
+                     feed(decide::event::StopRequested{
+                         static_cast<decide::StopKind>(draws_.below(4)), "somebody"});
+                   }});
+  }
+  if (faults_.stop && draws_.chance(0.1)) {
+    out.push_back(
+        {1, [this] {
+           feed(decide::event::StopNow{static_cast<decide::StopKind>(draws_.below(3)), "somebody"});
+         }});
+  }
+  if (faults_.storage && draws_.chance(0.1)) {
+    out.push_back({1, [this] {
+                     feed(decide::event::StorageFailed{Error(Code::kEnvironment, "disk is full")});
+                   }});
+  }
+  if (num_alive() > 0 && faults_.health && draws_.chance(0.1)) {
+    out.push_back({1, [this] {
+                     const int rank = draws_.below(static_cast<int>(processes_.size()));
+                     const decide::FailureKind kind = draws_.chance(0.5)
+                                                          ? decide::FailureKind::kPreemption
+                                                          : decide::FailureKind::kWorkerGroup;
+                     feed(decide::event::NodeUnhealthy{
+                         rank, Error(Code::kEnvironment, "the host is bad"), kind});
+                   }});
+  }
+}
+
+int RunWorld::num_alive() const {
+  return static_cast<int>(
+      std::ranges::count_if(processes_, [](const Process& it) { return it.is_alive; }));
+}
+
+int RunWorld::num_lost() const {
+  return static_cast<int>(std::ranges::count_if(
+      processes_, [](const Process& it) { return !it.is_alive || it.is_dying; }));
+}
+
+bool RunWorld::is_writing(Row row) const {
+  return std::ranges::any_of(writing_, [row](const Writing& each) { return each.row == row; });
+}
+
+}  // namespace rtrain::sim
