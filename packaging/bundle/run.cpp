@@ -201,7 +201,7 @@ void unpack(const File& bundle, const Footer& footer, const fs::path& folder) {
 }
 
 fs::path cache_folder() {
-  const std::string folder = rtrain::bundle_folder();
+  const std::string folder = rtrain::bundle::bundle_folder();
   if (folder.empty())
     throw Failure("HOME is not set: set XDG_CACHE_HOME to a folder to unpack into");
   return folder;

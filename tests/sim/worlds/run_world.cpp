@@ -10,8 +10,7 @@
 namespace rtrain::sim {
 namespace {
 
-constexpr int kMostWild = 600;   // events with faults
-constexpr int kMostCalm = 4000;  // events within which a run without new faults must end
+constexpr int kMostWild = 600;  // events with faults
 
 // The draw 0 selects the default of each limit.
 decide::FailureLimits limits_from(Draws& draws) {

@@ -24,6 +24,9 @@ class RunWorld : public World {
   void live() override;
 
  private:
+  // Events within which a run without new faults must end.
+  static constexpr int kMostCalm = 4000;
+
   // A process of the group, with the state that the machine cannot see.
   struct Process {
     bool is_alive = true;
