@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "host/base/error.h"
+#include "host/loop/signal.h"
 
 namespace rtrain::loop {
 namespace {
@@ -24,7 +25,7 @@ SignalWatch::SignalWatch() {
   first_signal = 0;
   struct sigaction action {};
   action.sa_handler = on_signal;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU}) {
+  for (const int number : kStopSignals) {
     struct sigaction before {};
     sigaction(number, nullptr, &before);
     if (before.sa_handler == SIG_IGN) continue;

@@ -144,17 +144,9 @@ void NodeAgent::on_dying(int rank) {
 void NodeAgent::on_gone(int rank, const WorkerEnd& end) {
   --running_;
   node_->drain();
-  send_(message::Gone{.attempt = order_.attempt,
-                      .rank = rank,
-                      .pid = end.pid,
-                      .is_child = end.is_child,
-                      .exit_code = end.status.exit_code,
-                      .signal = end.status.signal,
-                      .is_known = end.status.is_known,
-                      .broken = end.broken,
-                      .last = end.last,
-                      .oom_kills = end.oom_kills,
-                      .lost = lost_});
+  WorkerEnd whole = end;
+  whole.lost = lost_;
+  send_(message::Gone{.attempt = order_.attempt, .rank = rank, .end = std::move(whole)});
 }
 
 void NodeAgent::on_series(store::SeriesChunk chunk) {

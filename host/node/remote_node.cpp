@@ -159,13 +159,7 @@ void RemoteNode::on_frame(message::FromRank frame) {
 
 void RemoteNode::on_gone(const message::Gone& gone) {
   at(gone.rank).is_gone = true;
-  delegate_->on_gone(gone.rank, {.pid = gone.pid,
-                                 .is_child = gone.is_child,
-                                 .status = {gone.exit_code, gone.signal, gone.is_known},
-                                 .broken = gone.broken,
-                                 .last = gone.last,
-                                 .oom_kills = gone.oom_kills,
-                                 .lost = gone.lost});
+  delegate_->on_gone(gone.rank, gone.end);
 }
 
 bool RemoteNode::is_running() const {

@@ -4,15 +4,10 @@
 
 #include "host/base/codec/codec.h"
 #include "host/worker/report/controller_lost.h"
+#include "host/worker/report/replies.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain::worker {
-namespace {
-
-// The controller answers before; this is for the case that it cannot.
-constexpr std::chrono::seconds kGrace{30};
-
-}  // namespace
 
 List CheckpointClient::reported(bool validated, std::optional<double> timeout_s) {
   const loop::WorkerContext& context = worker_.context();
@@ -28,7 +23,7 @@ List CheckpointClient::reported(bool validated, std::optional<double> timeout_s)
                                                           .partial = timeout_s.has_value()});
   const WaitScope waits(worker_.progress(), WaitKind::kBounded, "get_all_reported_checkpoints()");
   const auto answer =
-      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(limit) + kGrace);
+      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(limit) + kAnswerGrace);
   std::string bytes;
   {
     const std::lock_guard lock(mutex_);

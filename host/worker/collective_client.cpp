@@ -5,15 +5,10 @@
 
 #include "host/base/text/text.h"
 #include "host/worker/report/controller_lost.h"
+#include "host/worker/report/replies.h"
 #include "host/worker/worker_process.h"
 
 namespace rtrain::worker {
-namespace {
-
-// The controller answers before; this is for the case that it cannot.
-constexpr std::chrono::seconds kGrace{30};
-
-}  // namespace
 
 std::string CollectiveClient::synchronize(const std::string& collective, const std::string& caller,
                                           const std::string& data) {
@@ -35,7 +30,7 @@ std::string CollectiveClient::synchronize(const std::string& collective, const s
     return std::exchange(copied, progress.copied_bytes()) != copied;
   };
   const auto answer =
-      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kGrace, moves);
+      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAnswerGrace, moves);
   if (!answer) throw controller_silent(collective, context.collective_timeout_s);
   return answer->as_string();
 }

@@ -13,15 +13,13 @@
 #include "host/store/files/file.h"
 #include "host/worker/report/checkpoint_source.h"
 #include "host/worker/report/controller_lost.h"
+#include "host/worker/report/replies.h"
 #include "host/worker/report/worker_patience.h"
 
 namespace rtrain::worker {
 namespace {
 
 constexpr size_t kFilesAMessage = 2000;
-// The controller has its own, shorter deadlines and names who is late; these are for the case that
-// it cannot.
-constexpr std::chrono::milliseconds kGrace{30000};
 
 size_t checked_size(const Value& metrics) {
   const size_t size = encode(metrics).size();
@@ -240,7 +238,7 @@ bool Reporter::wait_while_saving(std::unique_lock<std::mutex>& lock,
   uint64_t moved = 0;
   do {
     moved = progress_.copied_bytes();
-    if (idle_.wait_for(changed_, lock, user_timeout() + kGrace, done)) return true;
+    if (idle_.wait_for(changed_, lock, user_timeout() + kAnswerGrace, done)) return true;
   } while (progress_.copied_bytes() != moved);
   return false;
 }
@@ -270,7 +268,7 @@ std::string Reporter::wait_for_name(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
   const WaitScope waits(progress_, WaitKind::kReport, "report()");
-  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kGrace, [&] {
+  const bool done = idle_.wait_for(changed_, lock, user_timeout() + kAnswerGrace, [&] {
     return closed_ || interrupted_ || attached.name || attached.answered;
   });
   if (attached.name) return *attached.name;

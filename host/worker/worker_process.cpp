@@ -38,9 +38,6 @@ namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the others wait for the error
-// The controller has its own, shorter deadlines and names who is late; these are for the case that
-// it cannot.
-constexpr std::chrono::milliseconds kGrace{30000};
 // For a worker that cannot continue: the controller asks it for its stacks, and kills it.
 constexpr std::chrono::milliseconds kEndPatience{10000};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
@@ -337,7 +334,7 @@ void WorkerProcess::send_stored(Message message, size_t bytes, const std::string
 bool WorkerProcess::stop_requested() {
   // Others are lost, and this rank continues to its commit first.
   if (attempt_->stop_gate.is_closed() && commits_.is_between()) return false;
-  const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kGrace;
+  const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kAnswerGrace;
   const WaitScope waits(*progress_, WaitKind::kBounded, "stop_requested()");
   const auto requested =
       attempt_->stop_gate.call(std::chrono::ceil<std::chrono::milliseconds>(timeout));
@@ -403,7 +400,7 @@ Value WorkerProcess::ask_script(const std::string& name, Value argument, double 
   const int64_t id = request(message::AskScript{
       .name = name, .argument = std::move(argument), .timeout_s = timeout_s, .setting = setting});
   const WaitScope waits(*progress_, WaitKind::kBounded, name.c_str());
-  auto answer = wait_reply(id, to_ms(timeout_s) + kGrace);
+  auto answer = wait_reply(id, to_ms(timeout_s) + kAnswerGrace);
   if (!answer) throw controller_silent(name, timeout_s);
   return std::move(*answer);
 }

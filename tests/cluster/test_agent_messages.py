@@ -376,7 +376,8 @@ def test_what_a_host_says_of_itself(rtrain, job, hosts):
 
 WORKER = {"pid": 1, "threads": 1, "gpus": []}
 FACTS = {"state": 83, "cpu": 0.0, "progress": 0, "collectives": 0, "reports": 0, "beat": 0.0}
-GONE = {"pid": 1, "is_child": True, "exit_code": 0, "signal": 9, "is_known": True, "last": {"signal": 9}}
+KILLED = {"exit_code": 0, "signal": 9, "is_known": True}
+GONE = {"end": {"pid": 1, "is_child": True, "status": KILLED, "last": {"signal": 9}}}
 REPORT = {"index": 0, "time": 1, "metrics": {"x": 1}}
 
 

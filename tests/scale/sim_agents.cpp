@@ -139,10 +139,11 @@ class SimAgent : public wire::LinkDelegate {
 
   void end_worker(Slot& worker, int signal) {
     if (!worker) return;
-    send(message::FromNode(message::Gone{.attempt = order_.attempt,
-                                         .rank = worker->rank(),
-                                         .pid = worker->pid(),
-                                         .signal = signal}));
+    node::WorkerEnd end;
+    end.pid = worker->pid();
+    end.status.signal = signal;
+    send(message::FromNode(
+        message::Gone{.attempt = order_.attempt, .rank = worker->rank(), .end = std::move(end)}));
     worker.reset();
   }
 

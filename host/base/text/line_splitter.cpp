@@ -3,9 +3,6 @@
 #include <utility>
 
 namespace rtrain {
-namespace {
-constexpr size_t kMaxLineBytes = 65536;
-}  // namespace
 
 std::vector<std::string> LineSplitter::add(std::string_view bytes) {
   std::vector<std::string> lines;

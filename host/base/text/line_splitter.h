@@ -1,6 +1,7 @@
 // host/base/text/line_splitter.h: splits a stream of bytes into lines. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,8 +10,10 @@ namespace rtrain {
 
 class LineSplitter {
  public:
-  // The lines completed by these bytes, without newlines. Lines above 64 KiB are returned in
-  // pieces.
+  // A longer line is returned in pieces.
+  static constexpr size_t kMaxLineBytes = 65536;
+
+  // The lines completed by these bytes, without newlines.
   std::vector<std::string> add(std::string_view bytes);
   // The visible text of an unfinished line with carriage returns, such as a progress bar; else
   // empty.

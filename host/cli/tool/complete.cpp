@@ -20,6 +20,7 @@
 #include "host/base/text/text.h"
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/listing.h"
+#include "host/store/claim/run_name.h"
 #include "host/store/read/listing_columns.h"
 #include "host/store/runs/storage_folder.h"
 
@@ -30,7 +31,6 @@ constexpr unsigned kMostSeconds = 2;
 constexpr int64_t kMostRuns = 1000;
 constexpr int64_t kRunsForMetrics = 20;
 constexpr int64_t kReportsForMetrics = 100;
-constexpr std::string_view kBest = "best:";
 
 struct Request {
   std::string source;
@@ -120,7 +120,7 @@ std::vector<std::string> metric_names(store::RunReader& reader,
 
 void offer_best(store::RunReader& reader, const std::string& current) {
   for (const std::string& name : metric_names(reader, newest_runs(reader))) {
-    const std::string run = cat(kBest, name);
+    const std::string run = cat(store::kBestOf, name);
     offer(run, current);
     if (!current.starts_with(cat(run, ":"))) continue;
     offer(cat(run, ":min"), current);
@@ -130,7 +130,7 @@ void offer_best(store::RunReader& reader, const std::string& current) {
 
 void offer_runs(store::RunReader& reader, const Request& request) {
   const std::string& current = request.current;
-  if (current.starts_with(kBest)) return offer_best(reader, current);
+  if (current.starts_with(store::kBestOf)) return offer_best(reader, current);
   store::RunFilter filter{.where = {}, .sort = {}, .limit = kMostRuns};
   // Counts characters as SQLite does: bytes that continue a UTF-8 character do not count.
   const auto length =
@@ -144,7 +144,7 @@ void offer_runs(store::RunReader& reader, const Request& request) {
           cat(run["status"].as_string(), "  ", human_time(run["started_at"])));
   }
   offer("last", current, "the run that was started last");
-  offer(std::string(kBest), current, "METRIC[:min|max], the best run");
+  offer(std::string(store::kBestOf), current, "METRIC[:min|max], the best run");
 }
 
 // `plot` takes several metrics, separated by commas; in `ls --sort` a "-" reverses the order.

@@ -20,6 +20,7 @@
 #include "host/lua/require.h"
 #include "host/lua/state.h"
 #include "host/store/checkpoints/checkpoint_files.h"
+#include "host/store/claim/run_name.h"
 #include "host/store/files/file.h"
 
 namespace rtrain::cli {
@@ -68,7 +69,7 @@ Map model_of(const PredictOptions& options, std::optional<store::DirectoryLease>
   }
   // The colon in best:METRIC does not separate a checkpoint.
   const size_t colon =
-      options.model.starts_with("best:") ? std::string::npos : options.model.rfind(':');
+      options.model.starts_with(store::kBestOf) ? std::string::npos : options.model.rfind(':');
   ListingOptions listing;
   listing.storage = options.storage;
   listing.run = options.model.substr(0, colon);

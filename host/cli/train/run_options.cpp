@@ -15,6 +15,7 @@
 #include "host/cli/processes/job.h"
 #include "host/cli/screen/listing.h"
 #include "host/cli/train/requeue.h"
+#include "host/loop/signal.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
@@ -40,7 +41,7 @@ void exit_on_signals() {
   action.sa_handler = [](int number) {
     _exit(exit_code(number == SIGINT ? Code::kInterrupted : Code::kTerminated));
   };
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) {
+  for (const int number : loop::kStopSignals) {
     struct sigaction before {};
     sigaction(number, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/base/codec/record.h"
 #include "host/base/error.h"
 #include "host/loop/poll.h"
 
@@ -44,6 +45,10 @@ struct ExitStatus {
   int exit_code = 0;
   int signal = 0;
   bool is_known = true;
+
+  static constexpr RecordFields kFields{required("exit_code", &ExitStatus::exit_code),
+                                        required("signal", &ExitStatus::signal),
+                                        required("is_known", &ExitStatus::is_known)};
 };
 
 // "killed by signal 9 (SIGKILL)" or "exited with code 3".

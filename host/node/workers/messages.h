@@ -16,6 +16,7 @@
 #include "host/loop/messages/ingest.h"
 #include "host/loop/messages/join.h"
 #include "host/node/workers/node.h"
+#include "host/node/workers/worker_end.h"
 
 template <>
 inline constexpr rtrain::node::OutputStream rtrain::kLastOf<rtrain::node::OutputStream> =
@@ -182,29 +183,10 @@ struct Gone {
   static constexpr std::string_view kType = "gone";
   int attempt = 1;
   int rank = 0;
-  int pid = 0;
-  bool is_child = true;  // as in WorkerEnd
-  int exit_code = 0;
-  int signal = 0;
-  bool is_known = true;  // as in ExitStatus
-  std::string broken = {};
-  node::LastMoments last = {};
-  int64_t oom_kills = 0;
-  std::string lost = {};  // as in WorkerEnd
+  node::WorkerEnd end = node::WorkerEnd();
 
-  static constexpr RecordFields kFields{
-      required("attempt", &Gone::attempt),
-      required("rank", &Gone::rank),
-      required("pid", &Gone::pid),
-      required("is_child", &Gone::is_child),
-      required("exit_code", &Gone::exit_code),
-      required("signal", &Gone::signal),
-      required("is_known", &Gone::is_known),
-      optional("broken", &Gone::broken),
-      required("last", &Gone::last),
-      optional("oom_kills", &Gone::oom_kills),
-      optional("lost", &Gone::lost),
-  };
+  static constexpr RecordFields kFields{required("attempt", &Gone::attempt),
+                                        required("rank", &Gone::rank), required("end", &Gone::end)};
 };
 
 // The facts of all ranks of the node, in order.

@@ -14,8 +14,8 @@
 #include "host/loop/loop.h"
 #include "host/loop/processes/group_guard.h"
 #include "host/loop/processes/process.h"
-#include "host/node/workers/last_moments.h"
 #include "host/node/workers/output_lines.h"
+#include "host/node/workers/worker_end.h"
 #include "host/node/workers/worker_place.h"
 #include "host/node/workers/zygote.h"
 #include "host/pages/progress_board.h"
@@ -34,19 +34,6 @@ struct WorkerGroupOptions {
   int commits_fd = -1;       // of a CommitBoard; -1: none
   Zygote* zygote = nullptr;  // from which workers are forked; may be null; outlives the group
   std::vector<std::pair<std::string, std::string>> env;
-};
-
-// How a worker ended.
-struct WorkerEnd {
-  int pid = 0;
-  bool is_child = true;  // else `status` is not set
-  loop::ExitStatus status;
-  std::string broken;  // why we closed its channel ("a message of … bytes …"), else empty
-  // The node's facts about its last moments.
-  LastMoments last = {};
-  int64_t oom_kills = 0;  // processes that the kernel has killed for want of memory in this cgroup
-                          // since the attempt began
-  std::string lost = {};  // why its node is considered lost, else empty
 };
 
 class WorkerGroupDelegate {

@@ -23,7 +23,7 @@ std::string run_name_problem(const std::string& name) {
   }
   if (name.find('/') != std::string::npos) return "it has a '/', and is a folder's name";
   if (name == "last") return "commands call the newest run that";
-  if (name.starts_with("best:")) return "commands call the best run of a metric that";
+  if (name.starts_with(kBestOf)) return "commands call the best run of a metric that";
   if (name.starts_with("rtrain.db")) return "the store's own files have such names";
   const bool has_control = std::any_of(name.begin(), name.end(), &is_control);
   return has_control ? "it has a line break, or another control character" : "";

@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "host/base/files/log_file.h"
+#include "host/base/text/line_splitter.h"
 
 namespace rtrain::store {
 namespace {
 
-constexpr size_t kMaxLineBytes = 65536;
+constexpr size_t kMaxLineBytes = LineSplitter::kMaxLineBytes;
 constexpr size_t kBlockBytes = 16384;
 // A longer line is returned in pieces; a piece may extend to the end of its last block.
 constexpr size_t kMaxPieceBytes = kMaxLineBytes + kBlockBytes;

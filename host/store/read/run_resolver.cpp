@@ -15,7 +15,6 @@
 namespace rtrain::store {
 namespace {
 
-constexpr std::string_view kBest = "best:";
 const std::string kLast = "last";
 
 // Number of names in an error message.
@@ -28,7 +27,7 @@ struct Best {
 };
 
 Best parse_best(std::string_view text) {
-  text.remove_prefix(kBest.size());
+  text.remove_prefix(kBestOf.size());
   Best best{.metric = std::string(text), .order = {}};
   for (const std::string_view order : {"min", "max"}) {
     const std::string end = cat(":", order);
@@ -64,7 +63,7 @@ class Resolver {
     if (auto ref = one("name = ?", {run})) return *ref;
     if (auto ref = one("run_id = ?", {run})) return *ref;
     if (run == kLast) return last();
-    if (run.starts_with(kBest)) return best(parse_best(run));
+    if (run.starts_with(kBestOf)) return best(parse_best(run));
     if (run.empty()) throw usage_error("the name of the run is empty");
     return beginning(run);
   }

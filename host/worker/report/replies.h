@@ -18,6 +18,10 @@
 
 namespace rtrain::worker {
 
+// The controller has its own, shorter deadlines and names who is late. A worker waits that much
+// longer, for the case that the controller cannot answer.
+inline constexpr std::chrono::seconds kAnswerGrace{30};
+
 class Replies {
  public:
   explicit Replies(const Idle& idle) : idle_(idle) {}

@@ -185,7 +185,7 @@ TEST_F(RemoteNodeTest, TheOthersOfAHostGoOnWithoutALostRank) {
 
 TEST_F(RemoteNodeTest, WhatAnOlderAttemptSaysIsDropped) {
   node(2, "hang");
-  node_->receive(to_value(message::Gone{.attempt = 1, .rank = 2, .pid = 7}));
+  node_->receive(to_value(message::Gone{.attempt = 1, .rank = 2, .end = WorkerEnd{.pid = 7}}));
   EXPECT_TRUE(delegate_.log.empty());
 }
 
@@ -214,7 +214,9 @@ TEST_F(RemoteNodeTest, AHostThatIsLostTakesItsWorkersWithIt) {
 
 TEST_F(RemoteNodeTest, MessagesForARankOfAnotherNodeAreRefused) {
   node(1, "hang");
-  EXPECT_THROW(node_->receive(to_value(message::Gone{.attempt = 1, .rank = 9, .pid = 7})), Error);
+  EXPECT_THROW(
+      node_->receive(to_value(message::Gone{.attempt = 1, .rank = 9, .end = WorkerEnd{.pid = 7}})),
+      Error);
   EXPECT_THROW(node_->receive(to_value(message::Dying{.attempt = 1, .rank = 9})), Error);
   const message::Printed printed{.attempt = 1, .rank = 9, .bytes = "x"};
   EXPECT_THROW(node_->receive(to_value(printed)), Error);
