@@ -10,7 +10,7 @@ import pytest
 from conftest import ALL, RTRAIN, wait_until
 from test_heal import LOSE, SAVE, attempts, ends, statuses, training
 
-KILLS = pathlib.Path(__file__).resolve().parent.parent / "random_kills" / "elastic.py"
+KILLS = pathlib.Path(__file__).resolve().parent.parent / "soak" / "kills" / "elastic.py"
 GLOO = "torch_config = train.TorchConfig {backend = 'gloo'},"
 
 

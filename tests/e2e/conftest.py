@@ -45,14 +45,14 @@ def sample(*cases):
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(SOURCE / "tests" / "faults"))
+sys.path.insert(0, str(SOURCE / "tests" / "soak" / "faults"))
 # Tests of other folders use helpers of these by their name alone.
 sys.path += sorted({str(path.parent) for path in pathlib.Path(__file__).parent.glob("*/test_*.py")})
 
 
 def fault_tool(name):
-    """Returns the path of a library or program that tests/faults builds. Fails the test if it is not built."""
-    path = pathlib.Path(RTRAIN).parent / "tests" / "faults" / name
+    """Returns the path of a library or program that tests/soak/faults builds. Fails the test if it is not built."""
+    path = pathlib.Path(RTRAIN).parent / "tests" / "soak" / "faults" / name
     if not path.exists():
         pytest.fail(f"{path} is not built: run scripts/build {path.stem.removeprefix('lib')}")
     return path
@@ -150,7 +150,7 @@ class Rtrain:
         }
 
     def fail_calls(self, rules, **env):
-        """Makes system calls of every process started from now on fail by these rules (tests/faults/libfaultio.cpp)."""
+        """Makes system calls of every process started from now on fail by these rules (tests/soak/faults/libfaultio.cpp)."""
         # A process chooses its rules by its rank when it starts, so each worker must be started, not forked from the
         # zygote.
         self.env.update(LD_PRELOAD=str(fault_tool("libfaultio.so")), RTRAIN_FAULTIO=rules, RTRAIN_ZYGOTE="off")
@@ -360,7 +360,7 @@ def trained(rtrain, results):
 
 @pytest.fixture
 def saver(rtrain):
-    """Runs tests/faults/saver.lua with faults."""
+    """Runs tests/soak/faults/saver.lua with faults."""
     from saver import Saver  # imported here because saver imports this file
 
     return Saver(rtrain)

@@ -4,7 +4,7 @@
 
 #include "host/base/error.h"
 #include "host/engine/files/safetensors_header.h"
-#include "tests/fuzz/memory_source.h"
+#include "tests/soak/fuzz/memory_source.h"
 #include "tests/unit/zip_bytes.h"
 
 namespace rtrain::engine {

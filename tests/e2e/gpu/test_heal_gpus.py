@@ -13,7 +13,7 @@ import pytest
 from conftest import ALL, RTRAIN, SOURCE, set_cpus, wait_until
 from fake_driver import FAKE_DRIVER, simulate_gpus
 
-KILLS = SOURCE / "tests" / "random_kills" / "elastic.py"
+KILLS = SOURCE / "tests" / "soak" / "kills" / "elastic.py"
 
 # The gradients are reduced on the devices, where the parameters are; the optimizer computes on the CPU. Prints the
 # parameters of each rank.

@@ -1,4 +1,4 @@
-"""A sample of the sweeps of tests/faults/sweep.py: kills at system calls, and system calls that fail."""
+"""A sample of the sweeps of tests/soak/faults/sweep.py: kills at system calls, and system calls that fail."""
 
 import pytest
 

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ALL, RTRAIN, SOURCE, wait_until
 
-KILLS = SOURCE / "tests" / "random_kills" / "elastic.py"
+KILLS = SOURCE / "tests" / "soak" / "kills" / "elastic.py"
 
 # Prints each rank's sum of parameters and its number of steps. `@AT_STEP@` runs in each step before the backward pass,
 # `@AFTER_STEP@` between the optimizer's step and the commit.

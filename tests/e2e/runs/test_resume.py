@@ -321,7 +321,7 @@ def test_two_containers_share_a_volume(rtrain):
     assert third.returncode == 0 and "rows\t1 2 3 4" in third.stdout
 
 
-RESUMABLE = SOURCE / "tests" / "random_kills" / "resumable.lua"
+RESUMABLE = SOURCE / "tests" / "soak" / "kills" / "resumable.lua"
 
 
 def reports_made(rtrain, attempt):
@@ -335,7 +335,7 @@ def reports_made(rtrain, attempt):
 
 @pytest.mark.parametrize("is_async", ["false", "true"])
 def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain, is_async):
-    """Kills a worker, rank 0 and the controller, each in the middle of an epoch. tests/random_kills kills at any
+    """Kills a worker, rank 0 and the controller, each in the middle of an epoch. tests/soak/kills kills at any
     moment."""
     straight = rtrain("run", RESUMABLE, "--name", "straight", "--set", "out=straight")
     assert straight.returncode == 0, straight.stderr

@@ -1,7 +1,7 @@
 // host/engine/operators/boxed/unsafe_operators.h: operators of LibTorch that end the process for
 // wrong arguments. Each is refused, or its arguments are checked before the call.
 //
-// tests/random_calls finds them. They crash Python's torch too.
+// tests/soak/calls finds them. They crash Python's torch too.
 #pragma once
 
 #include <ATen/core/stack.h>

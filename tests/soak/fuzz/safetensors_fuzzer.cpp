@@ -1,0 +1,16 @@
+// torch.load_safetensors: the length, the JSON header and the tensors after it.
+#include "host/engine/files/safetensors.h"
+#include "tests/soak/fuzz/memory_source.h"
+#include "tests/soak/fuzz/run_reader.h"
+#include "tests/soak/fuzz/touch.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
+  using namespace rtrain::engine;
+  const MemorySource source(std::string(reinterpret_cast<const char*>(data), size));
+  return run_reader([&] {
+    for (const auto& [name, tensor] : load_safetensors(source, c10::Device(c10::kCPU)).tensors) {
+      touch(tensor);
+    }
+  });
+}
