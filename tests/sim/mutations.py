@@ -105,8 +105,7 @@ def break_of(objects, folder, events):
 
 
 def changed_objects(path, text, objects, folder):
-    """Returns the objects with the fault, or None if they do not compile. A changed header changes all its includers.
-    """
+    """Returns the objects with the fault, or None if they do not compile. A changed header changes all its includers."""
     if not is_header(path):
         changed = folder / path.name
         changed.write_text(text)
@@ -155,7 +154,7 @@ def main():
     made = survived = 0
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(temporary)
-        sources = [*(ROOT / "tests/sim").glob("*.cpp"), *DECIDE.rglob("*.cpp"), *map(source_named, OTHERS)]
+        sources = [*(ROOT / "tests/sim").rglob("*.cpp"), *DECIDE.rglob("*.cpp"), *map(source_named, OTHERS)]
         objects = dict(zip(sources, pool.map(lambda source: compiled(source, folder), sources)))
         if broken := break_of(objects.values(), folder, options.events):
             sys.exit(f"mutations: a life breaks without a fault: {broken}")
