@@ -60,6 +60,7 @@ class Map {
   std::unique_ptr<KeyIndex> index_;  // null while the map is small
 };
 
+// Wide, because each type has a test and an access.
 class Value {
  public:
   Value() = default;

@@ -27,6 +27,7 @@ struct NodeFiles {
   WorkerEndpoints* endpoints = nullptr;  // with NodeOrder.local: of existing workers
 };
 
+// Its methods are those of Node and of the delegates of what it owns.
 class LocalNode : public Node,
                   public WorkerGroupDelegate,
                   public GpuMonitorDelegate,

@@ -17,6 +17,7 @@
 
 namespace rtrain::node {
 
+// Its methods are those of Node and the receivers of the agent's messages.
 class RemoteNode : public Node {
  public:
   using Send = std::function<void(const message::ToNode& message)>;

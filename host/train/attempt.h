@@ -64,6 +64,8 @@ class AttemptDelegate {
   virtual bool abandons_function() = 0;
 };
 
+// Wide, because each order of the state machine is a method, and each call of what serves the
+// group.
 class Attempt : public CollectiveServiceDelegate,
                 public ReportReceiverDelegate,
                 public GracefulShutdownDelegate,

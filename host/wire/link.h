@@ -62,6 +62,8 @@ class LinkDelegate {
   virtual void on_end(const LinkEnd& end) = 0;
 };
 
+// Wide, because it has two users: who sends frames, and the server or client that brings
+// connections.
 class Link : private ConnectionDelegate {
  public:
   // `name`: what both sides call it; the client chooses it and a server finds its link by it.

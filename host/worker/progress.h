@@ -22,6 +22,7 @@
 
 namespace rtrain::worker {
 
+// One method for each state that the page shows.
 class Progress {
  public:
   // Maps the board behind the descriptor and marks the rank as alive. Throws Error(kInternal).

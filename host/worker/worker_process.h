@@ -43,6 +43,8 @@ struct LocalEndpoint {
   std::function<void()> closed;  // the controller wants the train function to end; control thread
 };
 
+// Wide, because a process has one channel: each message that code of the worker sends is a
+// method.
 class WorkerProcess {
  public:
   // For the process's main thread, before any other thread exists. Ends the process when its parent

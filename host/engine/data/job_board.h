@@ -78,6 +78,7 @@ struct BoardStats {
   size_t bytes_waiting = 0;
 };
 
+// Wide, because it has two users: the owner and the workers.
 class JobBoard {
  public:
   using Clock = std::chrono::steady_clock;

@@ -24,6 +24,7 @@
 
 namespace rtrain::engine {
 
+// Its methods are those of c10d::Backend.
 class HierarchicalBackend : public Renamed<c10d::Backend> {
  public:
   using Tensors = std::vector<at::Tensor>;

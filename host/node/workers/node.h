@@ -89,6 +89,7 @@ class NodeDelegate {
   virtual void on_device_fault(const DeviceFault& fault) = 0;
 };
 
+// One method for each order that the controller gives.
 class Node {
  public:
   virtual ~Node() = default;

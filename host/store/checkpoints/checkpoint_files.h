@@ -56,6 +56,8 @@ class DirectoryLease {
   OpenFile folder_;
 };
 
+// One method for each step in the life of a checkpoint's files: the invariants above hold over
+// all of them.
 class CheckpointFiles {
  public:
   // `patience`: how long to wait while the disk is full. The run's folder must exist: it is never

@@ -26,6 +26,7 @@ namespace rtrain::store {
 // failure may lose the last transactions.
 enum class Durability { kNormal, kFull };
 
+// Wide, because it also says how the file fares: its lock, its copy, its place.
 class Database {
  public:
   using OnLocked = LockWait::OnLocked;

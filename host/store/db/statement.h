@@ -21,6 +21,7 @@ struct Blob {
   std::string_view bytes;
 };
 
+// Wide, because each type of a value has a method to bind it and one to read it.
 class Statement {
  public:
   Statement(Statement&& other) noexcept;

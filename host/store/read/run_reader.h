@@ -50,6 +50,8 @@ struct RowRange {
   int64_t limit = -1;  // -1: all
 };
 
+// One method for each question that a command or a page asks: all answers come over one
+// connection, so they fit together.
 class RunReader {
  public:
   // Returns nullopt if the storage has no store yet.

@@ -34,6 +34,7 @@ struct BatchPace {
   double pause_s = 0;
 };
 
+// One method for each kind of row.
 class RunStore {
  public:
   // Begins the run or takes it over, according to run.resume (rules and errors: run_opening.h).

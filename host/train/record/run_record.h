@@ -26,6 +26,7 @@
 
 namespace rtrain::train {
 
+// One method for each thing that a run records.
 class RunRecord {
  public:
   // Begins the run or takes it over, and makes rows and directories consistent. Throws like

@@ -10,6 +10,7 @@
 namespace rtrain::engine {
 
 // A view; the column must outlive it. Indices count from the first row of the view.
+// Wide, because each layout of Arrow has its readers.
 class ArrowView {
  public:
   // Throws Error(kArgument) naming the column when the numbers in the structs contradict each other

@@ -34,6 +34,7 @@ struct ShmRing {
   ShmCounter written, read;
 };
 
+// Wide, because each part of the layout has an accessor.
 class ShmSegment {
  public:
   static constexpr size_t kSlots = 4;
