@@ -1,5 +1,5 @@
-// tests/soak/faults/kill_at_syscall.cpp: runs a program under ptrace and kills one of its processes as
-// it enters its n-th system call.
+// tests/soak/faults/kill_at_syscall.cpp: runs a program under ptrace and kills one of its processes
+// as it enters its n-th system call.
 //
 //   kill_at_syscall controller|worker N PROGRAM [ARGUMENT…]
 //
