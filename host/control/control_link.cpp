@@ -5,9 +5,9 @@
 #include "host/base/random.h"
 #include "host/base/text/text.h"
 #include "host/control/control_way.h"
-#include "host/loop/build_id.h"
 #include "host/loop/loop.h"
 #include "host/loop/timer.h"
+#include "host/machine/processes/build_id.h"
 #include "host/node/operator_links.h"
 #include "host/wire/rendezvous.h"
 #include "host/wire/wire_client.h"
@@ -26,7 +26,7 @@ class ControlLink : public ControlWay, private wire::LinkDelegate {
                      wire::WireIdentity{.role = std::string(node::kOperatorRole), .run_id = run_id},
                  .link = cat("operator-", random_hex(8)),
                  .about = "",
-                 .build = std::string(loop::build_id()),
+                 .build = std::string(machine::build_id()),
                  .timeout = kConnectTime},
                 *this) {
     wait([this] { return is_connected_; }, 2 * kConnectTime);

@@ -10,10 +10,10 @@
 #include "host/base/random.h"
 #include "host/base/seconds_setting.h"
 #include "host/base/text/text.h"
-#include "host/loop/build_id.h"
 #include "host/machine/libraries/libtorch.h"
 #include "host/machine/machine.h"
 #include "host/machine/network.h"
+#include "host/machine/processes/build_id.h"
 #include "host/node/health/folder_check.h"
 
 namespace rtrain::node {
@@ -52,7 +52,7 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
                .identity = wire::WireIdentity{.role = "agent", .run_id = spec.id},
                .link = cat("node-", spec.task, "-", random_hex(8)),
                .about = about(spec, gpus),
-               .build = std::string(loop::build_id()),
+               .build = std::string(machine::build_id()),
                .timeout = to_ms(join_timeout_s_)},
               *this) {
   if (spec.join) {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "host/base/text/text.h"
-#include "host/loop/build_id.h"
 #include "host/loop/channel/descriptor_message.h"
+#include "host/machine/processes/build_id.h"
 
 namespace rtrain::node {
 
@@ -79,7 +79,7 @@ void JoinServer::on_packet(Peer& peer) {
 
 // A process that is already at the script's next fit() is sent away and connects again.
 void JoinServer::take_in(Peer& peer, const message::Join& join) {
-  if (join.build_id != loop::build_id()) {
+  if (join.build_id != machine::build_id()) {
     throw Error(Code::kEnvironment,
                 cat("rank ", join.rank, " is another build of rtrain than the run's"));
   }

@@ -8,9 +8,9 @@
 #include "host/base/clock.h"
 #include "host/base/codec/codec.h"
 #include "host/base/text/text.h"
-#include "host/loop/build_id.h"
 #include "host/machine/machine.h"
 #include "host/machine/network.h"
+#include "host/machine/processes/build_id.h"
 
 namespace rtrain::node {
 namespace {
@@ -45,7 +45,7 @@ wire::WireServerOptions server_options(const JobSpec& spec, const wire::Secret& 
           .secret = secret,
           .run_ids = {spec.id},
           .guest_role = std::string(kOperatorRole),
-          .build = std::string(loop::build_id())};
+          .build = std::string(machine::build_id())};
 }
 
 }  // namespace

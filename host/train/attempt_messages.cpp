@@ -5,7 +5,7 @@
 #include "host/base/codec/codec.h"
 #include "host/base/text/text.h"
 #include "host/decide/absent_ranks.h"
-#include "host/loop/build_id.h"
+#include "host/machine/processes/build_id.h"
 #include "host/train/attempt.h"
 
 namespace rtrain::train {
@@ -104,7 +104,7 @@ void Attempt::answer(std::vector<KeyValueStore::Answer> answers) {
 }
 
 void Attempt::on_hello(int rank, const message::Hello& hello) {
-  if (hello.version != loop::kProtocolVersion || hello.build_id != loop::build_id()) {
+  if (hello.version != loop::kProtocolVersion || hello.build_id != machine::build_id()) {
     throw Error(Code::kEnvironment, "the worker is another build of rtrain than the controller");
   }
   const auto pid = static_cast<int>(hello.pid);

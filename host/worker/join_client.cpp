@@ -9,9 +9,9 @@
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
-#include "host/loop/build_id.h"
 #include "host/machine/leases/job_end.h"
 #include "host/machine/leases/runtime_socket.h"
+#include "host/machine/processes/build_id.h"
 
 namespace rtrain::worker {
 namespace {
@@ -77,7 +77,7 @@ bool JoinClient::connect() {
   return loop::send_descriptor_message(fd_, to_value(message::Join{.rank = place_.rank,
                                                                    .local_rank = place_.local_rank,
                                                                    .fit = place_.fit,
-                                                                   .build_id = loop::build_id(),
+                                                                   .build_id = machine::build_id(),
                                                                    .pid = getpid()}));
 }
 

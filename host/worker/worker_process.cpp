@@ -18,13 +18,13 @@
 #include "host/base/codec/codec.h"
 #include "host/base/fault.h"
 #include "host/base/text/text.h"
-#include "host/loop/build_id.h"
 #include "host/loop/channel/frame.h"
 #include "host/loop/processes/process.h"
 #include "host/loop/processes/worker_descriptors.h"
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
 #include "host/lua/libraries/engine_loader.h"
+#include "host/machine/processes/build_id.h"
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/worker/crash_handler.h"
 #include "host/worker/profile/device_trace.h"
@@ -116,7 +116,7 @@ void WorkerProcess::begin(int fd, loop::Channel::OnClose on_close) {
   fault_point("worker.hello");
   // Where the attempt has been ended already, wait_for_start() says so.
   tell(message::Hello{
-      .version = loop::kProtocolVersion, .build_id = loop::build_id(), .pid = getpid()});
+      .version = loop::kProtocolVersion, .build_id = machine::build_id(), .pid = getpid()});
 }
 
 WorkerProcess::OfAttempt::OfAttempt(WorkerProcess& worker)

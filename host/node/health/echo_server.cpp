@@ -15,7 +15,7 @@
 #include "host/base/files/fd.h"
 #include "host/base/secrets.h"
 #include "host/base/text/text.h"
-#include "host/loop/open_files.h"
+#include "host/machine/processes/open_files.h"
 #include "host/wire/listener.h"
 
 namespace rtrain::node {
@@ -135,7 +135,7 @@ EchoServer::EchoServer(loop::Loop& loop, const std::string& address, int port, s
     throw Error(Code::kEnvironment, cat("cannot listen at '", address, "' for the checks of other ",
                                         "hosts: ", std::strerror(errno)));
   }
-  loop::provide_open_files(static_cast<int>(kMostStrangers));
+  machine::provide_open_files(static_cast<int>(kMostStrangers));
   listener_ = std::make_unique<loop::Poll>(loop, listener.release(), [this](int) { accept(); });
   listener_->start(UV_READABLE);
   timer_.start(kLook);

@@ -14,9 +14,9 @@
 #include "host/base/files/fd.h"
 #include "host/base/text/text.h"
 #include "host/loop/channel/frame_channel.h"
-#include "host/loop/open_files.h"
 #include "host/loop/pipe_reader.h"
 #include "host/loop/processes/worker_descriptors.h"
+#include "host/machine/processes/open_files.h"
 
 namespace rtrain::node {
 namespace {
@@ -240,7 +240,7 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
   // and copies; the store, logs and files of a commit are additional.
   constexpr int kForEach = 4;
   constexpr int kBesides = 32;
-  if (workers_.empty()) loop::provide_open_files(kForEach * options_.num_workers + kBesides);
+  if (workers_.empty()) machine::provide_open_files(kForEach * options_.num_workers + kBesides);
   fault_point("group.spawn");
   if (!guard_ && !options_.local) {
     descendants_ = std::make_unique<loop::Descendants>();

@@ -13,7 +13,7 @@
 
 #include "host/decide/report_collector.h"
 #include "host/store/checkpoints/checkpoint_files.h"
-#include "host/store/checkpoints/checkpoint_store.h"
+#include "host/store/checkpoints/checkpoint_table.h"
 #include "host/store/runs/run_store.h"
 
 namespace rtrain::train {
@@ -89,7 +89,7 @@ class CheckpointManager {
   };
   Ranked ranked();
 
-  store::CheckpointStore& rows() { return rows_; }
+  store::CheckpointTable& rows() { return rows_; }
   store::CheckpointFiles& files() { return files_; }
 
  private:
@@ -99,7 +99,7 @@ class CheckpointManager {
 
   store::RunStore& store_;
   store::CheckpointFiles files_;
-  store::CheckpointStore rows_;
+  store::CheckpointTable rows_;
   std::set<std::pair<std::string, int64_t>> verified_;  // name and attempt: hashes compared
 };
 

@@ -242,7 +242,7 @@ void DiskWorld::remove_tree(const std::string& path) {
   tick(cat("removes ", path));
 }
 
-// Does the same as CheckpointStore::insert.
+// Does the same as CheckpointTable::insert.
 void DiskWorld::insert(std::vector<Row>& rows, const Row& row) {
   for (Row& each : rows) {
     const bool is_there = each.state == State::kKept || each.state == State::kMissing;
@@ -297,7 +297,7 @@ decide::FoundRows DiskWorld::rows_of(const std::string& name, const Manifest* ma
   return out;
 }
 
-// Does the same as CheckpointStore::sweep: one transaction, then the deletions.
+// Does the same as CheckpointTable::sweep: one transaction, then the deletions.
 void DiskWorld::sweep() {
   tick("a controller starts");
   if (!disk_.exists("staging")) disk_.make_folder("staging");

@@ -1,7 +1,7 @@
 // tests/sim/worlds/disk_world.h: the checkpoints of a run on a simulated disk that loses unsynced
 // changes, around host/decide/checkpoints/commit_plan.h, sweep_verdict.h and retention.h.
 //
-// Controllers follow each other. Each one sweeps the folder as CheckpointStore::sweep does, resumes
+// Controllers follow each other. Each one sweeps the folder as CheckpointTable::sweep does, resumes
 // from the newest checkpoint and commits further ones step by step, as the plan says. The process
 // may crash between any two operations of the disk, and the disk then keeps any subset of the
 // unsynced changes. Users put their own folders among the checkpoints, and a controller that has

@@ -8,9 +8,9 @@
 #include "host/base/clock.h"
 #include "host/base/codec/codec.h"
 #include "host/base/text/text.h"
-#include "host/loop/build_id.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/timer.h"
+#include "host/machine/processes/build_id.h"
 #include "host/node/health/echo_server.h"
 #include "host/node/health/health_messages.h"
 #include "host/node/workers/messages.h"
@@ -37,7 +37,7 @@ class SimAgent : public wire::LinkDelegate {
              .identity = {.role = "agent", .run_id = job.id},
              .link = cat("node-", node),
              .about = encode(to_value(message::AgentInfo{.node = node, .host = cat("n", node)})),
-             .build = std::string(loop::build_id())},
+             .build = std::string(machine::build_id())},
             *this) {}
 
   void tick() {

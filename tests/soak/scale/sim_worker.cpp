@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "host/base/clock.h"
-#include "host/loop/build_id.h"
 #include "host/loop/channel/channel.h"
 #include "host/loop/processes/process.h"
 #include "host/loop/processes/worker_descriptors.h"
 #include "host/loop/timer.h"
+#include "host/machine/processes/build_id.h"
 
 namespace rtrain {
 namespace {
@@ -27,8 +27,9 @@ void raise_to(std::atomic<int64_t>& value, int64_t to) {
 
 SimWorker::SimWorker(int rank, int pid, Send send)
     : rank_(rank), pid_(pid), send_(std::move(send)), board_(SimBoard::of_this_process()) {
-  send_(message::Hello{
-      .version = loop::kProtocolVersion, .build_id = std::string(loop::build_id()), .pid = pid_});
+  send_(message::Hello{.version = loop::kProtocolVersion,
+                       .build_id = std::string(machine::build_id()),
+                       .pid = pid_});
 }
 
 bool SimWorker::receive(Value message) {

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "host/base/text/text.h"
-#include "host/loop/build_id.h"
 #include "host/loop/channel/descriptor_message.h"
+#include "host/machine/processes/build_id.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
 
@@ -65,7 +65,7 @@ class JoinServerTest : public testing::Test {
     return std::make_unique<Joiner>(message::Join{.rank = 4 + local_rank,
                                                   .local_rank = local_rank,
                                                   .fit = fit,
-                                                  .build_id = loop::build_id()});
+                                                  .build_id = machine::build_id()});
   }
   std::string next_of(Joiner& joiner) {
     std::string heard;

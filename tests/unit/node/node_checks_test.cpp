@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "host/base/text/text.h"
-#include "host/loop/open_files.h"
 #include "host/loop/timer.h"
+#include "host/machine/processes/open_files.h"
 #include "host/node/health/echo_client.h"
 #include "host/node/health/echo_server.h"
 #include "host/node/health/link_watch.h"
@@ -148,7 +148,7 @@ TEST(NodeChecks, StrangersTakeAFewDescriptorsAndKeepNobodyOut) {
   const int pid = fork();
   if (pid == 0) {
     const auto address = wire::SocketAddress::parse("127.0.0.1", echo.address().port);
-    loop::provide_open_files(1000);
+    machine::provide_open_files(1000);
     for (int i = 0; i < 900; ++i) {
       const int fd = socket(AF_INET, SOCK_STREAM, 0);
       if (connect(fd, address->get(), address->size()) != 0) _exit(1);

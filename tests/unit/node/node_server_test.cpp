@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "host/base/text/text.h"
-#include "host/loop/build_id.h"
 #include "host/loop/channel/descriptor_message.h"
 #include "host/machine/leases/runtime_socket.h"
+#include "host/machine/processes/build_id.h"
 #include "host/node/agent_thread.h"
 #include "tests/unit/run_until.h"
 #include "tests/unit/temp_folder.h"
@@ -233,7 +233,7 @@ TEST_F(JobOfRanksTest, WhoeverJoinsAfterTheEndOfTheJobHearsItsCode) {
   nodes_->leave(7);
   const int fd = machine::connect_runtime_socket(job_.join->socket, SOCK_SEQPACKET);
   ASSERT_GE(fd, 0);
-  loop::send_descriptor_message(fd, to_value(message::Join{.build_id = loop::build_id()}));
+  loop::send_descriptor_message(fd, to_value(message::Join{.build_id = machine::build_id()}));
   loop::DescriptorMessage answer;
   run_until(loop_, [&] {
     return loop::receive_descriptor_message(fd, answer) == loop::Received::kMessage;

@@ -4,7 +4,7 @@
 #include "host/base/fault.h"
 #include "host/base/text/text.h"
 #include "host/store/checkpoints/checkpoint_files.h"
-#include "host/store/checkpoints/checkpoint_store.h"
+#include "host/store/checkpoints/checkpoint_table.h"
 #include "host/store/files/file.h"
 #include "host/store/runs/run_store.h"
 #include "tests/unit/temp_folder.h"
@@ -67,7 +67,7 @@ class SweepFaults : public ::testing::Test {
 
   TempFolder temp;
   std::unique_ptr<RunStore> store;
-  std::optional<CheckpointStore> rows;
+  std::optional<CheckpointTable> rows;
   std::optional<CheckpointFiles> files;
 };
 

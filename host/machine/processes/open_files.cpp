@@ -1,4 +1,4 @@
-#include "host/loop/open_files.h"
+#include "host/machine/processes/open_files.h"
 
 #include <dirent.h>
 #include <sys/resource.h>
@@ -6,7 +6,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
-namespace rtrain::loop {
+namespace rtrain::machine {
 namespace {
 
 // 0 when the table cannot be looked at.
@@ -33,4 +33,4 @@ void provide_open_files(int count) {
                   static_cast<int64_t>(allowed), ": raise the limit (ulimit -n)"));
 }
 
-}  // namespace rtrain::loop
+}  // namespace rtrain::machine

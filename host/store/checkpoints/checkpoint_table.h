@@ -1,4 +1,4 @@
-// host/store/checkpoints/checkpoint_store.h: the rows of a run's checkpoints: which are kept, best,
+// host/store/checkpoints/checkpoint_table.h: the rows of a run's checkpoints: which are kept, best,
 // waiting for validation, and copied to storage_filesystem.
 //
 // Owned by the RunStore whose claim it writes with, and used on its thread. Invariants: 1 a row is
@@ -45,9 +45,9 @@ struct ValidationResult {
   std::string problem;  // for the other statuses
 };
 
-class CheckpointStore {
+class CheckpointTable {
  public:
-  CheckpointStore(RunClaim& claim, decide::RetentionPolicy policy);
+  CheckpointTable(RunClaim& claim, decide::RetentionPolicy policy);
 
   const decide::RetentionPolicy& policy() const { return policy_; }
 

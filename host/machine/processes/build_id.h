@@ -1,11 +1,11 @@
-// host/loop/build_id.h: which build of rtrain this process runs.
+// host/machine/processes/build_id.h: which build of rtrain this process runs.
 #pragma once
 
 #include <string>
 
-namespace rtrain::loop {
+namespace rtrain::machine {
 
 // The GNU build id of this executable, in hexadecimal; empty when it was linked without one.
 std::string build_id();
 
-}  // namespace rtrain::loop
+}  // namespace rtrain::machine

@@ -1,4 +1,4 @@
-#include "host/store/checkpoints/checkpoint_store.h"
+#include "host/store/checkpoints/checkpoint_table.h"
 
 #include <map>
 #include <set>
@@ -44,10 +44,10 @@ Value merged(const Value& metrics, const Value& validated) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(RunClaim& claim, decide::RetentionPolicy policy)
+CheckpointTable::CheckpointTable(RunClaim& claim, decide::RetentionPolicy policy)
     : claim_(claim), policy_(std::move(policy)) {}
 
-void CheckpointStore::insert(const CheckpointRow& row) {
+void CheckpointTable::insert(const CheckpointRow& row) {
   const StoredMetrics stored = store_metrics(or_empty_map(row.metrics));
   claim_.database.run(
       "UPDATE checkpoints SET state = 'superseded' WHERE run_id = ? AND name = ? AND "
@@ -60,7 +60,7 @@ void CheckpointStore::insert(const CheckpointRow& row) {
       row.size_bytes, row.created_at_ms, status_name(row.status), optional_json(row.validation));
 }
 
-std::vector<CheckpointRow> CheckpointStore::read(std::string_view condition) {
+std::vector<CheckpointRow> CheckpointTable::read(std::string_view condition) {
   Statement query = claim_.database.prepare(
       cat("SELECT name, attempt, idx, metrics, nonfinite, size_bytes, created_at, status, "
           "validation, mirrored FROM checkpoints WHERE run_id = ? AND ",
@@ -71,9 +71,9 @@ std::vector<CheckpointRow> CheckpointStore::read(std::string_view condition) {
   return rows;
 }
 
-std::vector<CheckpointRow> CheckpointStore::kept() { return read("state = 'kept'"); }
+std::vector<CheckpointRow> CheckpointTable::kept() { return read("state = 'kept'"); }
 
-std::vector<std::string> CheckpointStore::apply_retention() {
+std::vector<std::string> CheckpointTable::apply_retention() {
   if (!policy_.num_to_keep) return {};  // avoids reading all rows at each commit
   const std::vector<CheckpointRow> rows = kept();
   std::vector<Value> metrics;
@@ -92,7 +92,7 @@ std::vector<std::string> CheckpointStore::apply_retention() {
   return dropped;
 }
 
-std::vector<std::string> CheckpointStore::add(const CheckpointRow& row) {
+std::vector<std::string> CheckpointTable::add(const CheckpointRow& row) {
   std::vector<std::string> dropped;
   write_fenced(claim_, Durability::kFull, [&](FencedWrite&) {
     insert(row);
@@ -101,13 +101,13 @@ std::vector<std::string> CheckpointStore::add(const CheckpointRow& row) {
   return dropped;
 }
 
-void CheckpointStore::set_missing(const std::string& name, std::string_view problem) {
+void CheckpointTable::set_missing(const std::string& name, std::string_view problem) {
   write_fenced(claim_, Durability::kFull,
                [&](FencedWrite& write) { write.run(kMarkMissing, problem, claim_.run_id, name); });
 }
 
 // Returns nullopt if the checkpoint does not wait for a validation.
-std::optional<std::vector<std::string>> CheckpointStore::write_validation(
+std::optional<std::vector<std::string>> CheckpointTable::write_validation(
     FencedWrite& write, const std::string& name, int64_t attempt, const ValidationResult& result) {
   Statement query = write.prepare(
       "SELECT status, metrics, nonfinite FROM checkpoints WHERE run_id = ? AND name = ? AND "
@@ -130,7 +130,7 @@ std::optional<std::vector<std::string>> CheckpointStore::write_validation(
   return apply_retention();
 }
 
-std::optional<std::vector<std::string>> CheckpointStore::end_validation(
+std::optional<std::vector<std::string>> CheckpointTable::end_validation(
     const std::string& name, int64_t attempt, const ValidationResult& result) {
   std::optional<std::vector<std::string>> dropped;
   write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
@@ -139,26 +139,26 @@ std::optional<std::vector<std::string>> CheckpointStore::end_validation(
   return dropped;
 }
 
-void CheckpointStore::set_mirrored(const std::string& name, int64_t attempt, bool mirrored) {
+void CheckpointTable::set_mirrored(const std::string& name, int64_t attempt, bool mirrored) {
   write_fenced(claim_, Durability::kFull, [&](FencedWrite& write) {
     write.run("UPDATE checkpoints SET mirrored = ? WHERE run_id = ? AND name = ? AND attempt = ?",
               mirrored ? 1 : 0, claim_.run_id, name, attempt);
   });
 }
 
-std::vector<CheckpointRow> CheckpointStore::mirrored_leftovers() {
+std::vector<CheckpointRow> CheckpointTable::mirrored_leftovers() {
   return read(
       "mirrored = 1 AND state IN ('dropped', 'superseded') AND name NOT IN (SELECT name FROM "
       "checkpoints AS again WHERE again.run_id = checkpoints.run_id AND again.state = 'kept')");
 }
 
-bool CheckpointStore::is_kept(const std::string& name, int64_t attempt) {
+bool CheckpointTable::is_kept(const std::string& name, int64_t attempt) {
   Statement query = claim_.database.prepare(
       "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND state = 'kept'");
   return query.add(claim_.run_id).add(name).add(attempt).next();
 }
 
-bool CheckpointStore::was_dropped(const std::string& name, int64_t attempt) {
+bool CheckpointTable::was_dropped(const std::string& name, int64_t attempt) {
   Statement query = claim_.database.prepare(
       "SELECT 1 FROM checkpoints WHERE run_id = ? AND name = ? AND attempt = ? AND "
       "state IN ('dropped', 'superseded')");
@@ -167,7 +167,7 @@ bool CheckpointStore::was_dropped(const std::string& name, int64_t attempt) {
 
 // Whether a later attempt began from an earlier checkpoint: then a controller committed this one
 // after it had lost the run.
-bool CheckpointStore::was_left_behind(const Manifest& manifest) {
+bool CheckpointTable::was_left_behind(const Manifest& manifest) {
   Statement query = claim_.database.prepare(
       "SELECT 1 FROM attempts WHERE run_id = ? AND attempt > ? AND coalesce(resumed_index, -1) < "
       "?");
@@ -175,7 +175,7 @@ bool CheckpointStore::was_left_behind(const Manifest& manifest) {
 }
 
 // The object store's rows may be older than the report of this checkpoint, so it is inserted here.
-void CheckpointStore::add_report(const CheckpointRow& row) {
+void CheckpointTable::add_report(const CheckpointRow& row) {
   const StoredMetrics stored = store_metrics(or_empty_map(row.metrics));
   claim_.database.run(
       "INSERT OR IGNORE INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) SELECT "
@@ -183,7 +183,7 @@ void CheckpointStore::add_report(const CheckpointRow& row) {
       row.index, row.created_at_ms, stored.json, stored.nonfinite, claim_.run_id, row.attempt);
 }
 
-decide::SweepVerdict CheckpointStore::judge(const std::string& name,
+decide::SweepVerdict CheckpointTable::judge(const std::string& name,
                                             const std::optional<Manifest>& manifest,
                                             const CheckpointRow* kept) {
   decide::FoundRows rows;
@@ -199,7 +199,7 @@ decide::SweepVerdict CheckpointStore::judge(const std::string& name,
 }
 
 // Adopts a directory whose row was not written because of a crash.
-std::string CheckpointStore::adopt(const std::string& name, const std::string& path,
+std::string CheckpointTable::adopt(const std::string& name, const std::string& path,
                                    const Manifest& manifest) {
   try {
     verify_files(path, manifest, true);
@@ -223,14 +223,14 @@ std::string CheckpointStore::adopt(const std::string& name, const std::string& p
 
 // For a checkpoint with a kept row whose directory cannot be read. Frees the name for a new
 // checkpoint; storage_filesystem may restore the old one.
-std::string CheckpointStore::set_aside(const CheckpointFiles& files, const CheckpointRow& row,
+std::string CheckpointTable::set_aside(const CheckpointFiles& files, const CheckpointRow& row,
                                        std::string_view problem) {
   const std::string target = files.set_aside(row.name);
   if (!row.mirrored) claim_.database.run(kMarkMissing, problem, claim_.run_id, row.name);
   return cat("the checkpoint ", row.name, " cannot be used: ", problem, "; moved to ", target);
 }
 
-void CheckpointStore::try_fetch(const CheckpointFiles& files, const std::string& name,
+void CheckpointTable::try_fetch(const CheckpointFiles& files, const std::string& name,
                                 std::vector<std::string>& findings) {
   try {
     files.fetch(name);
@@ -243,7 +243,7 @@ void CheckpointStore::try_fetch(const CheckpointFiles& files, const std::string&
 
 // Handles checkpoints of the object store without a kept row. Removes dropped ones and fetches the
 // others, whose controller ended before it put the row into the store: sweep() then examines them.
-void CheckpointStore::sweep_stored(const CheckpointFiles& files,
+void CheckpointTable::sweep_stored(const CheckpointFiles& files,
                                    const std::map<std::string, ObjectCheckpoints::Entry>& stored,
                                    std::vector<std::string>& findings) {
   for (const auto& [name, entry] : stored) {
@@ -257,7 +257,7 @@ void CheckpointStore::sweep_stored(const CheckpointFiles& files,
   }
 }
 
-std::vector<std::string> CheckpointStore::sweep(CheckpointFiles& files) {
+std::vector<std::string> CheckpointTable::sweep(CheckpointFiles& files) {
   fault_point("sweep.begin");
   std::vector<std::string> findings;
   std::vector<std::string> drop_here;  // the object store may have another one of that name

@@ -1,4 +1,4 @@
-#include "host/store/checkpoints/checkpoint_store.h"
+#include "host/store/checkpoints/checkpoint_table.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-class CheckpointStoreTest : public ::testing::Test {
+class CheckpointTableTest : public ::testing::Test {
  protected:
   void create(const decide::RetentionPolicy& policy) {
     NewRun run;
@@ -62,14 +62,14 @@ class CheckpointStoreTest : public ::testing::Test {
 
   TempFolder temp;
   std::unique_ptr<RunStore> store;
-  std::optional<CheckpointStore> rows;
+  std::optional<CheckpointTable> rows;
 };
 
 ValidationResult validated(double accuracy) {
   return {CheckpointStatus::kValidated, Map{{"acc", accuracy}}, ""};
 }
 
-TEST_F(CheckpointStoreTest, RetentionIsMarkedWithTheRow) {
+TEST_F(CheckpointTableTest, RetentionIsMarkedWithTheRow) {
   create({1, "acc", true});
   EXPECT_EQ(rows->add(row("a", 0, 0.9)), Names{});
   EXPECT_EQ(rows->add(row("b", 1, 0.5)), Names{});
@@ -78,7 +78,7 @@ TEST_F(CheckpointStoreTest, RetentionIsMarkedWithTheRow) {
 }
 
 // behaviour: validation rescues a checkpoint
-TEST_F(CheckpointStoreTest, AValidationRescuesALowScore) {
+TEST_F(CheckpointTableTest, AValidationRescuesALowScore) {
   create({1, "acc", true});
   rows->add(pending("low", 0, 0.1));
   rows->add(row("high", 1, 0.9));
@@ -89,7 +89,7 @@ TEST_F(CheckpointStoreTest, AValidationRescuesALowScore) {
 }
 
 // behaviour: ties go by report number
-TEST_F(CheckpointStoreTest, TiesGoByReportAlsoAfterALateValidation) {
+TEST_F(CheckpointTableTest, TiesGoByReportAlsoAfterALateValidation) {
   create({1, "acc", true});
   rows->add(pending("first", 0, 0.1));
   rows->add(pending("second", 1, 0.1));
@@ -100,7 +100,7 @@ TEST_F(CheckpointStoreTest, TiesGoByReportAlsoAfterALateValidation) {
 }
 
 // behaviour: validated metrics re-rank
-TEST_F(CheckpointStoreTest, ValidatedMetricsOverwriteEqualKeys) {
+TEST_F(CheckpointTableTest, ValidatedMetricsOverwriteEqualKeys) {
   create({});
   CheckpointRow first = pending("a", 0, 0.1);
   first.metrics = Map{{"acc", 0.1}, {"loss", 2.0}};
@@ -109,7 +109,7 @@ TEST_F(CheckpointStoreTest, ValidatedMetricsOverwriteEqualKeys) {
   EXPECT_EQ(rows->kept()[0].metrics, Value(Map{{"acc", 0.7}, {"loss", 2.0}, {"f1", 1.0}}));
 }
 
-TEST_F(CheckpointStoreTest, AFailedValidationKeepsTheMetricsAndSaysWhy) {
+TEST_F(CheckpointTableTest, AFailedValidationKeepsTheMetricsAndSaysWhy) {
   create({1, "acc", true});
   rows->add(pending("a", 0, 0.9));
   rows->add(pending("b", 1, 0.1));
@@ -122,7 +122,7 @@ TEST_F(CheckpointStoreTest, AFailedValidationKeepsTheMetricsAndSaysWhy) {
 }
 
 // behaviour: validation of an unknown checkpoint, or one that is not pending
-TEST_F(CheckpointStoreTest, UnknownCheckpointsAreBugsAndEndedOnesAreNot) {
+TEST_F(CheckpointTableTest, UnknownCheckpointsAreBugsAndEndedOnesAreNot) {
   create({});
   rows->add(row("a", 0, 0.1));
   try {
@@ -138,7 +138,7 @@ TEST_F(CheckpointStoreTest, UnknownCheckpointsAreBugsAndEndedOnesAreNot) {
 
 // After each change, another process reads the same registry that this process holds.
 // behaviour: the registry read back is the same
-TEST_F(CheckpointStoreTest, TheRegistryReloadsAsItWasSaved) {
+TEST_F(CheckpointTableTest, TheRegistryReloadsAsItWasSaved) {
   create({2, "acc", true});
   const auto same = [&] {
     OpenRun open = RunReader::open_run(temp / "results", "x");
@@ -167,7 +167,7 @@ TEST_F(CheckpointStoreTest, TheRegistryReloadsAsItWasSaved) {
   EXPECT_EQ(kept(), (Names{"c", "d", "e"}));
 }
 
-TEST_F(CheckpointStoreTest, KnowsWhatTheMirrorStillHolds) {
+TEST_F(CheckpointTableTest, KnowsWhatTheMirrorStillHolds) {
   create({1, "", true});
   rows->add(row("a", 0, 0));
   rows->set_mirrored("a", 1, true);
@@ -180,7 +180,7 @@ TEST_F(CheckpointStoreTest, KnowsWhatTheMirrorStillHolds) {
   EXPECT_TRUE(rows->mirrored_leftovers().empty());
 }
 
-TEST_F(CheckpointStoreTest, SweepMakesRowsAndDirectoriesAgree) {
+TEST_F(CheckpointTableTest, SweepMakesRowsAndDirectoriesAgree) {
   create({});
   CheckpointFiles files(store->run_path());
   const auto commit = [&](const std::string& name, int64_t index) {

@@ -1,4 +1,4 @@
-#include "host/loop/build_id.h"
+#include "host/machine/processes/build_id.h"
 
 #include <elf.h>
 #include <link.h>
@@ -7,7 +7,7 @@
 
 #include "host/base/text/hex.h"
 
-namespace rtrain::loop {
+namespace rtrain::machine {
 namespace {
 
 constexpr size_t kNoteAlign = 4;
@@ -50,4 +50,4 @@ std::string build_id() {
   return out;
 }
 
-}  // namespace rtrain::loop
+}  // namespace rtrain::machine
