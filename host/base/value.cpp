@@ -140,17 +140,33 @@ bool Value::as_bool() const {
   wrong_type("a boolean", *this);
 }
 
+Value Value::from_unsigned(uint64_t v) {
+  if (v <= INT64_MAX) return static_cast<int64_t>(v);
+  Value out;
+  out.data_ = v;
+  return out;
+}
+
 int64_t Value::as_int() const {
   if (const auto* v = std::get_if<int64_t>(&data_)) return *v;
   const auto* v = std::get_if<double>(&data_);
   if (v != nullptr && std::floor(*v) == *v && std::abs(*v) < 0x1p63)
     return static_cast<int64_t>(*v);
+  if (is_large()) {
+    throw Error(Code::kArgument, cat("expected an integer below 2^63, got ", as_large()));
+  }
   wrong_type("an integer", *this);
+}
+
+uint64_t Value::as_large() const {
+  if (const auto* v = std::get_if<uint64_t>(&data_)) return *v;
+  wrong_type("an integer above 2^63 - 1", *this);
 }
 
 double Value::as_float() const {
   if (const auto* v = std::get_if<double>(&data_)) return *v;
   if (const auto* v = std::get_if<int64_t>(&data_)) return static_cast<double>(*v);
+  if (const auto* v = std::get_if<uint64_t>(&data_)) return static_cast<double>(*v);
   wrong_type("a number", *this);
 }
 
@@ -181,8 +197,8 @@ std::string Value::string_or(std::string_view fallback) const {
 }
 
 std::string_view Value::type_name() const {
-  constexpr std::array<std::string_view, 7> kNames = {"nil",    "boolean", "integer", "float",
-                                                      "string", "list",    "map"};
+  constexpr std::array<std::string_view, 8> kNames = {"nil",   "boolean", "integer", "integer",
+                                                      "float", "string",  "list",    "map"};
   return kNames[data_.index()];
 }
 

@@ -1,8 +1,8 @@
 // host/base/value.h: the data type passed between Lua states, threads, processes and the store.
 //
-// nil, boolean, integer, float, string, list or map. A map keeps the order in which entries were
-// added; its keys are all strings or all integers (a Python dict with integer keys). Copies are
-// deep.
+// nil, boolean, integer, float, string, list or map. An integer is an int64, or a uint64 where it
+// is larger: is_large(). A map keeps the order in which entries were added; its keys are all
+// strings or all integers (a Python dict with integer keys). Copies are deep.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,8 @@ class Value {
   Value(uint32_t v) : data_(int64_t{v}) {}
   Value(size_t v) : data_(static_cast<int64_t>(v)) {}
   Value(double v) : data_(v) {}
+  // An integer up to 2^64 - 1.
+  static Value from_unsigned(uint64_t v);
   Value(const char* v) : data_(std::string(v)) {}
   Value(std::string v) : data_(std::move(v)) {}
   Value(std::string_view v) : data_(std::string(v)) {}
@@ -80,15 +82,18 @@ class Value {
   bool is_nil() const { return std::holds_alternative<std::monostate>(data_); }
   bool is_bool() const { return std::holds_alternative<bool>(data_); }
   bool is_int() const { return std::holds_alternative<int64_t>(data_); }
+  // An integer above 2^63 - 1.
+  bool is_large() const { return std::holds_alternative<uint64_t>(data_); }
   bool is_float() const { return std::holds_alternative<double>(data_); }
-  bool is_number() const { return is_int() || is_float(); }
+  bool is_number() const { return is_int() || is_large() || is_float(); }
   bool is_string() const { return std::holds_alternative<std::string>(data_); }
   bool is_list() const { return std::holds_alternative<List>(data_); }
   bool is_map() const { return std::holds_alternative<Map>(data_); }
 
   // Each throws Error(kArgument) naming the actual type if the value has another type.
   bool as_bool() const;
-  int64_t as_int() const;   // also for an integral float
+  int64_t as_int() const;  // also for an integral float
+  uint64_t as_large() const;
   double as_float() const;  // also for an integer
   const std::string& as_string() const;
   const List& as_list() const;
@@ -109,7 +114,7 @@ class Value {
   bool operator==(const Value& other) const { return data_ == other.data_; }
 
  private:
-  std::variant<std::monostate, bool, int64_t, double, std::string, List, Map> data_;
+  std::variant<std::monostate, bool, int64_t, uint64_t, double, std::string, List, Map> data_;
 };
 
 // Defined here, where the type of an entry is complete.

@@ -64,27 +64,30 @@ class ValueBuilder {
                   "torch.save its state_dict() into a checkpoint, or report numbers of it");
   }
 
-  [[noreturn]] static Value large(uint64_t number, const std::string& path) {
-    throw Error(Code::kArgument,
-                cat(path, ": ", number,
-                    " is beyond int64, which plain data holds: ", "give it as a string"));
+  static Value large(uint64_t number, const std::string& /*path*/) {
+    return Value::from_unsigned(number);
   }
 
   std::optional<Value> known(const void*) const { return std::nullopt; }
   void keep(const void*, const Value&) {}
 };
 
+// Pushes the value of a chunk that returns a number which LuaJIT writes so.
+void push_written(lua_State* L, const std::string& number) {
+  if (luaL_loadstring(L, cat("return ", number).c_str()) != 0) {
+    throw Error(Code::kInternal, lua_tostring(L, -1));
+  }
+  lua_call(L, 0, 1);
+}
+
+// Beyond 2^53 a Lua number would lose digits: it is an int64 cdata then.
 void push_int(lua_State* L, int64_t number) {
   constexpr int64_t kExact = int64_t{1} << 53;
   if (number >= -kExact && number <= kExact) {
     lua_pushnumber(L, static_cast<double>(number));
     return;
   }
-  // Beyond 2^53 a Lua number would lose digits: an int64 cdata, made by the chunk "return <n>LL".
-  const std::string chunk = number == INT64_MIN ? std::string("return -9223372036854775807LL-1LL")
-                                                : cat("return ", number, "LL");
-  if (luaL_loadstring(L, chunk.c_str()) != 0) throw Error(Code::kInternal, lua_tostring(L, -1));
-  lua_call(L, 0, 1);
+  push_written(L, number == INT64_MIN ? "-9223372036854775807LL-1LL" : cat(number, "LL"));
 }
 
 void push_map(lua_State* L, const Map& map) {
@@ -130,6 +133,8 @@ void push_value(lua_State* L, const Value& value) {
     lua_pushboolean(L, value.as_bool() ? 1 : 0);
   } else if (value.is_int()) {
     push_int(L, value.as_int());
+  } else if (value.is_large()) {
+    push_written(L, cat(value.as_large(), "ULL"));
   } else if (value.is_float()) {
     lua_pushnumber(L, value.as_float());
   } else if (value.is_string()) {

@@ -3,7 +3,7 @@
 // Tables with the keys 1…n are lists, tables with string keys maps (keys sorted, so that the order
 // is the same in every process), the empty table is a map unless it is marked with torch.list{}. A
 // table made by `base.ordered` keeps its order. Integral numbers become integers; int64 and
-// uint64 cdata too, up to 2^63 - 1. Everything else (functions, userdata, mixed tables, cycles) is
+// uint64 cdata too. Everything else (functions, userdata, mixed tables, cycles) is
 // an Error(kArgument) that names the path to it: "config.model.hook: a function is not plain data".
 #pragma once
 

@@ -30,18 +30,6 @@ function number.is_exact(value)
   return type(value) == 'number' or ('%.0f'):format(tonumber(value)) == number.text(value)
 end
 
----Whether a value is an integer beyond int64, which is what plain data holds.
----@param value any
----@return boolean
----
----```lua
----local number = require 'base.number'
----assert(number.is_beyond_int64(9223372036854775808ULL) and not number.is_beyond_int64(5ULL))
----```
-function number.is_beyond_int64(value)
-  return type(value) == 'cdata' and tostring(value):find 'ULL$' ~= nil and value > 0x7fffffffffffffffULL
-end
-
 local MOST_INT64, MOST_UINT64 = '9223372036854775807', '18446744073709551615'
 
 -- Compares two decimal numbers as strings of digits without leading zeros.

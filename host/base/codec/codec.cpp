@@ -55,6 +55,8 @@ void pack(Packer& packer, const Value& value) {
     packer.pack(value.as_bool());
   } else if (value.is_int()) {
     packer.pack(value.as_int());
+  } else if (value.is_large()) {
+    packer.pack(value.as_large());
   } else if (value.is_float()) {
     packer.pack_float(value.as_float());
   } else if (value.is_string()) {
@@ -83,10 +85,7 @@ class ValueBuilder : public msgpack::null_visitor {
 
   bool visit_nil() { return add({}); }
   bool visit_boolean(bool value) { return add(value); }
-  bool visit_positive_integer(uint64_t value) {
-    if (value > INT64_MAX) bad_message("integer above 2^63-1 in message");
-    return add(static_cast<int64_t>(value));
-  }
+  bool visit_positive_integer(uint64_t value) { return add(Value::from_unsigned(value)); }
   bool visit_negative_integer(int64_t value) { return add(value); }
   bool visit_float32(float value) { return add(double{value}); }
   bool visit_float64(double value) { return add(value); }

@@ -21,6 +21,7 @@ Json to_tree(const Value& value) {
   if (value.is_nil()) return nullptr;
   if (value.is_bool()) return value.as_bool();
   if (value.is_int()) return value.as_int();
+  if (value.is_large()) return value.as_large();
   if (value.is_float()) return float_to_json(value.as_float());
   if (value.is_string()) return value.as_string();
   if (value.is_list()) {
@@ -52,8 +53,7 @@ class ValueBuilder final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return add(value); }
   bool number_integer(number_integer_t value) override { return add(int64_t{value}); }
   bool number_unsigned(number_unsigned_t value) override {
-    if (value > INT64_MAX) return add(static_cast<double>(value));
-    return add(static_cast<int64_t>(value));
+    return add(Value::from_unsigned(value));
   }
   bool number_float(number_float_t value, const string_t&) override { return add(value); }
   bool string(string_t& value) override { return add(std::move(value)); }

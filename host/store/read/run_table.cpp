@@ -42,7 +42,7 @@ void each_column(const RankReport& report, const See& see) {
 
 Type type_of(const Value& value) {
   if (value.is_int()) return Type::kInteger;
-  if (value.is_float()) return Type::kFloat;
+  if (value.is_float() || value.is_large()) return Type::kFloat;
   return value.is_bool() ? Type::kBoolean : Type::kText;
 }
 

@@ -25,11 +25,8 @@ local function shape_of(tensor)
   return list_of(shape)
 end
 
--- Plain data has only int64: other cdata are shown as text.
-local function plain_integer(value)
-  local is_plain = number.of(value) and not number.is_beyond_int64(value)
-  return is_plain and value or number.text(value)
-end
+-- Plain data has integers up to 2^64 - 1: other cdata are shown as text.
+local function plain_integer(value) return number.of(value) and value or number.text(value) end
 
 local plain
 

@@ -8,7 +8,6 @@ local class = require 'base.class'
 local DataConfig = require 'rtrain.config.data'
 local datasets = require 'rtrain.run.datasets'
 local errors = require 'base.errors'
-local number = require 'base.number'
 local ordered = require 'base.ordered'
 local RunConfig = require 'rtrain.config.run'
 local ScalingConfig = require 'rtrain.config.scaling'
@@ -85,17 +84,11 @@ local function object_name(value)
   return of and of.__own_names and of.__name or nil
 end
 
-local function check_int64(value, path)
-  if not number.is_beyond_int64(value) then return end
-  errors.raise('config', ('%s: %s is beyond int64, which plain data holds: give it as a string'):format(path,
-    number.text(value)))
-end
-
 -- Raises an error for a value that is not plain data; `path` names it.
 function BaseTrainer._check_plain(value, path, seen)
   local kind = type(value)
   if kind == 'nil' or kind == 'boolean' or kind == 'number' or kind == 'string' then return end
-  if kind == 'cdata' and tostring(value):find('^%-?%d+U?LL$') then return check_int64(value, path) end
+  if kind == 'cdata' and tostring(value):find('^%-?%d+U?LL$') then return end
   local name = object_name(value) or kind ~= 'table' and kind
   if name then
     errors.raise('config', ('%s is a %s; the config is plain data: make it in the train function, or let that use a local '

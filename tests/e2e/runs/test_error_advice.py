@@ -185,9 +185,6 @@ def test_configs_and_options_of_a_run(rtrain):
 OBJECTS = {
     ("", "{m = torch.nn.Linear(1, 1)}"): "train_loop_config.m is a Linear; the config is plain data",
     ("", "{deep = {torch.ones(2)}}"): "train_loop_config.deep[1] is a Tensor; the config is plain data",
-    ("return {x = 18446744073709551615ULL}", "{}"): "x: 18446744073709551615 is beyond int64, which plain data holds",
-    ("train.report {x = 18446744073709551615ULL}", "{}"): "x: 18446744073709551615 is beyond int64",
-    ("", "{x = {5ULL, 18446744073709551615ULL}}"): "train_loop_config.x[2]: 18446744073709551615 is beyond int64",
     ("return torch.ones(2)", "{}"): "a Tensor is not plain data: x:item() is the number in it",
     ("return {m = torch.nn.Linear(1, 1)}", "{}"): "m: a Linear is not plain data: torch.save its state_dict()",
     ("train.report({a = 1}, train.Checkpoint.from_directory('.'))", "{}"): "got a Checkpoint: write {checkpoint = …}",
@@ -209,15 +206,24 @@ def test_objects_in_the_place_of_data_are_named(rtrain):
             assert result.returncode in (1, 3) and said in result.stderr, (body, config, result.stderr)
 
 
-def test_integers_beyond_int64_are_refused_on_the_command_line(rtrain):
+def test_integers_beyond_int64_are_kept(rtrain):
     script = """
         local train = require 'rtrain'
-        train.TorchTrainer{train_loop_per_worker = function(config) print(config.x) end, train_loop_config = {x = 1},
-                           scaling_config = {num_workers = 1}}:fit()
+        local result = train.TorchTrainer{
+          train_loop_per_worker = function(config)
+            train.report {seed = config.x, most = 18446744073709551615ULL}
+            return {twice = {config.x, config.x}}
+          end,
+          train_loop_config = {x = 1}, scaling_config = {num_workers = 1}}:fit()
+        assert(result.metrics.seed == 9223372036854775813ULL and result.return_value.twice[2] == result.metrics.seed)
+        print(result.metrics.most)
     """
-    assert "9223372036854775807" in rtrain.run_ok(script, "--set", "x=9223372036854775807").stdout
-    result = rtrain.run(script, "--set", "x=9223372036854775808")
-    assert result.returncode != 0 and "train_loop_config.x: 9223372036854775808 is beyond int64" in result.stderr
+    result = rtrain.run_ok(script, "--name", "large", "--set", "x=9223372036854775813")
+    assert "18446744073709551615ULL" in result.stdout
+    shown = rtrain.json("show", "large")
+    assert shown["config"] == {"x": 2**63 + 5}
+    assert {key: shown["last_report"][key] for key in ("seed", "most")} == {"seed": 2**63 + 5, "most": 2**64 - 1}
+    assert f"{2**63 + 5}" in rtrain("export", "large").stdout
 
 
 def test_unused_parameters_are_named(rtrain):
