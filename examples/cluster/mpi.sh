@@ -1,13 +1,13 @@
 #!/bin/bash
 # Written by `rtrain submit mpi`. `bash FILE` starts it; change what you like.
-# One process on each host: it starts the workers of that host.
+# One process on each node: it starts the workers of that node.
 
-# By this name the hosts find each other: the first one writes its address and a fresh key, which only you can read, to
-# ~/.local/state/rtrain/jobs, a folder that all hosts have to share.
+# By this name the nodes find each other: the first one writes its address and a fresh key, which only you can read, to
+# ~/.local/state/rtrain/jobs, a folder that all nodes have to share.
 export RTRAIN_JOB_ID="mpi-$(hostname)-$$"
 
 # Open MPI: --bind-to none, else a process and all that it starts has one core; -x passes the variable on to the
-# other hosts. MPICH passes all of them on.
+# other nodes. MPICH passes all of them on.
 case "$(mpirun --version 2>&1)" in
   *'Open MPI'*) options=(-n 2 -N 1 --host n0:1,n1:1 --bind-to none -x RTRAIN_JOB_ID) ;;
   *) options=(-n 2 -ppn 1 -hosts n0,n1) ;;

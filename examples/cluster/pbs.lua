@@ -22,7 +22,7 @@ function pbs.allocation(getenv, facts)
   facts:needed_integer('node_rank', 'PBS_NODENUM', 0)
   facts:text('job_id', 'PBS_JOBID')
   facts:set('is_batch', true, 'PBS_JOBID=' .. getenv 'PBS_JOBID')
-  facts:set('master', {addr = getenv 'RTRAIN_MASTER_ADDR'}, 'the first host of PBS_NODEFILE')
+  facts:set('master', {addr = getenv 'RTRAIN_MASTER_ADDR'}, 'the first node of PBS_NODEFILE')
 end
 
 local TEXT = [[
@@ -34,7 +34,7 @@ local TEXT = [[
 #PBS -r y
 
 %s
-# pbsdsh starts one process on each host. It gives them little of the environment: what they need is named.
+# pbsdsh starts one process on each node. It gives them little of the environment: what they need is named.
 master=$(head -n 1 "$PBS_NODEFILE")
 pbsdsh -- env PATH="$PATH" HOME="$HOME" \
   RTRAIN_LAUNCHER=%s RTRAIN_NNODES=%d RTRAIN_MASTER_ADDR="$master" \
