@@ -1,4 +1,4 @@
-// The hosts of runs: their ranks, their present state, and why a run has evicted one.
+// The nodes of runs: their ranks, their present state, and why a run has evicted one.
 import {get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
@@ -13,9 +13,9 @@ const reasonOf = (node) => [node.exits.map(exitText).join(', '), node.reason].fi
 const nodeLink = (host, run) =>
   linkTo(`nodes?host=${encodeURIComponent(host)}${run ? `&run=${encodeURIComponent(run)}` : ''}`, host);
 
-/** A row for each host, with its newest run. */
-const hostTable = (nodes) => table('Hosts',
-  [{title: 'Host'}, {title: 'State'}, {title: 'Runs', number: true}, {title: 'Last run'}, {title: 'Ranks'},
+/** A row for each node, with its newest run. */
+const hostTable = (nodes) => table('Nodes',
+  [{title: 'Node'}, {title: 'State'}, {title: 'Runs', number: true}, {title: 'Last run'}, {title: 'Ranks'},
     {title: 'Devices', long: true}, {title: 'Last reason', long: true}],
   [...Map.groupBy(nodes, (node) => node.host)].map(([host, uses]) => {
     const now = uses.find((node) => !isOver(node.status) && !node.evicted_at) ?? uses[0];
@@ -23,8 +23,8 @@ const hostTable = (nodes) => table('Hosts',
       uses.map(reasonOf).find(Boolean) ?? ''];
   }));
 
-const useTable = (nodes) => table('Runs and hosts',
-  [{title: 'Run'}, {title: 'Status'}, {title: 'Started (UTC)', time: true}, {title: 'Host'},
+const useTable = (nodes) => table('Runs and nodes',
+  [{title: 'Run'}, {title: 'Status'}, {title: 'Started (UTC)', time: true}, {title: 'Node'},
     {title: 'Node', number: true}, {title: 'Address', wide: true}, {title: 'State'}, {title: 'Ranks'},
     {title: 'Devices', long: true}, {title: 'Reason', long: true}],
   nodes.map((node) => [runLink(node.name), status(node.status), time(node.started_at), nodeLink(node.host, node.name),
@@ -39,7 +39,7 @@ const checkTable = ({host, checks}) =>
         checks.map((each) => [each.check, each.peer ?? '', duration(each.seconds), each.problem ?? ''])))
     : '');
 
-/** The records of the host's lowest rank about the host. */
+/** The records of the node's lowest rank about the node. */
 const hostCharts = async (node, query, signal) => {
   const rank = Math.min(...node.ranks);
   const path = runPath(node.name);
@@ -76,7 +76,7 @@ export const showNodes = async ({query}, main, signal) => {
   const shown = host ? nodes.filter((node) => node.host === host) : nodes;
   main.replaceChildren(
     el('h1', {},
-      host ? `Host ${host}` : run ? 'Hosts of ' : 'Hosts',
+      host ? `Node ${host}` : run ? 'Nodes of ' : 'Nodes',
       run && !host ? linkTo(`run/${encodeURIComponent(run)}`, run) : ''),
     shown.length ? '' : el('p', {class: 'quiet'}, 'No run has had a rank here.'),
     shown.length && !host ? hostTable(shown) : '',

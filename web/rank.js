@@ -60,7 +60,7 @@ export const showRank = async ({parts: [, name, , rankText], query}, main, signa
     el('h1', {}, `Rank ${rank} of `, linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
     worker
       ? facts([
-        ['Host', worker.host], ['Process', worker.pid], ['Device', worker.device],
+        ['Node', worker.host], ['Process', worker.pid], ['Device', worker.device],
         ['Exit', worker.signal != null ? `signal ${worker.signal}` : worker.exit_code ?? ''],
       ])
       : el('p', {class: 'quiet'}, 'The last attempt has no such rank.'),

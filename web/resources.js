@@ -1,4 +1,4 @@
-// The cores and GPUs of the server's host: which runs hold them, which wait; and the queued runs of the store.
+// The cores and GPUs of the server's node: which runs hold them, which wait; and the queued runs of the store.
 import {get} from './api.js';
 import {bytes, el, number, runLink, section, table, time} from './view.js';
 
@@ -11,7 +11,7 @@ const gpuState = (state) => (state ? [
   state.temperature_c != null && `${state.temperature_c} °C`,
 ].filter(Boolean).join(', ') : '');
 
-/** Devices by their index on this host; others by their id. */
+/** Devices by their index on this node; others by their id. */
 const gpuShares = (shares, gpus) => shares.map(({uuid, share}) => {
   const gpu = gpus.find((each) => each.uuid === uuid);
   return `${gpu ? `GPU ${gpu.index}` : uuid}${share === 1 ? '' : ` (${number(share, 3)} of it)`}`;
@@ -47,10 +47,10 @@ const content = ({cpus, gpus, leases, waiting}, {runs: queued, total}) => [
           {title: 'Cores', long: true}, {title: 'GPUs', long: true}],
         leases.map((lease) => [runLink(lease.run), lease.pid, lease.cores.length, coreRanges(lease.cores),
           gpuShares(lease.gpus, gpus)]))
-      : el('p', {class: 'quiet'}, 'No run holds cores or GPUs of this host.')),
-  section('Waiting for this host',
+      : el('p', {class: 'quiet'}, 'No run holds cores or GPUs of this node.')),
+  section('Waiting for this node',
     waiting.length
-      ? table('Waiting for this host',
+      ? table('Waiting for this node',
         [{title: 'Place', number: true}, {title: 'Run'}, {title: 'Process', number: true}],
         waiting.map((run, at) => [at + 1, runLink(run.run), run.pid]))
       : el('p', {class: 'quiet'}, 'No run waits.')),
@@ -68,7 +68,7 @@ const content = ({cpus, gpus, leases, waiting}, {runs: queued, total}) => [
 
 export const showResources = async (place, main, signal) => {
   const box = el('div');
-  main.replaceChildren(el('h1', {}, 'Resources of this host'), box);
+  main.replaceChildren(el('h1', {}, 'Resources of this node'), box);
   let shown = '';
   while (!signal.aborted) {
     const [resources, queued] = await Promise.all([

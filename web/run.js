@@ -102,9 +102,9 @@ const ranks = (run) => {
   const last = run.attempts.at(-1);
   if (!last?.workers.length) return '';
   return section('Ranks',
-    el('p', {}, linkTo(`nodes?run=${encodeURIComponent(run.name)}`, 'Their hosts')),
+    el('p', {}, linkTo(`nodes?run=${encodeURIComponent(run.name)}`, 'Their nodes')),
     table('Ranks',
-      [{title: 'Rank', number: true}, {title: 'Host'}, {title: 'Process', number: true}, {title: 'Device'},
+      [{title: 'Rank', number: true}, {title: 'Node'}, {title: 'Process', number: true}, {title: 'Device'},
         {title: 'Ended'}, {title: storedAt ? '' : 'Output'}],
       last.workers.map((worker) => [
         linkTo(`run/${encodeURIComponent(run.name)}/rank/${worker.rank}`, `rank ${worker.rank}`),

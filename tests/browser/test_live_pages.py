@@ -13,7 +13,7 @@ from test_watch import Stepped
 from webdriver import KEYS
 
 
-def test_who_holds_the_host_and_who_waits(rtrain, browser, screenshot):
+def test_who_holds_the_node_and_who_waits(rtrain, browser, screenshot):
     """One run holds all cores, one waits for them, and one is in a launcher's queue."""
     set_cpus(rtrain, 2)
     server = Dash(rtrain)
@@ -28,7 +28,7 @@ def test_who_holds_the_host_and_who_waits(rtrain, browser, screenshot):
         "return [...document.querySelectorAll('section')].map((each) => [each.ariaLabel, "
         "each.querySelector('tbody')?.innerText ?? ''])"
     )
-    held, waiting, queued = (dict(rows)[title] for title in ("Held", "Waiting for this host", "Queued by a launcher"))
+    held, waiting, queued = (dict(rows)[title] for title in ("Held", "Waiting for this node", "Queued by a launcher"))
     assert (
         held.split() == ["holder", str(holder.pid), "2", "0-1"]
         and waiting.split() == ["1", "waits", str(waits.pid)]

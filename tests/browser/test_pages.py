@@ -124,14 +124,14 @@ def test_media_of_runs_side_by_side(page, screenshot):
     screenshot(page, "compare-media")
 
 
-def test_hosts_of_runs(page):
+def test_nodes_of_runs(page):
     go(page, "nodes")
     host = page.run("return document.querySelector('main tbody a').textContent")
     page.click("main tbody a")
-    shows(page, f"Host {host}")
+    shows(page, f"Node {host}")
     shows(page, "has recorded nothing of")
     page.run("location.hash = '#/nodes?run=two'")
-    shows(page, "Hosts of two")
+    shows(page, "Nodes of two")
     assert "0 1" in page.text("tbody") and page.run(CONTRAST) == [] and page.run(UNNAMED) == []
 
 
