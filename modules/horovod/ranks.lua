@@ -44,19 +44,19 @@ function ranks.rank() return of_context('world_rank', 0) end
 ---@return integer number of ranks
 function ranks.size() return of_context('world_size', 1) end
 
----@return integer rank among those of this host, from 0
+---@return integer rank among those of this node, from 0
 function ranks.local_rank() return of_context('local_rank', 0) end
 
----@return integer number of ranks on this host
+---@return integer number of ranks on this node
 function ranks.local_size() return of_context('local_world_size', 1) end
 
----@return integer number of this host, from 0
+---@return integer number of this node, from 0
 function ranks.cross_rank() return of_context('node_rank', 0) end
 
----@return integer number of hosts, where each has as many ranks
+---@return integer number of nodes, where each has as many ranks
 function ranks.cross_size() return math.ceil(ranks.size() / ranks.local_size()) end
 
----@return boolean whether each host has as many ranks as this one, as far as the numbers say
+---@return boolean whether each node has as many ranks as this one, as far as the numbers say
 function ranks.is_homogeneous() return ranks.size() % ranks.local_size() == 0 end
 
 ---@return boolean

@@ -1,4 +1,4 @@
--- rtrain/health.lua: train.health: evidence against a host, and the actions that answer it.
+-- rtrain/health.lua: train.health: evidence against a node, and the actions that answer it.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -6,25 +6,25 @@ local session = require 'rtrain.session'
 
 local MAX_TEXT_BYTES = 4096
 
----Evidence against a host of the run, as the evaluators of HealthConfig receive it.
+---Evidence against a node of the run, as the evaluators of HealthConfig receive it.
 ---@class HealthEvidence
----@field node integer number of the host in the job; 0 is the controller's
+---@field node integer number of the node in the job; 0 is the controller's
 ---@field host string its name
 ---@field kind string 'link', 'devices', 'storage', 'xid', 'hang', or 'script' for train.health.report()
 ---@field text string what was seen
----@field is_conclusive boolean whether the host is at fault, whatever the script does; never true for a hang
+---@field is_conclusive boolean whether the node is at fault, whatever the script does; never true for a hang
 ---@field rank? integer the rank that the evidence is about, if it is about a single rank
----@field is_preflight boolean whether it was found before the host was used
+---@field is_preflight boolean whether it was found before the node was used
 ---@field default string the action that is taken without evaluators
 
----The actions that answer evidence against a host, from the lightest to the heaviest. Their names work as strings too.
+---The actions that answer evidence against a node, from the lightest to the heaviest. Their names work as strings too.
 ---Ray equivalent: the actions of the proposal ray.train.health.
 ---@class rtrain.health
 ---@field NOOP string only records the evidence in the run's record
 ---@field DIAGNOSE string saves the stacks of all ranks under `diag/`
 ---@field REATTEMPT string ends the attempt; the next one starts from the latest checkpoint.
 ---  `controller_failure_limit` limits how often
----@field EVICT string as REATTEMPT, and the run no longer uses the host; `max_preemption_failures` limits how often
+---@field EVICT string as REATTEMPT, and the run no longer uses the node; `max_preemption_failures` limits how often
 local health = {NOOP = 'NOOP', DIAGNOSE = 'DIAGNOSE', REATTEMPT = 'REATTEMPT', EVICT = 'EVICT'}
 
 ---Returns rtrain's default action: EVICT for conclusive evidence, else NOOP. For evaluators that want to keep the
@@ -38,8 +38,8 @@ local health = {NOOP = 'NOOP', DIAGNOSE = 'DIAGNOSE', REATTEMPT = 'REATTEMPT', E
 ---```
 function health.default_evaluator(evidence) return evidence.default end
 
----Reports to the controller something that this rank has seen and that speaks against its host, for example wrong sums
----on a device. Does not wait. With `is_conclusive` the run continues without the host, unless evaluators decide
+---Reports to the controller something that this rank has seen and that speaks against its node, for example wrong sums
+---on a device. Does not wait. With `is_conclusive` the run continues without the node, unless evaluators decide
 ---otherwise; without it the evidence is only recorded. Ray equivalent: ray.train.health.report of the proposal.
 ---@param text string what was seen, at most 4 KiB
 ---@param options? {is_conclusive: boolean} default false

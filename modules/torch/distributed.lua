@@ -1,6 +1,6 @@
 -- torch/distributed.lua: collectives and messages over the ranks of a run, as torch.distributed.
 --
--- CPU tensors use shared memory, and Gloo between hosts; CUDA tensors use NCCL if each rank has its own device. As in
+-- CPU tensors use shared memory, and Gloo between nodes; CUDA tensors use NCCL if each rank has its own device. As in
 -- PyTorch, an NCCL call returns when the collective is queued on the device, and later work on the tensor waits there.
 --
 -- Inside a train function the process group is formed automatically. Every rank must call the same collectives in the

@@ -5,7 +5,7 @@ local class = require 'base.class'
 ---@class ProgramRank
 ---@field context table world_rank, world_size, local_rank, node_rank, attempt, …
 ---@field env table<string, string> the program's variables; on_start may change them
----@field addresses fun(): string[] returns 'host:port' of every rank, each with a port that is free on its host; all
+---@field addresses fun(): string[] returns 'host:port' of every rank, each with a port that is free on its node; all
 ---  ranks must call it
 
 ---Functions that a trainer calls around the train function. For a DataParallelTrainer, `backend_cls` of its

@@ -80,12 +80,12 @@ end
 ---  compute ahead (default 1; 0: the loop does it itself), memory_bytes (default 64 MiB) limits the rows that wait
 ---@field ingest_workers integer processes for each worker that read and compute in place of its threads (default 0).
 ---  This is the largest number: the run starts one and adds more while the loop waits for rows. Rows, order and resume
----  do not change, and an ingest worker that dies is started again. They run on hosts of the job without ranks, else on
----  the worker's host. Operators that need all rows (`random_shuffle`, `sort`) and loops with `prefetch_batches = 0`
+---  do not change, and an ingest worker that dies is started again. They run on nodes of the job without ranks, else on
+---  the worker's node. Operators that need all rows (`random_shuffle`, `sort`) and loops with `prefetch_batches = 0`
 ---  run in the worker itself
 ---@field ingest_resources? table `{CPU = n}` of each ingest worker (default 1). If `resources_per_worker` names CPUs,
 ---  the run also gets the CPUs of its ingest workers, and each process is bound to its own
----@field enable_shard_locality boolean accepted for compatibility with Ray: on a single host all data is local
+---@field enable_shard_locality boolean accepted for compatibility with Ray: on a single node all data is local
 local DataConfig = schema.define('DataConfig', {
   {'datasets_to_split', default = 'all', check = check_split},
   {'execution_options', check = check_execution},

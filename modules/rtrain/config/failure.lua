@@ -34,8 +34,8 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---  and at most this time (default 600); the run ends only when waiting longer cannot help
 ---@field busy_threshold_s number work without any operator, batch, collective or report ends the run after this time
 ---  (default 600) or ten times its longest pause; `train.busy(reason, seconds)` announces such work
----@field node_timeout_s number a run on several hosts declares a host lost that was silent for that long, and the
----  workers there end themselves (default 30); a host that returns takes part in the next attempt
+---@field node_timeout_s number a run on several nodes declares a node lost that was silent for that long, and the
+---  workers there end themselves (default 30); a node that returns takes part in the next attempt
 ---@field on_nan string the reaction to a loss or metric that becomes NaN or infinite: 'warn' (default) reports once a
 ---  run the step, the rank and the parameter or layer; 'error' ends the run there with code 'not_finite', without a
 ---  retry; 'ignore' does nothing. Checked are each loss on the CPU when its backward begins, losses on a GPU and all

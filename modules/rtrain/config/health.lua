@@ -1,4 +1,4 @@
--- rtrain/config/health.lua: HealthConfig: how the hosts of a run are checked, and what happens with a bad host.
+-- rtrain/config/health.lua: HealthConfig: how the nodes of a run are checked, and what happens with a bad node.
 
 local schema = require 'rtrain.config.schema'
 
@@ -12,7 +12,7 @@ local function check_evaluators(value)
   end
 end
 
----How the hosts of a run are checked before and during their use, and what happens with a bad host. Ray equivalent: the
+---How the nodes of a run are checked before and during their use, and what happens with a bad node. Ray equivalent: the
 ---proposal ray.train.HealthConfig, which is off by default; in rtrain it is on.
 ---
 ---```lua
@@ -26,15 +26,15 @@ end
 ---```
 ---@class HealthConfig
 ---@overload fun(fields?: table): HealthConfig
----@field preflight boolean checks a host before it is used: its storage must write, its devices must answer, and it
----  exchanges 1 MB with every other host (default true); `rtrain show` prints the results. On a single machine the
+---@field preflight boolean checks a node before it is used: its storage must write, its devices must answer, and it
+---  exchanges 1 MB with every other node (default true); `rtrain show` prints the results. On a single machine the
 ---  checks run while the workers start
 ---@field preflight_timeout_s number seconds that each of these checks may take (default 2)
----@field monitor boolean watches the links, devices and storage of the hosts of a run on several hosts, also while no
+---@field monitor boolean watches the links, devices and storage of the nodes of a run on several nodes, also while no
 ---  workers run (default true)
 ---@field evaluators? (fun(evidence: HealthEvidence): string?)[] called in order in the script's process for each
 ---  piece of evidence; the heaviest of the actions that they return (`train.health.NOOP`, `DIAGNOSE`, `REATTEMPT`,
----  `EVICT`, or nil) is taken. Without evaluators, conclusive evidence evicts its host and other evidence is recorded
+---  `EVICT`, or nil) is taken. Without evaluators, conclusive evidence evicts its node and other evidence is recorded
 local HealthConfig = schema.define('HealthConfig', {
   {'preflight', default = true, check = schema.boolean},
   {'preflight_timeout_s', default = 2, check = schema.positive},

@@ -44,7 +44,7 @@ end
 ---  continues from there too. In a job that was requeued (SLURM_RESTART_COUNT above 0) the default is 'auto'
 ---@field checkpoint_config CheckpointConfig
 ---@field failure_config FailureConfig
----@field health_config HealthConfig how the hosts are checked, and what happens with a bad host
+---@field health_config HealthConfig how the nodes are checked, and what happens with a bad node
 ---@field callbacks? UserCallback[] called in the script's process during the run
 ---@field stop? table|fun(metrics: table): boolean the run ends as FINISHED when rank 0's metrics of a report satisfy the
 ---  function, or when one of the metrics is at least its threshold: `stop = {epoch = 10, accuracy = 0.99}`

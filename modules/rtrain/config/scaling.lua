@@ -3,7 +3,7 @@
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 
-local CLUSTER = 'this version trains on the hosts that a launcher allots, and chooses none'
+local CLUSTER = 'this version trains on the nodes that a launcher allots, and chooses none'
 local MOST_WORKERS = 100000  -- a larger number is a mistake that would exhaust the memory
 local WORKERS = "expected a number, a range such as {1, 4} or 'auto'"
 
@@ -74,8 +74,8 @@ end
 ---@class ScalingConfig
 ---@overload fun(fields?: table): ScalingConfig
 ---@field num_workers integer|{min: integer, max: integer}|'auto' processes that run the train function (default 1).
----  `{min, max}`: the largest number that fits; 'auto': at least 1, at most the number that fits the hosts of the job,
----  which are assumed to be like the first (max_workers() counts one host). 0 is local mode: the process that calls
+---  `{min, max}`: the largest number that fits; 'auto': at least 1, at most the number that fits the nodes of the job,
+---  which are assumed to be like the first (max_workers() counts one node). 0 is local mode: the process that calls
 ---  fit() runs the train function itself, with all features of rtrain, for debugging with print or a debugger (a train
 ---  function that has not ended 2 s after a stop and its grace period ends with its process and the run's exit code).
 ---  Where a launcher (torchrun, `srun --ntasks-per-node=2`) has started each rank, its processes form one run, both for
@@ -85,9 +85,9 @@ end
 ---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default:
 ---  the workers share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
 ---@field accelerator_type? string required model of the GPUs, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
----@field placement_strategy string how workers are placed on the hosts of a job, each of which holds the workers that
----  its cores or devices allow: 'SPREAD', one to each host in turn (default; Ray's is PACK); 'PACK', one host after the
----  other; 'STRICT_PACK', all on one host; 'STRICT_SPREAD', each on a different host. The ranks of a host are
+---@field placement_strategy string how workers are placed on the nodes of a job, each of which holds the workers that
+---  its cores or devices allow: 'SPREAD', one to each node in turn (default; Ray's is PACK); 'PACK', one node after the
+---  other; 'STRICT_PACK', all on one node; 'STRICT_SPREAD', each on a different node. The ranks of a node are
 ---  consecutive
 ---@field elastic_resize_monitor_interval_s number seconds between two checks of the capacity for an elastic group
 ---  (default 60)

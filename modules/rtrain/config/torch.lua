@@ -8,8 +8,8 @@ local system = require 'base._system'
 ---@class TorchConfig
 ---@overload fun(fields?: table): TorchConfig
 ---@field backend? string how tensors are transferred. Default, 'cpu:shm,cuda:nccl': CPU tensors use shared memory,
----  and Gloo between hosts; CUDA tensors use NCCL if no two workers share a device, else Gloo. 'gloo': Gloo for all.
----  'nccl': as the default, but an error without NCCL. 'shm': CPU tensors only, and an error on several hosts.
+---  and Gloo between nodes; CUDA tensors use NCCL if no two workers share a device, else Gloo. 'gloo': Gloo for all.
+---  'nccl': as the default, but an error without NCCL. 'shm': CPU tensors only, and an error on several nodes.
 ---  'cpu:gloo,cuda:nccl': one backend for each
 ---@field init_method string 'env' (default), 'env://' or 'tcp', accepted for compatibility with Ray: the controller
 ---  is the rendezvous. The environment of each worker has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK,

@@ -133,9 +133,9 @@ end
 ---  state. Collectives belong inside the function, and so do groups of torch.distributed.new_group: those made before
 ---  are gone.
 ---
----If a lost rank cannot be replaced, because its host is gone or its process does not start, a group whose
+---If a lost rank cannot be replaced, because its node is lost or its process does not start, a group whose
 ---`ScalingConfig.num_workers` is a range continues without it, down to the least of the range, in the same processes.
----The ranks are renumbered, consecutive by host, and the rest of the epoch is divided again so that each sample is used
+---The ranks are renumbered, consecutive by node, and the rest of the epoch is divided again so that each sample is used
 ---once. The result is bitwise that of a run that continues from a checkpoint of that step with that many workers:
 ---positions in the data, buffers and generators that are parts of the state are those of the first rank, random states
 ---are each rank's own. Inside the function, ask `train.get_context()` for rank and size. Loaders of
@@ -146,7 +146,7 @@ end
 ---without a checkpoint. The ranks write the state into the run's folder, and new processes join in the larger group;
 ---they run the train function from its beginning, with reports numbered from the commit on.
 ---
----A loss is healed if several ranks train, on one host or on several. With a fixed number of workers the loss of a host
+---A loss is healed if several ranks train, on one node or on several. With a fixed number of workers the loss of a node
 ---restarts the group; in local mode, and if a launcher has started each rank, a loss ends the run. Horovod equivalent:
 ---hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState

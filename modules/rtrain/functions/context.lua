@@ -17,13 +17,13 @@ function TrainContext:get_world_size() return self._session.context.world_size e
 ---@return integer rank of this worker among all, from 0
 function TrainContext:get_world_rank() return self._session.context.world_rank end
 
----@return integer rank among the workers of this host, from 0
+---@return integer rank among the workers of this node, from 0
 function TrainContext:get_local_rank() return self._session.context.local_rank end
 
----@return integer workers on this host
+---@return integer workers on this node
 function TrainContext:get_local_world_size() return self._session.context.local_world_size end
 
----@return integer number of this host, from 0
+---@return integer number of this node, from 0
 function TrainContext:get_node_rank() return self._session.context.node_rank end
 
 ---@return string name of the run

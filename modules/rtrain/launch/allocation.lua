@@ -14,17 +14,17 @@ local MOST_PROCESSES = 100000  -- a larger number is a mistake
 ---@class Allocation
 ---@field engine string 'slurm', 'openmpi', … or 'local'; for a site's launcher its own name
 ---@field rule string why this launcher was chosen: the variables that decided
----@field num_nodes? integer hosts of the job. nil: the agents of all hosts have arrived when their tasks_on_node sum
+---@field num_nodes? integer nodes of the job. nil: the agents of all nodes have arrived when their tasks_on_node sum
 ---  to world_size
----@field node_rank? integer number of this host, from 0. nil: hosts are numbered by their lowest rank
+---@field node_rank? integer number of this node, from 0. nil: nodes are numbered by their lowest rank
 ---@field hosts? string[] names in the launcher's order; they may not be resolvable
----@field world_size? integer processes that the launcher started, on all hosts
+---@field world_size? integer processes that the launcher started, on all nodes
 ---@field rank? integer number of this process among them
----@field tasks_on_node integer processes that the launcher started on this host; 1 means a node agent
----@field local_rank integer number of this process among those on this host
----@field is_rank boolean whether each process is a rank of the run; false: there is one process a host, which starts
+---@field tasks_on_node integer processes that the launcher started on this node; 1 means a node agent
+---@field local_rank integer number of this process among those on this node
+---@field is_rank boolean whether each process is a rank of the run; false: there is one process a node, which starts
 ---  its workers
----@field workers_per_node? integer workers that the launcher requests on each host (PET_NPROC_PER_NODE)
+---@field workers_per_node? integer workers that the launcher requests on each node (PET_NPROC_PER_NODE)
 ---@field job_id? string the launcher's name of the job
 ---@field step_id? string what distinguishes several starts in one job
 ---@field group? string job and step: a name that only the processes of this start share
@@ -33,11 +33,11 @@ local MOST_PROCESSES = 100000  -- a larger number is a mistake
 ---  run
 ---@field time_left_command? string for a shell: prints the remaining time of the job, in Slurm's format
 ---@field requeue_command? string for a shell: starts the job again after the run has ended with status 75 (preempted)
----@field evict_command? string for a shell: reports to the launcher the host "$host" that the run has evicted, and
+---@field evict_command? string for a shell: reports to the launcher the node "$host" that the run has evicted, and
 ---  "$reason"
 ---@field master? {addr: string, port?: integer} the address of node 0 according to the launcher
 ---@field port integer port at which node 0 listens
----@field cores? integer cores that the launcher allotted on this host: rtrain does not lease them again
+---@field cores? integer cores that the launcher allotted on this node: rtrain does not lease them again
 ---@field devices? string[] allotted entries of CUDA_VISIBLE_DEVICES, which rtrain does not lease again either
 ---@field origins table<string, string> field → 'VARIABLE=value'
 ---@field warnings string[]
@@ -73,7 +73,7 @@ local function check(facts)
   check_not_above(facts, 'num_nodes', 'world_size')
   check_not_above(facts, 'tasks_on_node', 'world_size')
   if values.hosts and values.num_nodes and #values.hosts ~= values.num_nodes then
-    errors.raise('config', ('%s names %d hosts, %s'):format(text_of(facts, 'hosts'), #values.hosts,
+    errors.raise('config', ('%s names %d nodes, %s'):format(text_of(facts, 'hosts'), #values.hosts,
       text_of(facts, 'num_nodes')))
   end
 end
@@ -88,7 +88,7 @@ local function group_of(values)
   return (group:gsub('[^%w_.@-]', '_'))
 end
 
--- Returns a port that is the same on all hosts of one start, and different for most other jobs.
+-- Returns a port that is the same on all nodes of one start, and different for most other jobs.
 local function port_of(group) return FIRST_PORT + tonumber(system.hash(group):sub(-8), 16) % NUM_PORTS end
 
 ---Returns the allocation that a launcher states, checked and complete.
@@ -102,9 +102,9 @@ function allocation.of(launcher, rule, getenv, parent)
   local facts = Facts(launcher.name, getenv, parent)
   launcher.allocation(getenv, facts)
   local values = facts.values
-  default(facts, 'tasks_on_node', 1, 'one process a host')
-  default(facts, 'local_rank', 0, 'one process a host')
-  if values.rank == 0 or values.num_nodes == 1 then default(facts, 'node_rank', 0, 'the first host') end
+  default(facts, 'tasks_on_node', 1, 'one process a node')
+  default(facts, 'local_rank', 0, 'one process a node')
+  if values.rank == 0 or values.num_nodes == 1 then default(facts, 'node_rank', 0, 'the first node') end
   default(facts, 'is_batch', false, 'no scheduler')
   check(facts)
   local group = group_of(values)

@@ -1,5 +1,5 @@
--- rtrain/launch/host_list.lua: parses Slurm's short forms: `n[0-3,7],m1` for hosts, `2(x2),1` for a number for each
--- host.
+-- rtrain/launch/host_list.lua: parses Slurm's short forms: `n[0-3,7],m1` for nodes, `2(x2),1` for a number for each
+-- node.
 
 local host_list = {}
 
@@ -50,9 +50,9 @@ local function names_of(part)
   return names
 end
 
----Returns the hosts of a list in Slurm's format.
+---Returns the nodes of a list in Slurm's format.
 ---@param text string 'n[0-3,7],m1'
----@return string[]? hosts in the list's order; nil if the text is not such a list
+---@return string[]? nodes in the list's order; nil if the text is not such a list
 ---
 ---```lua
 ---local host_list = require 'rtrain.launch.host_list'
@@ -70,9 +70,9 @@ function host_list.expand(text)
   return hosts
 end
 
----Returns the number for each host of a list in Slurm's format.
+---Returns the number for each node of a list in Slurm's format.
 ---@param text string '2(x2),1'
----@return integer[]? counts one for each host; nil if the text is not such a list
+---@return integer[]? counts one for each node; nil if the text is not such a list
 ---
 ---```lua
 ---local host_list = require 'rtrain.launch.host_list'

@@ -10,11 +10,11 @@
 --
 -- and, if `rtrain submit` supports the launcher,
 --
---   render          (spec) → the text that starts a script on several hosts
+--   render          (spec) → the text that starts a script on several nodes
 --   submit      (spec, text): passes it to the launcher's program; returns the words of a program that runs in the
 --   foreground
 --   submit_options  the options of `rtrain submit` that have an effect
---   has_own_files   the script is not a file of this host
+--   has_own_files   the script is not a file of this node
 --   is_gone     (job) → whether it no longer knows a job that `submit` has queued; nil if it does not answer
 --
 -- A site's launcher is a Lua file that returns such a table. It takes precedence over those here.
@@ -90,7 +90,7 @@ local function detected_launcher(getenv, facts)
 end
 
 ---Returns the resources that the launcher of this process allotted to it. Reads only its arguments, and a site's file.
----A process that a process of the job has started (os.execute) inherits the variables, and trains on its host alone.
+---A process that a process of the job has started (os.execute) inherits the variables, and trains on its node alone.
 ---@param getenv? fun(name: string): string? os.getenv
 ---@param options? {launcher?: string, parent?: fun(): integer} launcher: --launcher, a name or a Lua file; without it
 ---  $RTRAIN_LAUNCHER counts. parent: the processes that started this one, and this one
@@ -137,9 +137,9 @@ local function lines_of(found)
   return lines
 end
 
----Returns the allocation of the launcher on several hosts, and the value for RTRAIN_TASK.
+---Returns the allocation of the launcher on several nodes, and the value for RTRAIN_TASK.
 ---@param launcher? string --launcher
----@return JobSpec? job nil if the job has a single host
+---@return JobSpec? job nil if the job has a single node
 ---@return string? mark nil without a launcher
 function launch.job(launcher)
   local found = launch.find(os.getenv, {launcher = launcher})

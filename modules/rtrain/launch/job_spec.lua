@@ -1,4 +1,4 @@
--- rtrain/launch/job_spec.lua: converts an Allocation over several hosts for the executable.
+-- rtrain/launch/job_spec.lua: converts an Allocation over several nodes for the executable.
 --
 -- The fields are those of host/node/job_spec.h, which tests/unit/node/job_spec_test.cpp compares with the classes here.
 
@@ -6,24 +6,24 @@ local places = require 'rtrain.launch.place'
 
 local job_spec = {}
 
----The ranks of this host, if the launcher has started their processes.
+---The ranks of this node, if the launcher has started their processes.
 ---@class JoinSpec
 ---@field socket string where they connect, in the runtime folder
----@field num_ranks integer of this host
+---@field num_ranks integer of this node
 
 ---@class JobSpec
----@field num_tasks integer processes of the launcher: one on each host, or one for each rank
+---@field num_tasks integer processes of the launcher: one on each node, or one for each rank
 ---@field task integer number of this process; 0 is the controller's
----@field local_task integer number among those of this host; 0 is its agent
+---@field local_task integer number among those of this node; 0 is its agent
 ---@field join? JoinSpec present if each process is a rank
----@field id string of this start of the job, the same on all hosts
+---@field id string of this start of the job, the same on all nodes
 ---@field hosts string[] names in the launcher's order, as far as known
 ---@field master string address of task 0; '' if unknown
 ---@field port integer port at which task 0 listens
----@field cores? integer cores of this host that belong to the job
+---@field cores? integer cores of this node that belong to the job
 
 ---@param allocation Allocation
----@return JobSpec? job nil if the job has a single host
+---@return JobSpec? job nil if the job has a single node
 function job_spec.of(allocation)
   local a = allocation
   local num_tasks = a.is_rank and a.world_size or a.num_nodes or 1

@@ -17,15 +17,15 @@ local function is_one_host(allocation)
   return allocation.num_nodes == 1 or allocation.is_rank and allocation.tasks_on_node == allocation.world_size
 end
 
--- Raises an error for several hosts, which need `rtrain run` and its agents.
+-- Raises an error for several nodes, which need `rtrain run` and its agents.
 local function refuse_several_hosts(allocation, has_agents)
   if has_agents or is_one_host(allocation) then return end
   local origin = allocation.origins.num_nodes or allocation.origins.world_size or allocation.rule
-  errors.raise('unsupported', ('%s has started this on %s hosts (%s): start `rtrain run` on them; --launcher local trains on '
+  errors.raise('unsupported', ('%s has started this on %s nodes (%s): start `rtrain run` on them; --launcher local trains on '
     .. 'each of them alone'):format(allocation.engine, allocation.num_nodes or 'several', origin))
 end
 
----Returns the socket in the runtime folder where the processes of this host connect. It belongs to one start of one
+---Returns the socket in the runtime folder where the processes of this node connect. It belongs to one start of one
 ---job: a restart must not reach processes of the start before.
 ---@param allocation Allocation
 ---@return string name
@@ -35,14 +35,14 @@ function place.socket(allocation)
 end
 
 -- Returns whether the processes of the launcher are the ranks of the run: in local mode, and if their number is the
--- requested number of workers. Otherwise each process trains alone, which only makes sense on one host.
+-- requested number of workers. Otherwise each process trains alone, which only makes sense on one node.
 local function are_ranks(allocation, scaling)
   local wanted, world_size = scaling.num_workers, allocation.world_size
   if wanted == 0 or wanted == world_size then return true end
   if is_one_host(allocation) then return false end
   if type(wanted) == 'table' then wanted = ('{%d, %d}'):format(scaling:min_workers(), scaling:max_workers()) end
-  errors.raise('config', ('num_workers = %s: %s has started %d processes on several hosts (%s), each of which is a rank; write '
-    .. 'num_workers = %d, or 0 (-n 0) for as many as there are, or start one process on each host'):format(wanted,
+  errors.raise('config', ('num_workers = %s: %s has started %d processes on several nodes (%s), each of which is a rank; write '
+    .. 'num_workers = %d, or 0 (-n 0) for as many as there are, or start one process on each node'):format(wanted,
     allocation.engine, world_size, allocation.origins.world_size, world_size))
 end
 
@@ -59,24 +59,24 @@ function place.warning(allocation, scaling)
     size)
 end
 
--- Returns whether rank 0 is on another host.
+-- Returns whether rank 0 is on another node.
 local function is_remote(allocation)
   if allocation.node_rank ~= nil then return allocation.node_rank ~= 0 end
-  return allocation.rank ~= allocation.local_rank  -- ranks are usually consecutive by host
+  return allocation.rank ~= allocation.local_rank  -- ranks are usually consecutive by node
 end
 
 ---Returns the place of this process as a rank.
 ---@param allocation Allocation
 ---@param scaling ScalingConfig
----@param has_agents? boolean whether the other hosts have agents of this run
+---@param has_agents? boolean whether the other nodes have agents of this run
 ---@param getenv? fun(name: string): string? os.getenv
 ---@return Place? place nil if this process is not one of several ranks
----Errors: 'unsupported' for several hosts without agents, 'config' for inconsistent ranks.
+---Errors: 'unsupported' for several nodes without agents, 'config' for inconsistent ranks.
 function place.of(allocation, scaling, has_agents, getenv)
   refuse_several_hosts(allocation, has_agents)
   if not allocation.is_rank or not are_ranks(allocation, scaling) then return nil end
   if is_one_host(allocation) and allocation.local_rank ~= allocation.rank then
-    errors.raise('config', ('%s and %s: on one host they are the same'):format(allocation.origins.local_rank,
+    errors.raise('config', ('%s and %s: on one node they are the same'):format(allocation.origins.local_rank,
       allocation.origins.rank))
   end
   ---@class Place
@@ -84,7 +84,7 @@ function place.of(allocation, scaling, has_agents, getenv)
     rank = allocation.rank,  -- the launcher's number
     local_rank = allocation.local_rank,
     world_size = allocation.world_size,
-    num_ranks = allocation.tasks_on_node,  -- number of ranks on this host
+    num_ranks = allocation.tasks_on_node,  -- number of ranks on this node
     is_remote = is_remote(allocation),
     socket = place.socket(allocation),
     timeout_s = seconds('RTRAIN_JOIN_TIMEOUT_S', (getenv or os.getenv) 'RTRAIN_JOIN_TIMEOUT_S', DEFAULT_TIMEOUT_S),

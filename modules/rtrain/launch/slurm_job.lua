@@ -24,7 +24,7 @@ function slurm_job.is_shell(facts)
   return number == 0 and facts:has 'SLURM_PTY_PORT' or facts:get 'SLURM_NTASKS' == '1'
 end
 
----Returns whether an mpirun started this process in the job. On the other hosts srun started the daemons of mpirun,
+---Returns whether an mpirun started this process in the job. On the other nodes srun started the daemons of mpirun,
 ---whose variables do not describe the processes of mpirun.
 ---@param facts Facts
 ---@return boolean
@@ -59,14 +59,14 @@ function slurm_job.state(facts)
   state_commands(facts)
 end
 
----Warns if this process is in a Slurm job but is not a task of a step: it trains on this host alone.
+---Warns if this process is in a Slurm job but is not a task of a step: it trains on this node alone.
 ---@param facts Facts
 function slurm_job.warn_outside_step(facts)
   if not facts:has 'SLURM_JOB_ID' then return end
   local is_batch_script = facts:has 'SLURM_PROCID' and not slurm_job.is_shell(facts)
   local num_nodes = facts:whole({'SLURM_JOB_NUM_NODES', 'SLURM_NNODES'}, 1) or 1
   if is_batch_script and num_nodes == 1 then return end
-  facts:warn(('%s with %d node%s, but srun has not started this process: it trains on this host alone. '
+  facts:warn(('%s with %d node%s, but srun has not started this process: it trains on this node alone. '
     .. 'On the nodes of the job: srun -K --ntasks-per-node=1 rtrain run …'):format(facts:shown 'SLURM_JOB_ID', num_nodes,
     num_nodes == 1 and '' or 's'))
 end

@@ -26,7 +26,7 @@ end
 local JaxBackend = Backend:extend('JaxBackend')
 backends.jax = JaxBackend
 
--- Returns the places 'i,j' of this rank's GPUs among those of its host; nil without GPUs.
+-- Returns the places 'i,j' of this rank's GPUs among those of its node; nil without GPUs.
 local function places_of_gpus(context)
   local places, count = {}, #(context.gpus or {})
   for i = 1, count do places[i] = ('%d'):format(context.local_rank * count + i - 1) end

@@ -20,7 +20,7 @@ local function gather(host, context, name, own, first, count)
   return all
 end
 
--- Returns the devices of all ranks of this host in order, so that cuda:LOCAL_RANK is each rank's own; nil without GPUs.
+-- Returns the devices of all ranks of this node in order, so that cuda:LOCAL_RANK is each rank's own; nil without GPUs.
 local function devices_of_host(host, context)
   local own = context.gpus or {}
   if #own == 0 then return nil end
@@ -54,7 +54,7 @@ function environment.of(host, context)
   }
 end
 
----Returns 'host:port' of every rank, by rank, each with a port that is free on its host.
+---Returns 'host:port' of every rank, by rank, each with a port that is free on its node.
 ---@param host table
 ---@param context table
 ---@return string[] addresses

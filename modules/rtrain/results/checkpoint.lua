@@ -51,7 +51,7 @@ function Checkpoint.from_directory(path) return Checkpoint(path) end
 -- Folders whose hashes this process has verified.
 local verified = {}
 
--- The first reader on a host verifies the hashes: within a run that is local rank 0.
+-- The first reader on a node verifies the hashes: within a run that is local rank 0.
 local function is_verified(path)
   local state = session.peek()
   return verified[path] or (state ~= nil and state.context.local_rank ~= 0)

@@ -29,7 +29,7 @@ local command_flags = {}
 ---@field quiet? boolean
 ---@field terminal? boolean whether stderr is a terminal
 ---@field events_fd? integer descriptor to which the run's events are written as JSON lines
----@field has_agents? boolean whether the other hosts of the job have agents of this run
+---@field has_agents? boolean whether the other nodes of the job have agents of this run
 ---@field tryout? any set by `rtrain check` and similar commands, see RunFlags
 ---@field on_fit? fun(trainer: DataParallelTrainer): any replaces the training in fit()
 

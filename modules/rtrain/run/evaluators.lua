@@ -1,4 +1,4 @@
--- rtrain/run/evaluators.lua: asks the script's evaluators for the action on evidence against a host.
+-- rtrain/run/evaluators.lua: asks the script's evaluators for the action on evidence against a node.
 
 local errors = require 'base.errors'
 

@@ -1,4 +1,4 @@
--- rtrain/run/evictions.lua: Evictions: reports the hosts that a run has evicted to its launcher, and to the user at the
+-- rtrain/run/evictions.lua: Evictions: reports the nodes that a run has evicted to its launcher, and to the user at the
 -- end.
 
 local class = require 'base.class'
@@ -32,17 +32,17 @@ function Evictions:add(event)
   if ok then self._answers[#self._answers + 1] = {host = host, output = answer} end
 end
 
----Prints the launcher's objections, and the hosts that the run has evicted.
+---Prints the launcher's objections, and the nodes that the run has evicted.
 function Evictions:finish()
   for _, answer in ipairs(self._answers) do
     local is_complete, text = answer.output:finish(PATIENCE_S)
     text = is_complete and text:match '^%s*(.-)%s*$' or ('no answer for %d s'):format(PATIENCE_S)
-    if text ~= '' then self._options.notice(('the launcher was not told of host %s: %s'):format(answer.host, text)) end
+    if text ~= '' then self._options.notice(('the launcher was not told of node %s: %s'):format(answer.host, text)) end
     answer.output:release()
   end
   self._answers = {}
   if #self._texts > 0 then
-    self._options.notice(('the run did without these hosts, which should be looked at: %s'):format(
+    self._options.notice(('the run did without these nodes, which should be looked at: %s'):format(
       table.concat(self._texts, '; ')))
   end
 end

@@ -1,7 +1,7 @@
 -- rtrain/run/joined.lua: fit() in a process of a rank above 0 that a launcher (torchrun, Slurm, …) has started.
 --
 -- The process of rank 0 is the controller: it keeps the run, shows it and writes the store. This process runs the train
--- function in each attempt, and ends with the run. If it is on another host than rank 0, it connects to the agent
+-- function in each attempt, and ends with the run. If it is on another node than rank 0, it connects to the agent
 -- there.
 
 local failure = require 'rtrain.results.failure'

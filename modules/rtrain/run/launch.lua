@@ -70,7 +70,7 @@ local function identity_of(flags, run_config, allocation, place)
 end
 
 -- Applies --gpus: 'all' means a worker for each device, a number that many devices; with -n they are divided among that
--- many workers, and 'all' gives each worker one. 0 means the CPU. Other hosts are assumed to have the same number.
+-- many workers, and 'all' gives each worker one. 0 means the CPU. Other nodes are assumed to have the same number.
 local function with_gpus(scaling, gpus, num_workers, num_hosts)
   if gpus == '0' then return scaling:without_gpus() end
   local resources = scaling.resources_per_worker
@@ -105,7 +105,7 @@ local function backend_of_workers(config, place)
   local stages = config and BackendHooks.stages(config)
   if stages and place then
     errors.raise('config', ('%s: a Backend works where rtrain starts the workers: let the launcher start one `rtrain run` on '
-      .. 'each host'):format(class.of(config).__name))
+      .. 'each node'):format(class.of(config).__name))
   end
   return stages and {stages = stages, timeout_s = config.timeout_s}
 end

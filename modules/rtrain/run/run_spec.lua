@@ -36,10 +36,10 @@ local START_TIMEOUT_S = 60
 ---@field monitor boolean
 ---@field has_evaluators boolean whether evaluators of the script decide
 
----The ranks of this host, if a launcher has started each of them.
+---The ranks of this node, if a launcher has started each of them.
 ---@class JoinedRanks
 ---@field socket string where they connect, in the runtime folder
----@field num_ranks integer of this host, with rank 0
+---@field num_ranks integer of this node, with rank 0
 ---@field fit integer number of this fit() in the script, from 1
 
 ---@class GitCommit

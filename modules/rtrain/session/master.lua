@@ -1,4 +1,4 @@
--- rtrain/session/master.lua: MASTER_ADDR and MASTER_PORT: the address of rank 0's host, and a free port there.
+-- rtrain/session/master.lua: MASTER_ADDR and MASTER_PORT: the address of rank 0's node, and a free port there.
 
 local address_of = require 'rtrain.session.address'
 

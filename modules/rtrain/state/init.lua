@@ -175,7 +175,7 @@ end
 ---Marks a step that all ranks agree on, in train.elastic: after the loss of a rank all continue from the last such
 ---step, and repeat the work after it. Call it at the end of each step, after the step's report, the same number of
 ---times on every rank. It waits until every rank has reached it, unless an optimizer of the state has waited in its
----step. It takes some microseconds, over several hosts a round through the controller; nothing is written to disk. Does
+---step. It takes some microseconds, over several nodes a round through the controller; nothing is written to disk. Does
 ---nothing if a loss cannot be healed. Raises code 'user' outside of train.elastic.
 function TrainState:commit()
   if self._commits then return self._commits:commit() end

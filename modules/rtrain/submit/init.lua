@@ -20,9 +20,9 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---The description of a job. Options that were not given are nil.
 ---@class SubmitSpec
 ---@field script string path of the training script
----@field command string the command of each host, for a shell: 'rtrain run train.lua --storage /data'
+---@field command string the command of each node, for a shell: 'rtrain run train.lua --storage /data'
 ---@field words string[] the same command as a list of words
----@field program string the command of rtrain on the hosts
+---@field program string the command of rtrain on the nodes
 ---@field nodes integer
 ---@field ntasks_per_node integer
 ---@field gpus_per_node? integer
@@ -103,8 +103,8 @@ local function joined(...)
   return words
 end
 
--- Returns the storage of $RTRAIN_STORAGE on this host. Launchers that do not pass the environment on have
--- `needs_storage`: 'any', or 'uri' if the hosts have other folders.
+-- Returns the storage of $RTRAIN_STORAGE on this node. Launchers that do not pass the environment on have
+-- `needs_storage`: 'any', or 'uri' if the nodes have other folders.
 local function storage_of(launcher)
   local own = os.getenv 'RTRAIN_STORAGE'
   if launcher.needs_storage == nil or own == nil or own == '' then return nil end

@@ -21,7 +21,7 @@ end
 ---@return string device 'cuda:0', 'cuda:1', …; 'cpu' without ScalingConfig.use_gpu
 function train_torch.get_device() return devices_of(session.get('train.torch.get_device()'))[1] end
 
----Returns the devices of this worker. Each worker of a host sees the devices of all of them, so their numbers differ.
+---Returns the devices of this worker. Each worker of a node sees the devices of all of them, so their numbers differ.
 ---Ray equivalent: ray.train.torch.get_devices.
 ---@return string[] devices a single device, unless `resources_per_worker.GPU` is more; {'cpu'} without
 ---  ScalingConfig.use_gpu

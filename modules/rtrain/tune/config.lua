@@ -27,7 +27,7 @@ end
 ---@field mode? 'min'|'max'
 ---@field num_samples integer how often the space is sampled, and each grid repeated; with a search_alg the number of
 ---  trials; default 1
----@field max_concurrent_trials? integer default: the number for which this host has cores (or GPUs)
+---@field max_concurrent_trials? integer default: the number for which this node has cores (or GPUs)
 ---@field search_alg? rtrain.tune.TPESampler chooses the configurations; default: grids and random draws
 ---@field scheduler? rtrain.tune.FIFOScheduler decides which trials continue; default: all
 ---@field seed? integer seed of the draws: the same seed gives the same trials; default 0

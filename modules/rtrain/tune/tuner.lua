@@ -138,7 +138,7 @@ local function trial_trainer(self)
   return copy
 end
 
--- Returns the number of trials for which this host has cores, or GPUs.
+-- Returns the number of trials for which this node has cores, or GPUs.
 local function default_concurrency(trainer, count)
   local scaling = trainer.scaling_config
   local each = math.max(1, scaling:min_workers()) * (scaling.resources_per_worker and scaling.resources_per_worker.CPU or 1)

@@ -13,11 +13,11 @@ local OUTSIDE = engine.NON_GROUP_MEMBER
 ---Makes the process group of this process. A trainer does it before the train function runs; a script of its own may
 ---make one of a single rank.
 ---@param backend? string default 'cpu:shm,cuda:nccl': CPU tensors over shared memory, and over Gloo
----  between hosts, CUDA tensors over NCCL where every rank has a device to itself, else over Gloo. 'gloo' for all; 'nccl' or
----  'cpu:gloo,cuda:nccl': an error without NCCL; 'shm': CPU tensors alone, an error on several hosts
+---  between nodes, CUDA tensors over NCCL where every rank has a device to itself, else over Gloo. 'gloo' for all; 'nccl' or
+---  'cpu:gloo,cuda:nccl': an error without NCCL; 'shm': CPU tensors alone, an error on several nodes
 ---@param options? {rank: integer, world_size: integer, timeout_s: number, is_high_priority_stream: boolean} timeout_s:
 ---  seconds, default 1800; is_high_priority_stream: NCCL's work goes before the model's
----Errors: 'argument' when there is one already, 'environment' for 'nccl' without a device and for 'shm' on several hosts,
+---Errors: 'argument' when there is one already, 'environment' for 'nccl' without a device and for 'shm' on several nodes,
 ---'unsupported' for several ranks without a trainer.
 ---
 ---```lua

@@ -178,7 +178,7 @@ def test_self_check_says_what_the_machine_lacks_and_nothing_else(rtrain):
 
 def test_a_guide_by_its_old_name(rtrain):
     new = rtrain("doc", "guide/nodes")
-    assert new.returncode == 0 and new.stdout.startswith("# Several hosts") and new.stderr == ""
+    assert new.returncode == 0 and new.stdout.startswith("# Several nodes") and new.stderr == ""
     old = rtrain("doc", "guide/hosts")
     assert (old.returncode, old.stdout) == (0, new.stdout)
     assert NOTICE.findall(old.stderr) == [("guide/hosts", "guide/nodes")]

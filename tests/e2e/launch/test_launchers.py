@@ -67,15 +67,15 @@ def test_a_launcher_by_its_name(slurm):
     assert slurm.json("env")["launcher"]["engine"] == "local"
 
 
-def test_on_several_hosts_exec_has_no_agents(slurm):
+def test_on_several_nodes_exec_has_no_agents(slurm):
     script = slurm.script(TRAIN)
     result = slurm("exec", script)
     assert result.returncode == 3, result.stderr
-    assert "slurm has started this on 2 hosts (SLURM_STEP_NUM_NODES=2): start `rtrain run` on them" in result.stderr
+    assert "slurm has started this on 2 nodes (SLURM_STEP_NUM_NODES=2): start `rtrain run` on them" in result.stderr
     assert slurm("run", script, "--launcher", "local").returncode == 0
 
 
-def test_the_tasks_of_a_step_on_one_host_are_ranks(slurm):
+def test_the_tasks_of_a_step_on_one_node_are_ranks(slurm):
     one_host = {
         "SLURM_STEP_NODELIST": "n0",
         "SLURM_STEP_NUM_NODES": "1",
@@ -123,7 +123,7 @@ def test_a_script_that_srun_has_not_started_says_so(slurm):
     result = slurm.run(TRAIN)
     assert result.returncode == 0, result.stderr
     assert (
-        "SLURM_JOB_ID=7 with 2 nodes, but srun has not started this process: it trains on this host alone"
+        "SLURM_JOB_ID=7 with 2 nodes, but srun has not started this process: it trains on this node alone"
         in result.stderr
     )
 
@@ -147,7 +147,7 @@ end
 
 @pytest.fixture
 def batch(rtrain):
-    """Variables of a batch script of Slurm on one host."""
+    """Variables of a batch script of Slurm on one node."""
     rtrain.env.update(
         {"SLURM_JOB_ID": "123", "SLURM_JOB_NUM_NODES": "1", "SLURM_PROCID": "0", "SLURM_JOB_NAME": "b.sh"}
     )

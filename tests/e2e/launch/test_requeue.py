@@ -22,7 +22,7 @@ train.DataParallelTrainer({
   end}):fit()
 """
 
-# Variables of a batch script on one host.
+# Variables of a batch script on one node.
 SLURM = {
     "SLURM_JOB_ID": "7",
     "SLURM_JOB_NUM_NODES": "1",

@@ -250,7 +250,7 @@ def test_a_script_that_has_no_room_is_not_submitted(site):
             ["k8s", "train.lua", "--image", "i", "--credentials", "keys"],
             "--credentials is for results in an object store",
         ),
-        (["mpi", "train.lua", "--nodes", "3", "--hosts", "n0,n1"], "--hosts n0,n1 names 2 hosts, --nodes is 3"),
+        (["mpi", "train.lua", "--nodes", "3", "--hosts", "n0,n1"], "--hosts n0,n1 names 2 nodes, --nodes is 3"),
         (["mpi", "train.lua", "--hosts", "n0", "--hostfile", "f"], "--hosts or --hostfile, not both"),
         (["ray", "train.lua", "--placement-strategy", "STRICT_SPRED"], "did you mean 'STRICT_SPREAD'?"),
     ],

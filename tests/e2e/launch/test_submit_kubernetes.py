@@ -109,7 +109,7 @@ def test_results_in_an_object_store(site):
 
 
 @pytest.mark.parametrize("launcher", ["mpi", "ray"])
-def test_the_folder_of_the_login_host_is_that_of_the_run(site, launcher):
+def test_the_folder_of_the_login_node_is_that_of_the_run(site, launcher):
     """Neither launcher passes the environment on to the nodes."""
     for own, wanted in [("/data/runs", "/data/runs"), ("runs", str(site.folder / "runs")), ("s3://b/f", "s3://b/f")]:
         site.env["RTRAIN_STORAGE"] = own

@@ -222,7 +222,7 @@ def test_a_missing_rank_is_named(rtrain):
         ({"RANK": "two"}, "RANK = 'two': expected a whole number"),
         ({"RANK": "2", "LOCAL_RANK": "2"}, "with WORLD_SIZE = 2 the ranks are 0 to 1"),
         ({"WORLD_SIZE": "3"}, "not a multiple of LOCAL_WORLD_SIZE = 2"),
-        ({"LOCAL_RANK": "1"}, "on one host they are the same"),
+        ({"LOCAL_RANK": "1"}, "on one node they are the same"),
         (
             {"RTRAIN_JOIN_TIMEOUT_S": "soon"},
             "RTRAIN_JOIN_TIMEOUT_S = 'soon' in the environment: expected a number of seconds",

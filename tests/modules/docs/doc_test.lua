@@ -97,7 +97,7 @@ end
 
 function TestPages:test_parameters_have_types_defaults_and_words()
   lu.assertEquals(parameter('nn.Conv2d', 'stride'), {name = 'stride', type = 'integer|integer[]', default = '1'})
-  lu.assertStrContains(parameter('ScalingConfig', 'placement_strategy').text, 'one to each host in turn')
+  lu.assertStrContains(parameter('ScalingConfig', 'placement_strategy').text, 'one to each node in turn')
   lu.assertEquals(parameter('torch.zeros', 'requires_grad').default, 'false')
   lu.assertEquals(parameter('torch.mm', 'mat2').text, '(k, m)')
   lu.assertEquals(parameter('nn.BatchNorm2d', 'momentum').text, "false: cumulative mean, Python's None")

@@ -1,4 +1,4 @@
--- How evaluators judge evidence against a host, who is notified of an eviction, and train.health.report's arguments.
+-- How evaluators judge evidence against a node, who is notified of an eviction, and train.health.report's arguments.
 local evaluators = require 'rtrain.run.evaluators'
 local Evictions = require 'rtrain.run.evictions'
 local lu = require 'luaunit'
@@ -44,7 +44,7 @@ local function evictions_of(options)
   return Evictions(options), lines
 end
 
-function TestEvictions.test_the_launcher_hears_its_own_name_of_the_host()
+function TestEvictions.test_the_launcher_hears_its_own_name_of_the_node()
   local path = os.tmpname()
   local evictions, lines = evictions_of {command = ('echo "$host/$reason" >%s'):format(path), hosts = {'a-0', 'a-1'}}
   evictions:add {node = 1, host = 'n1', reason = "link: it's gone"}
@@ -53,14 +53,14 @@ function TestEvictions.test_the_launcher_hears_its_own_name_of_the_host()
   lu.assertEquals(file:read '*a', "a-1/rtrain: link: it's gone\n")
   file:close()
   os.remove(path)
-  lu.assertEquals(lines, {"the run did without these hosts, which should be looked at: n1 (link: it's gone)"})
+  lu.assertEquals(lines, {"the run did without these nodes, which should be looked at: n1 (link: it's gone)"})
 end
 
 function TestEvictions.test_what_the_launcher_says_is_why_it_was_not_told()
   local evictions, lines = evictions_of {command = 'echo Invalid user id'}
   evictions:add {node = 1, host = 'n1', reason = 'link'}
   evictions:finish()
-  lu.assertEquals(lines[1], 'the launcher was not told of host n1: Invalid user id')
+  lu.assertEquals(lines[1], 'the launcher was not told of node n1: Invalid user id')
 end
 
 function TestEvictions.test_without_any_nothing_is_said()

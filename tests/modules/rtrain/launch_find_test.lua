@@ -89,12 +89,12 @@ TestEngines = {}
 
 -- Expected findings for each launcher's variables, and for variants of them.
 local CASES = {
-  {'torchrun on two hosts', TORCHRUN, {engine = 'torchrun', num_nodes = 2, node_rank = 1, rank = 3, world_size = 4,
+  {'torchrun on two nodes', TORCHRUN, {engine = 'torchrun', num_nodes = 2, node_rank = 1, rank = 3, world_size = 4,
     local_rank = 1, tasks_on_node = 2, is_rank = true, restart_count = 2, is_batch = false,
     master = {addr = '10.0.0.1', port = 29500}}},
   {'RANK without the number of groups', with(TORCHRUN, {GROUP_RANK = false, GROUP_WORLD_SIZE = false}),
     {num_nodes = 2, node_rank = 1}},
-  {'RANK without LOCAL_RANK: one process a host', {RANK = '1', WORLD_SIZE = '2', MASTER_ADDR = 'a'},
+  {'RANK without LOCAL_RANK: one process a node', {RANK = '1', WORLD_SIZE = '2', MASTER_ADDR = 'a'},
     {engine = 'torchrun', num_nodes = 2, node_rank = 1, tasks_on_node = 1, is_rank = false}},
   {'torchrun in a step of Slurm', with(SLURM, with(TORCHRUN, {SLURM_RESTART_COUNT = '1'})),
     {engine = 'torchrun', job_id = '7', is_batch = true, restart_count = 2}},
@@ -108,11 +108,11 @@ local CASES = {
   {'PET_NPROC_PER_NODE=auto', with(KUBEFLOW, {PET_NPROC_PER_NODE = 'auto'}), {workers_per_node = NONE, num_nodes = 2}},
   {'Kubeflow, one pod', {PET_NNODES = '1'}, {engine = 'kubeflow', num_nodes = 1, node_rank = 0}},
 
-  {'srun, one task a host', SLURM, {engine = 'slurm', num_nodes = 2, node_rank = 1, hosts = {'n0', 'n1'},
+  {'srun, one task a node', SLURM, {engine = 'slurm', num_nodes = 2, node_rank = 1, hosts = {'n0', 'n1'},
     world_size = 2, rank = 1,
     tasks_on_node = 1, local_rank = 0, is_rank = false, job_id = '7', step_id = '0', group = '7.0', restart_count = 0,
     is_batch = true, cores = 4, master = {addr = 'n0'}, warnings = {}}},
-  {'srun, three tasks on two hosts', with(SLURM, {SLURM_STEP_NUM_TASKS = '3', SLURM_NTASKS = '3',
+  {'srun, three tasks on two nodes', with(SLURM, {SLURM_STEP_NUM_TASKS = '3', SLURM_NTASKS = '3',
     SLURM_STEP_TASKS_PER_NODE = '2,1',
     SLURM_PROCID = '2'}), {tasks_on_node = 1, is_rank = true, world_size = 3, rank = 2}},
   {'srun on a part of the job', with(SLURM, {SLURM_JOB_NODELIST = 'n[0-3]', SLURM_JOB_NUM_NODES = '4',
@@ -137,28 +137,28 @@ local CASES = {
   {'mpirun of Open MPI 5', with(OPENMPI, {OMPI_MCA_orte_num_nodes = false, OMPI_MCA_ess_base_jobid = false,
     PMIX_NAMESPACE = 'prterun-n0-22884@1'}), {engine = 'openmpi', num_nodes = 2, node_rank = 1,
       job_id = 'prterun-n0-22884@1'}},
-  {'mpirun, three processes on two hosts', with(OPENMPI, {OMPI_COMM_WORLD_SIZE = '3', OMPI_COMM_WORLD_LOCAL_SIZE = '2',
+  {'mpirun, three processes on two nodes', with(OPENMPI, {OMPI_COMM_WORLD_SIZE = '3', OMPI_COMM_WORLD_LOCAL_SIZE = '2',
     OMPI_COMM_WORLD_RANK = '2', OMPI_COMM_WORLD_LOCAL_RANK = '1'}),
     {num_nodes = 2, node_rank = NONE, tasks_on_node = 2, is_rank = true}},
-  {'mpirun, the first of four processes on two hosts', with(OPENMPI, {OMPI_COMM_WORLD_SIZE = '4',
+  {'mpirun, the first of four processes on two nodes', with(OPENMPI, {OMPI_COMM_WORLD_SIZE = '4',
     OMPI_COMM_WORLD_LOCAL_SIZE = '2',
     OMPI_COMM_WORLD_RANK = '0'}), {num_nodes = 2, node_rank = 0, is_rank = true}},
-  {'mpirun, four processes on one host', with(OPENMPI, {OMPI_COMM_WORLD_SIZE = '4', OMPI_COMM_WORLD_LOCAL_SIZE = '4',
+  {'mpirun, four processes on one node', with(OPENMPI, {OMPI_COMM_WORLD_SIZE = '4', OMPI_COMM_WORLD_LOCAL_SIZE = '4',
     OMPI_COMM_WORLD_RANK = '3', OMPI_COMM_WORLD_LOCAL_RANK = '3', OMPI_MCA_orte_num_nodes = '1'}),
     {num_nodes = 1, node_rank = 0, local_rank = 3, is_rank = true}},
   -- On the second node srun has started mpirun's daemon as the only task of a step.
-  {'mpirun in a job of Slurm, second host', with(with(SLURM, {SLURM_STEP_NUM_TASKS = '1', SLURM_NTASKS = '1',
+  {'mpirun in a job of Slurm, second node', with(with(SLURM, {SLURM_STEP_NUM_TASKS = '1', SLURM_NTASKS = '1',
     SLURM_STEP_NUM_NODES = '1',
     SLURM_NNODES = '1', SLURM_NODEID = '0', SLURM_PROCID = '0', SLURM_STEP_NODELIST = 'n1',
       SLURM_STEP_TASKS_PER_NODE = '1'}), OPENMPI),
     {engine = 'openmpi', num_nodes = 2, node_rank = 1, job_id = '7', group = '7.90570753', is_batch = true}},
-  {'mpirun in a job of Slurm, first host', with(with(SLURM, {SLURM_STEP_ID = false}), with(OPENMPI,
+  {'mpirun in a job of Slurm, first node', with(with(SLURM, {SLURM_STEP_ID = false}), with(OPENMPI,
     {OMPI_COMM_WORLD_RANK = '0'})),
     {engine = 'openmpi', num_nodes = 2, node_rank = 0, group = '7.90570753'}},
 
   {'mpiexec of MPICH', MPICH, {engine = 'mpich', num_nodes = 2, node_rank = 1, rank = 1, is_rank = false,
     job_id = 'mine'}},
-  {'mpiexec of MPICH on one host', {PMI_RANK = '1', PMI_SIZE = '2', MPI_LOCALRANKID = '1', MPI_LOCALNRANKS = '2'},
+  {'mpiexec of MPICH on one node', {PMI_RANK = '1', PMI_SIZE = '2', MPI_LOCALRANKID = '1', MPI_LOCALNRANKS = '2'},
     {num_nodes = 1, node_rank = 0, is_rank = true, job_id = 'parent-4711'}},
   {'mpiexec of MPICH in a job of Slurm', with(SLURM, with(MPICH, {RTRAIN_JOB_ID = false})), {engine = 'mpich',
     job_id = '7'}},
@@ -190,7 +190,7 @@ local CASES = {
   {'variables that are set to nothing', {RANK = '', WORLD_SIZE = '', MASTER_ADDR = '', SLURM_JOB_ID = '',
     SLURM_STEP_ID = ''},
     {engine = 'local', warnings = {}}},
-  {'a batch script on one host', with(SLURM, {SLURM_STEP_ID = false, SLURM_JOB_NUM_NODES = '1', SLURM_NNODES = '1',
+  {'a batch script on one node', with(SLURM, {SLURM_STEP_ID = false, SLURM_JOB_NUM_NODES = '1', SLURM_NNODES = '1',
     SLURM_PROCID = '0'}),
     {engine = 'local', job_id = '7', is_batch = true, restart_count = 0, warnings = {}}},
 }
@@ -231,7 +231,7 @@ end
 TestShells = {}
 
 -- Interactive shells, and scripts that srun has not started.
-function TestShells.test_train_on_this_host_and_say_so()
+function TestShells.test_train_on_this_node_and_say_so()
   for case, variables in next, {
     ['salloc'] = SALLOC,
     ["salloc's shell on a node"] = with(SLURM, {SLURM_JOB_NAME = 'interactive', SLURM_STEP_ID = '4294967290'}),
@@ -243,7 +243,7 @@ function TestShells.test_train_on_this_host_and_say_so()
   } do
     local found = find(variables)
     check(found, {engine = 'local', num_nodes = 1, is_rank = false, is_batch = case == 'a batch script'}, case)
-    lu.assertStrContains(found.warnings[1], 'srun has not started this process: it trains on this host alone')
+    lu.assertStrContains(found.warnings[1], 'srun has not started this process: it trains on this node alone')
     lu.assertStrContains(found.warnings[1], 'srun -K --ntasks-per-node=1 rtrain run')
   end
   lu.assertStrContains(find(SALLOC).warnings[1], 'SLURM_JOB_ID=3 with 2 nodes')
@@ -254,10 +254,10 @@ function TestShells.test_mpirun_in_a_shell_is_mpirun()
   check(find(with(SALLOC, MPICH)), {engine = 'mpich', is_batch = false}, 'salloc, mpiexec')
 end
 
-function TestShells.test_hosts_with_different_numbers_of_tasks()
+function TestShells.test_nodes_with_different_numbers_of_tasks()
   local found = find(with(SLURM, {SLURM_STEP_NUM_TASKS = '3', SLURM_STEP_TASKS_PER_NODE = '2,1', SLURM_PROCID = '2'}))
   lu.assertStrContains(found.warnings[1],
-    'SLURM_STEP_TASKS_PER_NODE=2,1: the hosts have different numbers of processes')
+    'SLURM_STEP_TASKS_PER_NODE=2,1: the nodes have different numbers of processes')
   lu.assertStrContains(found.warnings[1], '--ntasks-per-node')
 end
 
@@ -283,21 +283,21 @@ local WRONG = {
   {with(KUBEFLOW, {PET_NPROC_PER_NODE = 'many'}), "PET_NPROC_PER_NODE = 'many'"},
   {with(SLURM, {SLURM_PROCID = '2'}), 'SLURM_PROCID = 2: with SLURM_STEP_NUM_TASKS = 2 the ranks are 0 to 1'},
   {with(SLURM, {SLURM_NODEID = false}), 'launcher slurm: SLURM_NODEID is not set'},
-  {with(SLURM, {SLURM_STEP_NODELIST = 'n[0-'}), "SLURM_STEP_NODELIST = 'n[0-': expected a list of hosts"},
-  {with(SLURM, {SLURM_STEP_NODELIST = 'n[0-2]'}), 'SLURM_STEP_NODELIST = n[0-2] names 3 hosts, SLURM_STEP_NUM_NODES = 2'},
+  {with(SLURM, {SLURM_STEP_NODELIST = 'n[0-'}), "SLURM_STEP_NODELIST = 'n[0-': expected a list of nodes"},
+  {with(SLURM, {SLURM_STEP_NODELIST = 'n[0-2]'}), 'SLURM_STEP_NODELIST = n[0-2] names 3 nodes, SLURM_STEP_NUM_NODES = 2'},
   {with(SLURM, {SLURM_STEP_TASKS_PER_NODE = '1'}), "SLURM_STEP_TASKS_PER_NODE = '1': it has no number for node 1 of 2"},
   {with(SLURM, {SLURM_STEP_TASKS_PER_NODE = 'x'}), "SLURM_STEP_TASKS_PER_NODE = 'x': expected numbers of processes"},
   {with(SLURM, {SLURM_RESTART_COUNT = 'once'}), "SLURM_RESTART_COUNT = 'once'"},
   {with(OPENMPI, {OMPI_COMM_WORLD_RANK = '2'}), 'OMPI_COMM_WORLD_RANK = 2: with OMPI_COMM_WORLD_SIZE = 2'},
   {with(OPENMPI, {OMPI_COMM_WORLD_SIZE = '3', OMPI_COMM_WORLD_LOCAL_SIZE = '2', OMPI_MCA_orte_num_nodes = false}),
-    "OMPI_COMM_WORLD_SIZE = '3': 2 of the processes are on this host: start as many on each, or set RTRAIN_NNODES"},
+    "OMPI_COMM_WORLD_SIZE = '3': 2 of the processes are on this node: start as many on each, or set RTRAIN_NNODES"},
   {with(MPICH, {RTRAIN_JOB_ID = false}), "PMI_SIZE = '2': MPICH gives its jobs no name"},
   {{PMI_RANK = '0', PMI_SIZE = '2'}, 'MPI_LOCALNRANKS or PMI_LOCAL_SIZE is not set'},
   {{PMIX_RANK = '0'}, 'set RTRAIN_NNODES'},
   {with(KUBERNETES, {RTRAIN_NNODES = 'three'}), "RTRAIN_NNODES = 'three'"},
   {with(KUBERNETES, {RTRAIN_MASTER_ADDR = false}), 'launcher kubernetes: RTRAIN_MASTER_ADDR is not set'},
-  {with(SKYPILOT, {SKYPILOT_NUM_NODES = '3'}), 'names 2 hosts, SKYPILOT_NUM_NODES = 3'},
-  {with(FLUX, {FLUX_JOB_SIZE = '5'}), "FLUX_JOB_SIZE = '5': on FLUX_JOB_NNODES = 2 hosts"},
+  {with(SKYPILOT, {SKYPILOT_NUM_NODES = '3'}), 'names 2 nodes, SKYPILOT_NUM_NODES = 3'},
+  {with(FLUX, {FLUX_JOB_SIZE = '5'}), "FLUX_JOB_SIZE = '5': on FLUX_JOB_NNODES = 2 nodes"},
   {with(RAY, {RTRAIN_JOB_ID = false}), 'launcher ray: RTRAIN_JOB_ID is not set'},
 }
 

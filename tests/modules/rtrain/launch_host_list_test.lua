@@ -1,11 +1,11 @@
--- Slurm's short forms of host lists and of numbers per host.
+-- Slurm's short forms of node lists and of numbers per node.
 
 local lu = require 'luaunit'
 local host_list = require 'rtrain.launch.host_list'
 
 TestHostList = {}
 
-function TestHostList.test_hosts_of_a_list()
+function TestHostList.test_nodes_of_a_list()
   for text, expected in next, {
     ['n0'] = 'n0',
     ['n[0-1]'] = 'n0 n1',
@@ -29,7 +29,7 @@ function TestHostList.test_what_is_not_a_list()
   end
 end
 
-function TestHostList.test_numbers_of_each_host()
+function TestHostList.test_numbers_of_each_node()
   for text, expected in next, {['1'] = '1', ['2(x2),1'] = '2 2 1', ['1(x3)'] = '1 1 1', ['4,2(x2),8'] = '4 2 2 8'} do
     lu.assertEquals(table.concat(host_list.counts(text), ' '), expected, text)
   end

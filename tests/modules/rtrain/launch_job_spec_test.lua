@@ -20,7 +20,7 @@ end
 
 TestJobSpec = {}
 
-function TestJobSpec.test_one_host_is_no_job()
+function TestJobSpec.test_one_node_is_no_job()
   lu.assertNil(job_spec.of(find {}))
   lu.assertNil(job_spec.of(torchrun {RANK = '1', WORLD_SIZE = '2', GROUP_RANK = '0', GROUP_WORLD_SIZE = '1'}))
 end
@@ -33,7 +33,7 @@ function TestJobSpec.test_each_process_is_a_rank()
   })
 end
 
-function TestJobSpec.test_one_process_on_each_host()
+function TestJobSpec.test_one_process_on_each_node()
   local found = find {
     RTRAIN_NNODES = '2', RTRAIN_NODE_RANK = '1', RTRAIN_MASTER_ADDR = 'n0', RTRAIN_MASTER_PORT = '29501', RTRAIN_JOB_ID = 'j',
   }

@@ -1,8 +1,8 @@
 -- rtrain/data/ingest/worker.lua: IngestWorker: the rank's handle of an ingest process. A process that dies is restarted
 -- and gets its unfinished jobs again, with the same results.
 --
--- If the job has hosts without ranks, the process runs on one of them. After two deaths in a row there it is started on
--- the rank's own host.
+-- If the job has nodes without ranks, the process runs on one of them. After two deaths in a row there it is started on
+-- the rank's own node.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -24,11 +24,11 @@ function IngestWorker:init(number, options)
   self._jobs, self._deaths, self.busy_s = {}, 0, 0
 end
 
--- Starts the process on another host, or on this one.
+-- Starts the process on another node, or on this one.
 local function start_process(self)
   local process, host
   if self._deaths < MOST_FAR_DEATHS then process, host = ingest.start_far(self.number, self._options.threads) end
-  self.name = 'ingest worker ' .. self.number .. (process and ' on host ' .. host or '')
+  self.name = 'ingest worker ' .. self.number .. (process and ' on node ' .. host or '')
   return process or ingest.start(self.number, {threads = self._options.threads, cpus = self._options.cpus})
 end
 
@@ -79,7 +79,7 @@ function IngestWorker:close_stage(stage)
   if self._known and self._known[stage.id] then tell(self, {kind = 'close', stage = stage.id}) end
 end
 
--- Describes how the process ended. For a process on another host, only the closed connection is known.
+-- Describes how the process ended. For a process on another node, only the closed connection is known.
 local function end_of(process)
   local how = process:finish(END_S)
   if how == nil then return '', 'has gone, or does not come' end

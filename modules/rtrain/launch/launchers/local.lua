@@ -1,4 +1,4 @@
--- rtrain/launch/launchers/local.lua: no launcher: this process and this host alone.
+-- rtrain/launch/launchers/local.lua: no launcher: this process and this node alone.
 
 local slurm_job = require 'rtrain.launch.slurm_job'
 
@@ -10,7 +10,7 @@ function local_.detect() return true end
 ---@param getenv fun(name: string): string?
 ---@param facts Facts
 function local_.allocation(getenv, facts)
-  facts:set('num_nodes', 1, 'this host')
+  facts:set('num_nodes', 1, 'this node')
   slurm_job.state(facts)
   slurm_job.warn_outside_step(facts)
 end

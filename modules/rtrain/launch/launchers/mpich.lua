@@ -14,14 +14,14 @@ function mpich.detect(getenv, facts)
   return facts:has 'PMI_SIZE' and (facts:has 'MPI_LOCALNRANKS' or not slurm_job.is_shell(facts))
 end
 
--- MPICH gives a job no name. On one host the parent process identifies the job.
+-- MPICH gives a job no name. On one node the parent process identifies the job.
 local function state_job(facts)
   slurm_job.state(facts)
   if facts.values.job_id or facts:text('job_id', {'RTRAIN_JOB_ID', 'PMI_JOBID'}) then return end
   if facts.values.num_nodes == 1 then
     facts:set('job_id', ('parent-%d'):format(facts:parent()), 'the process that started this one')
   else
-    facts:refuse('PMI_SIZE', 'MPICH gives its jobs no name by which the hosts find each other: set RTRAIN_JOB_ID, as in '
+    facts:refuse('PMI_SIZE', 'MPICH gives its jobs no name by which the nodes find each other: set RTRAIN_JOB_ID, as in '
       .. 'RTRAIN_JOB_ID=$$ mpiexec -ppn 1 … rtrain run …')
   end
 end

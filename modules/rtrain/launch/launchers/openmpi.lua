@@ -1,7 +1,7 @@
 -- rtrain/launch/launchers/openmpi.lua: mpirun of Open MPI, versions 4 and 5.
 --
--- Version 4 states the number of hosts (OMPI_MCA_orte_num_nodes), version 5 does not. Neither states the number of the
--- process's host, or the address of the first process.
+-- Version 4 states the number of nodes (OMPI_MCA_orte_num_nodes), version 5 does not. Neither states the number of the
+-- process's node, or the address of the first process.
 
 local mpi_hosts = require 'rtrain.launch.mpi_hosts'
 local mpi_script = require 'rtrain.launch.submit.mpi_script'
@@ -37,7 +37,7 @@ openmpi.submit_options = {
   'nodes', 'ntasks_per_node', 'num_workers', 'name', 'storage', 'set', 'option', 'hosts', 'hostfile',
 }
 
-openmpi.needs_storage = 'any'  -- mpirun on a login host starts the others with their own environment
+openmpi.needs_storage = 'any'  -- mpirun on a login node starts the others with their own environment
 
 openmpi.render = mpi_script.render
 

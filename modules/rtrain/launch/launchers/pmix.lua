@@ -1,4 +1,4 @@
--- rtrain/launch/launchers/pmix.lua: PMIx without an mpirun that states more (prterun): one process a host.
+-- rtrain/launch/launchers/pmix.lua: PMIx without an mpirun that states more (prterun): one process a node.
 --
 -- PMIx states the number of processes only to programs that call its library, so RTRAIN_NNODES must state it.
 
@@ -16,8 +16,8 @@ function pmix.allocation(getenv, facts)
   local rank = facts:needed_integer('rank', 'PMIX_RANK', 0)
   local num_nodes = facts:integer('num_nodes', 'RTRAIN_NNODES', 1)
   if num_nodes == nil then
-    facts:refuse('PMIX_RANK', 'PMIx does not tell how many processes there are: start one on each host and set RTRAIN_NNODES '
-      .. 'to their number; RTRAIN_LAUNCHER=local trains on this host alone')
+    facts:refuse('PMIX_RANK', 'PMIx does not tell how many processes there are: start one on each node and set RTRAIN_NNODES '
+      .. 'to their number; RTRAIN_LAUNCHER=local trains on this node alone')
   end
   facts:set('world_size', num_nodes, facts.origins.num_nodes)
   facts:set('node_rank', rank, facts.origins.rank)

@@ -17,12 +17,12 @@ local slurm = {name = 'slurm', rule = 'SLURM_JOB_ID and SLURM_STEP_ID are set, a
 ---@return boolean
 function slurm.detect(getenv, facts) return slurm_job.is_task(facts) end
 
--- States the hosts of the step, which may be a part of those of the job.
+-- States the nodes of the step, which may be a part of those of the job.
 local function state_hosts(facts)
   facts:needed_integer('num_nodes', {'SLURM_STEP_NUM_NODES', 'SLURM_NNODES', 'SLURM_JOB_NUM_NODES'}, 1)
   facts:needed_integer('node_rank', 'SLURM_NODEID', 0)
   local hosts = facts:parsed('hosts', {'SLURM_STEP_NODELIST', 'SLURM_JOB_NODELIST', 'SLURM_NODELIST'}, host_list.expand,
-    "a list of hosts such as 'n[0-3,7],m1'")
+    "a list of nodes such as 'n[0-3,7],m1'")
   if hosts then facts:set('master', {addr = hosts[1]}, facts.origins.hosts) end
 end
 
@@ -43,7 +43,7 @@ local function state_tasks(facts)
   facts:set('tasks_on_node', counts[values.node_rank + 1], facts.origins.tasks_on_node)
   for _, count in ipairs(counts) do
     if count ~= counts[1] then
-      return facts:warn(('%s: the hosts have different numbers of processes; --ntasks-per-node gives each the same'):format(
+      return facts:warn(('%s: the nodes have different numbers of processes; --ntasks-per-node gives each the same'):format(
         facts.origins.tasks_on_node))
     end
   end

@@ -9,7 +9,7 @@ local torchrun = {name = 'torchrun', rule = 'RANK, WORLD_SIZE and MASTER_ADDR ar
 ---@param facts Facts
 ---@return boolean
 function torchrun.detect(getenv, facts)
-  -- Kubeflow's operator sets RANK for a pod, which is a host: only a process of torchrun also has LOCAL_RANK.
+  -- Kubeflow's operator sets RANK for a pod, which is a node: only a process of torchrun also has LOCAL_RANK.
   if facts:has 'PET_NNODES' and not facts:has 'LOCAL_RANK' then return false end
   return facts:has('RANK', 'WORLD_SIZE', 'MASTER_ADDR')
 end
@@ -19,7 +19,7 @@ local function state_nodes(facts)
   local num_nodes = facts:integer('num_nodes', 'GROUP_WORLD_SIZE', 1)
   if num_nodes == nil then
     if world_size % on_node ~= 0 then
-      facts:refuse('WORLD_SIZE', ('not a multiple of LOCAL_WORLD_SIZE = %d: each host has as many processes'):format(on_node))
+      facts:refuse('WORLD_SIZE', ('not a multiple of LOCAL_WORLD_SIZE = %d: each node has as many processes'):format(on_node))
     end
     facts:set('num_nodes', world_size / on_node, 'WORLD_SIZE / LOCAL_WORLD_SIZE')
   end

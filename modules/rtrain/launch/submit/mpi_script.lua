@@ -5,8 +5,8 @@ local shell = require 'rtrain.launch.submit.shell'
 
 local mpi_script = {}
 
--- Returns the options that name the hosts, for Open MPI and for MPICH. Open MPI also takes the number of processes of a
--- host.
+-- Returns the options that name the nodes, for Open MPI and for MPICH. Open MPI also takes the number of processes of a
+-- node.
 local function hosts_of(spec)
   if spec.hosts and spec.hostfile then errors.raise('usage', 'submit mpi: --hosts or --hostfile, not both') end
   if spec.hostfile then
@@ -20,7 +20,7 @@ local function hosts_of(spec)
     slots[#slots + 1] = ('%s:%d'):format(shell.word(name), spec.ntasks_per_node)
   end
   if #names ~= spec.nodes then
-    errors.raise('usage', ('submit mpi: --hosts %s names %d hosts, --nodes is %d'):format(spec.hosts, #names, spec.nodes))
+    errors.raise('usage', ('submit mpi: --hosts %s names %d nodes, --nodes is %d'):format(spec.hosts, #names, spec.nodes))
   end
   return ' --host ' .. table.concat(slots, ','), ' -hosts ' .. table.concat(names, ',')
 end
@@ -30,12 +30,12 @@ local TEXT = [[
 # Written by `rtrain submit mpi`. `bash FILE` starts it; change what you like.
 # %s
 
-# By this name the hosts find each other: the first one writes its address and a fresh key, which only you can read, to
-# ~/.local/state/rtrain/jobs, a folder that all hosts have to share.
+# By this name the nodes find each other: the first one writes its address and a fresh key, which only you can read, to
+# ~/.local/state/rtrain/jobs, a folder that all nodes have to share.
 export RTRAIN_JOB_ID="mpi-$(hostname)-$$"
 
 # Open MPI: --bind-to none, else a process and all that it starts has one core; -x passes the variable on to the
-# other hosts. MPICH passes all of them on.
+# other nodes. MPICH passes all of them on.
 case "$(mpirun --version 2>&1)" in
   *'Open MPI'*) options=(-n %d -N %d%s --bind-to none -x RTRAIN_JOB_ID) ;;
   *) options=(-n %d -ppn %d%s) ;;
@@ -57,12 +57,12 @@ exit $status
 
 ---@param spec SubmitSpec
 ---@return string text
----Errors: 'usage' if the number of hosts is not the number of nodes.
+---Errors: 'usage' if `hosts` does not name as many as `nodes` says.
 function mpi_script.render(spec)
   local openmpi, mpich = hosts_of(spec)
   local num = spec.nodes * spec.ntasks_per_node
-  local shape = spec.ntasks_per_node == 1 and 'One process on each host: it starts the workers of that host.'
-    or 'Each process is one rank; with one process on each host rtrain starts the workers itself, and restarts them.'
+  local shape = spec.ntasks_per_node == 1 and 'One process on each node: it starts the workers of that node.'
+    or 'Each process is one rank; with one process on each node rtrain starts the workers itself, and restarts them.'
   local more = #spec.option > 0 and ' ' .. table.concat(spec.option, ' ') or ''
   return TEXT:format(shape, num, spec.ntasks_per_node, openmpi, num, spec.ntasks_per_node,
     mpich, more, spec.command)

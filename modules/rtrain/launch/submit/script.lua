@@ -2,14 +2,14 @@
 
 local script = {}
 
----Returns lines that create the key by which the hosts authenticate each other, in a file that only the user can read,
+---Returns lines that create the key by which the nodes authenticate each other, in a file that only the user can read,
 ---and remove it at the end. The key never appears on a command line.
 ---@param job string identifies the job, for the shell: '$SLURM_JOB_ID'
 ---@return string lines
 function script.secret(job)
   return ([[
-# With this key the hosts prove to each other that they belong to the job. Only you can read the file; it has to be in
-# a folder that all hosts share, and is removed at the end.
+# With this key the nodes prove to each other that they belong to the job. Only you can read the file; it has to be in
+# a folder that all nodes share, and is removed at the end.
 export RTRAIN_SECRET_FILE="${XDG_STATE_HOME:-$HOME/.local/state}/rtrain/secrets/%s"
 trap 'rm -f "$RTRAIN_SECRET_FILE"' EXIT
 (umask 077 && mkdir -p "${RTRAIN_SECRET_FILE%%/*}" &&
