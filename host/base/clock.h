@@ -18,7 +18,7 @@ std::string time_text(int64_t unix_ms);
 double monotonic_s();
 
 // Seconds on the clock that also counts time while the machine is suspended, for comparison with
-// time measured on another host.
+// time measured on another node.
 double boot_s();
 
 // Whether this process was stopped meanwhile (SIGSTOP, Ctrl-Z), because it checks an event that was

@@ -60,7 +60,7 @@ int start(lua_State* L) {
   return 1;
 }
 
-// start_far(number, threads) → process on another host, its name; nil if every host has ranks
+// start_far(number, threads) → process on another node, its name; nil if every node has ranks
 int start_far(lua_State* L) {
   worker::WorkerProcess* worker = worker::WorkerProcess::current();
   if (worker == nullptr) return 0;

@@ -3,8 +3,8 @@
 //
 //   start(number, {threads =, cpus =}) → process: :pid(), :take_socket() → descriptor for
 //     torch._C.data.Channel, :finish(timeout_s) → how it ended, as text
-//   start_far(number, threads) → a process on another host of the job: :take_socket(), :finish();
-//     and that host's name. Nothing if every host has ranks
+//   start_far(number, threads) → a process on another node of the job: :take_socket(), :finish();
+//     and that node's name. Nothing if every node has ranks
 //   processors() → the processors that this thread may run on
 //   bind(processors): binds all threads of this process
 #pragma once

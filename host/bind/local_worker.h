@@ -4,7 +4,7 @@
 //                                functions of rtrain._worker work. pump() is called while they
 //                                wait. `joined`: the fd is one of a job
 //   job{socket, rank, local_rank, is_remote, fit, timeout_s} → job   the connection to the process
-//                                of this host that knows of the run, of a job whose ranks a
+//                                of this node that knows of the run, of a job whose ranks a
 //                                launcher has started
 //   job:next() → fd              of this process's next endpoint, or nil and the end of the run:
 //                                {path, error}, or nil, nil and an exit code: the job is over.

@@ -22,12 +22,12 @@ constexpr double kAnswerS = 10;
 
 // Where the controller is, as far as the store knows.
 Error unreachable(const store::OpenRun& run, const Value& document, const std::string& reason) {
-  const std::string host = document["environment"]["hostname"].string_or("another host");
+  const std::string host = document["environment"]["hostname"].string_or("another node");
   return Error(
       Code::kEnvironment,
       cat("the controller of run '", run.ref.name, "' on ", host, " cannot be reached: ", reason,
           " (", machine::runtime_folder(), "/", train::control_socket_name(run.ref.run_id),
-          "): run this command on that host, as the same user and with the same "
+          "): run this command on that node, as the same user and with the same "
           "RTRAIN_RUNTIME_DIR"));
 }
 

@@ -1,4 +1,4 @@
-// host/control/control_client.h: asks the controller of a live run, on this host or on another one
+// host/control/control_client.h: asks the controller of a live run, on this node or on another one
 // of its job: `rtrain stop`, `stack` and `profile`, and the dashboard.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace rtrain::control {
 class ControlClient {
  public:
   // Throws kUsage when the run has ended, kEnvironment when its controller cannot be reached from
-  // here: with the reason and, where it is known, the host and pid of the controller. Where `stop`
+  // here: with the reason and, where it is known, the node and pid of the controller. Where `stop`
   // is requested, what waits for an answer throws kTimeout within a fifth of a second.
   explicit ControlClient(store::OpenRun& run, std::stop_token stop = {});
 

@@ -1,5 +1,5 @@
 // host/control/control_way.h: how one reaches the controller of a live run: over its socket in
-// the runtime folder, or, from another host of a job, over the job's port.
+// the runtime folder, or, from another node of a job, over the job's port.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ class ControlWay {
   virtual bool send(const Value& request) = 0;
   // kEnd: the run has ended.
   virtual Read read(std::chrono::milliseconds timeout, Value& message) = 0;
-  // Of the controller; nothing where this host cannot know.
+  // Of the controller; nothing where this node cannot know.
   virtual std::optional<int> pid() const = 0;
 };
 

@@ -123,11 +123,11 @@ std::string open_metrics_text(const List& runs, const Map& by_status, const Valu
   out.begin("rtrain_gpu_power_watts", "What a rank's device draws.", "watts");
   add_gpus(out, runs, "power_w", 1);
   if (resources.is_nil()) return out.take();
-  out.begin("rtrain_host_cores", "Cores of this host.");
+  out.begin("rtrain_host_cores", "Cores of this node.");
   for (const char* kind : {"host", "offered", "free"}) {
     out.add({{"kind", kind}}, resources["cpus"][kind].as_float());
   }
-  out.begin("rtrain_host_waiting_runs", "Runs that wait for cores or GPUs of this host.");
+  out.begin("rtrain_host_waiting_runs", "Runs that wait for cores or GPUs of this node.");
   out.add({}, static_cast<double>(resources["waiting"].as_list().size()));
   return out.take();
 }

@@ -22,7 +22,7 @@ Error with_absent_ranks(int rank, const Error& error, const std::vector<PlacedFa
   for (size_t other = 0; other < ranks.size(); ++other) {
     const auto& [host, facts] = ranks[other];
     if (host == own.host || facts.collectives >= own.facts.collectives) continue;
-    text += cat("; rank ", other, " on host ", host, " has not come to collective ",
+    text += cat("; rank ", other, " on node ", host, " has not come to collective ",
                 own.facts.collectives, position(facts));
   }
   return Error(error.code(), text, error.traceback());

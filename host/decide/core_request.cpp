@@ -26,7 +26,7 @@ std::optional<Error> CoreRequest::impossible(int host_cores) const {
       is_elastic() ? cat("at least ", min_workers_, " workers") : cat(min_workers_, " workers");
   return Error(Code::kEnvironment,
                cat(what, " of ", unit(), unit() == 1 ? " core" : " cores", " need ", needed,
-                   " cores, this host has ", host_cores,
+                   " cores, this node has ", host_cores,
                    ": ask for fewer workers, or for fewer CPUs in resources_per_worker"));
 }
 

@@ -35,7 +35,7 @@ std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed) 
   return out;
 }
 
-// Hosts say it twice a second as long as nothing comes through.
+// Nodes say it twice a second as long as nothing comes through.
 void LinkVerdict::add(int node, const SeenLink& link, double now_s) {
   Seen& entry = seen_[{node, link.peer}];
   const bool goes_on = entry.silent_since_s > 0 && is_fresh(entry, now_s);
@@ -104,7 +104,7 @@ std::optional<LinkFinding> LinkVerdict::decide(double now_s) {
                  ? cat("drops packets: for ", last.num_slow, " of the last ", last.num_answers,
                        " answers over it some had to be sent again")
                  : cat("lets nothing through for ", static_cast<int>(last.silent_s),
-                       " s, though both hosts are there");
+                       " s, though both nodes are there");
   drop(out.node);
   bad_since_s_.reset();
   return out;

@@ -118,12 +118,12 @@ std::optional<Error> Placement::impossible(int num_workers, const Rooms& rooms) 
       cat("placement_strategy = '", kNamesOf<PlacementStrategy>.at(static_cast<size_t>(strategy_)),
           "'");
   if (strategy_ == PlacementStrategy::kStrictSpread) {
-    return Error(Code::kEnvironment, cat(strategy, ": ", workers, " need as many hosts; there ",
+    return Error(Code::kEnvironment, cat(strategy, ": ", workers, " need as many nodes; there ",
                                          rooms.size() == 1 ? "is " : "are ", rooms.size()));
   }
   const bool on_one = strategy_ == PlacementStrategy::kStrictPack;
   return Error(Code::kEnvironment, cat(on_one ? cat(strategy, ": ") : "", workers,
-                                       " do not fit on ", on_one ? "one host" : "the job's hosts",
+                                       " do not fit on ", on_one ? "one node" : "the job's nodes",
                                        "; their cores or devices are for ", text_of(rooms)));
 }
 

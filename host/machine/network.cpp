@@ -14,7 +14,7 @@ struct Address {
   std::string interface;
   std::string text;
   int family;
-  bool is_local;  // other hosts do not reach it
+  bool is_local;  // other nodes do not reach it
 };
 
 std::string text_of(const sockaddr& address) {

@@ -1,4 +1,4 @@
-// host/machine/network.h: the addresses of this host.
+// host/machine/network.h: the addresses of this node.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// host/machine/node_facts.h: the figures of /proc about this host: processors, memory, disks,
+// host/machine/node_facts.h: the figures of /proc about this node: processors, memory, disks,
 // network.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace rtrain::machine {
 
-// All but the memory counted since the host's start; figures that /proc lacks are not there.
+// All but the memory counted since the node's start; figures that /proc lacks are not there.
 struct NodeFacts {
   std::optional<double> cpu_s;  // busy time of all cores together
   std::optional<int64_t> memory_used_bytes;

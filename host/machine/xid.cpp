@@ -22,22 +22,22 @@ constexpr Meaning kMeanings[] = {
     {45, "the device has dropped a program's work, after an error or because it was killed"},
     {48,
      "memory error that could not be corrected (double bit): reset the device, or restart the "
-     "host"},
-    {61, "the device's controller has stopped: restart the host"},
-    {62, "the device's controller has stopped: restart the host"},
+     "node"},
+    {61, "the device's controller has stopped: restart the node"},
+    {62, "the device's controller has stopped: restart the node"},
     {63, "a bad row of memory was replaced: reset the device when it is free"},
     {64,
      "a bad row of memory could not be replaced: reset the device; if it comes again, have it "
      "replaced"},
     {74, "error of an NVLink: reset the device; if it comes again, have link and device checked"},
     {79,
-     "the device has fallen off the bus: restart the host; if it comes again, have device and "
+     "the device has fallen off the bus: restart the node; if it comes again, have device and "
      "power checked"},
     {92, "many memory errors that were corrected: have the device checked"},
     {94, "memory error that was contained: the programs that used the memory have to begin again"},
     {95, "memory error that was not contained: every program on the device is lost; reset it"},
-    {119, "the device's system processor does not answer: reset the device, or restart the host"},
-    {120, "the device's system processor has failed: reset the device, or restart the host"},
+    {119, "the device's system processor does not answer: reset the device, or restart the node"},
+    {120, "the device's system processor has failed: reset the device, or restart the node"},
     {140, "memory error that could not be recovered from: reset the device"},
 };
 

@@ -87,7 +87,7 @@ void JoinServer::take_in(Peer& peer, const message::Join& join) {
   if (join.fit != fit_) return leave(peer);
   if (join.local_rank < spec_.first_joined || join.local_rank >= spec_.num_ranks) {
     throw Error(Code::kConfig, cat("rank ", join.rank, " says that its local rank is ",
-                                   join.local_rank, ": this host has ", spec_.num_ranks,
+                                   join.local_rank, ": this node has ", spec_.num_ranks,
                                    " processes of the job, and those that "
                                    "join are ",
                                    spec_.first_joined, " to ", spec_.num_ranks - 1));

@@ -56,7 +56,7 @@ void NodeAgent::receive(Value message) { kRoutes.deliver(*this, std::move(messag
 void NodeAgent::start(NodeOrder order) {
   order_ = std::move(order);
   if (order_.is_local && files_.endpoints == nullptr) {
-    throw Error(Code::kArgument, "the workers of this host are not there: its agent starts them");
+    throw Error(Code::kArgument, "the workers of this node are not there: its agent starts them");
   }
   holds_for_controller_ = false;
   lost_.clear();

@@ -93,7 +93,7 @@ class NodeServer::Host : public wire::LinkDelegate {
   void look(double timeout_s) {
     if (!is_here_ || link_.silent_s() < timeout_s + kLook.count()) return;
     give_up(
-        cat("host ", info_.host, " has not been heard of for ", timeout_s, " s (node_timeout_s)"));
+        cat("node ", info_.host, " has not been heard of for ", timeout_s, " s (node_timeout_s)"));
   }
   void give_up(const std::string& reason) {
     lose(reason);
@@ -106,18 +106,18 @@ class NodeServer::Host : public wire::LinkDelegate {
                     NodeServerDelegate& d) { d.on_node_message(node, std::move(*message)); });
   } catch (const Error& e) {
     // Not rethrown, because the agent would connect again and send the same frame.
-    give_up(cat("host ", info_.host, " has sent what makes no sense: ", e.message()));
+    give_up(cat("node ", info_.host, " has sent what makes no sense: ", e.message()));
   }
   void on_connected() override { owner_.set_address(link_.near().host()); }
   void on_disconnected(const std::string&) override {}
   void on_peer_restarted() override {
     link_.drop_unacknowledged();
-    lose(cat("another agent of host ", info_.host, " has taken its place"));
+    lose(cat("another agent of node ", info_.host, " has taken its place"));
     set_here();
   }
   void on_full(bool) override {}
   void on_end(const wire::LinkEnd& end) override {
-    lose(cat("the agent of host ", info_.host, " has ended", end.text.empty() ? "" : ": ",
+    lose(cat("the agent of node ", info_.host, " has ended", end.text.empty() ? "" : ": ",
              end.text));
   }
 
@@ -295,14 +295,14 @@ void NodeServer::on_host_done() {
 // Why that agent does not belong to this job; "" if it may.
 std::string NodeServer::refusal(const message::AgentInfo& info) const {
   if (info.node < 1 || info.node >= spec_.num_tasks) {
-    return cat("host ", info.host, " says it is node ", info.node,
+    return cat("node ", info.host, " says it is number ", info.node,
                ": the other nodes of this job are 1 to ", spec_.num_tasks - 1);
   }
   int free = spec_.num_tasks - spec_.tasks_on_node();
   for (const auto& [node, host] : hosts_) free -= node == info.node ? 0 : host->info().tasks;
   if (info.tasks >= 1 && info.tasks <= free) return "";
-  return cat("host ", info.host, " says it has ", info.tasks, " of the ", spec_.num_tasks,
-             " processes of this job: the other hosts leave ", free);
+  return cat("node ", info.host, " says it has ", info.tasks, " of the ", spec_.num_tasks,
+             " processes of this job: the other nodes leave ", free);
 }
 
 wire::Admission NodeServer::admit_operator(const wire::WirePeer& peer,
@@ -321,8 +321,8 @@ wire::Admission NodeServer::on_hello(const wire::WirePeer& peer, const wire::Lin
     return {.link = &host->link(), .refusal = {}};
   }
   if (host && host->is_here() && host->link().is_connected()) {
-    return {.refusal = cat("node ", info.node, " of this job is there already, on host ",
-                           host->info().host)};
+    return {.refusal =
+                cat("node ", info.node, " of this job is there already, as ", host->info().host)};
   }
   if (host) host->lose(cat("another agent has come as node ", info.node));
   // An agent that was given up starts again: the new link tells it that it has a new peer.

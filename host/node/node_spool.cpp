@@ -28,7 +28,7 @@ void NodeSpool::sync() {
   thread_.post([this, folder = folder_] {
     const std::string problem = store::sync_spools(folder);
     if (!problem.empty() && problem != problem_) {
-      std::fprintf(stderr, "rtrain: reports are not safe from a crash of this host: %s\n",
+      std::fprintf(stderr, "rtrain: reports are not safe from a crash of this node: %s\n",
                    problem.c_str());
     }
     problem_ = problem;

@@ -48,7 +48,7 @@ void RemoteNode::spawn() {
     send_(order_);
   } catch (const Error& e) {
     const Error error(Code::kConfig, cat("worker_runtime_env: its variables are too large for "
-                                         "workers on other hosts: ",
+                                         "workers on other nodes: ",
                                          e.message()));
     delegate_->on_spawn_failed(order_.first_rank, error, false);
   }

@@ -236,7 +236,7 @@ void CommitBoard::check_not_lost(uint64_t step, Scope scope) const {
     throw Error(Code::kPeerLost, cat("rank ", *rank, " does not come to step ", step));
   }
   if (!are_others_lost(step, scope)) return;
-  throw Error(Code::kPeerLost, cat("a rank of another host does not come to step ", step));
+  throw Error(Code::kPeerLost, cat("a rank of another node does not come to step ", step));
 }
 
 void CommitBoard::wait(uint64_t step, std::chrono::steady_clock::time_point deadline, Scope scope) {
@@ -251,7 +251,7 @@ void CommitBoard::wait(uint64_t step, std::chrono::steady_clock::time_point dead
     check_not_lost(step, scope);
     if (Clock::now() >= deadline) {
       const std::optional<int> late = first_late(step);
-      throw Error(Code::kTimeout, cat(late ? cat("rank ", *late) : "a rank of another host",
+      throw Error(Code::kTimeout, cat(late ? cat("rank ", *late) : "a rank of another node",
                                       " did not come to step ", step));
     }
     shared.waiters.fetch_add(1, std::memory_order_seq_cst);

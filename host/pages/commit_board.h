@@ -1,9 +1,9 @@
-// host/pages/commit_board.h: what the ranks of a host have committed in train.elastic, in shared
+// host/pages/commit_board.h: what the ranks of a node have committed in train.elastic, in shared
 // memory: how far each one is, and the small part of its state.
 //
 // It outlives the processes of the ranks: the one that takes a dead rank's place finds there what
-// that rank had for itself. Made by the controller, on other hosts by the agent, as a memory file;
-// a worker maps the descriptor that it inherits. Of ranks on other hosts it says, in one word, how
+// that rank had for itself. Made by the controller, on other nodes by the agent, as a memory file;
+// a worker maps the descriptor that it inherits. Of ranks on other nodes it says, in one word, how
 // far all of them are.
 //
 // Steps count from 1. A rank is **ready** for a step when it has written its part of the state and
@@ -63,10 +63,10 @@ class CommitBoard {
   // Nobody waits for the rank any more: there is no process of it, and will be none.
   void leave_out(int rank);
 
-  // Whether all ranks of this host are.
+  // Whether all ranks of this node are.
   bool is_node_ready(uint64_t step) const { return !first_late(step); }
 
-  // All ranks of all other hosts are ready for that step. For who hears of them: the process that
+  // All ranks of all other nodes are ready for that step. For who hears of them: the process that
   // starts the workers.
   void set_others_ready(uint64_t step);
   // Nothing of that kind comes any more, since one of them is lost; or again, from the first step.

@@ -1,6 +1,6 @@
 // host/tls/library.h: OpenSSL with its settings, which all TLS sessions of the process share.
 //
-// OpenSSL is used as it is linked: it reads no configuration file of the host, loads no provider of
+// OpenSSL is used as it is linked: it reads no configuration file of the node, loads no provider of
 // it, and registers nothing for the process's exit. Any thread.
 #pragma once
 

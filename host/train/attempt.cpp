@@ -94,7 +94,7 @@ void Attempt::on_hang(int rank, const Error& error) {
 }
 
 void Attempt::on_straggler(const decide::Straggler& found) {
-  warn(cat("rank ", found.rank, " on host ", nodes_.of(found.rank).host,
+  warn(cat("rank ", found.rank, " on node ", nodes_.of(found.rank).host,
            " holds the others up: it came last to ", found.last, " of ", found.of,
            " collectives, on average ", std::llround(found.behind_s * 1000),
            " ms behind half of the ranks"));
@@ -252,7 +252,7 @@ void Attempt::name_survivors() {
     if (member.number == 0) {
       warn(cat(text, "SIGKILL: it ", waits));
     } else {
-      warn(cat(text, "host ", member.host, " was to kill it: the host is gone or cut off, ",
+      warn(cat(text, "node ", member.host, " was to kill it: the node is lost or cut off, ",
                "which is known after ", run_.spec.failure_config.node_timeout_s,
                " s (FailureConfig.node_timeout_s), or the process ", waits));
     }

@@ -11,7 +11,7 @@
 namespace rtrain::train {
 namespace {
 
-// From when a node is taken for gone until that is known here.
+// From when a node is taken for lost until that is known here.
 constexpr double kLossMarginS = 5;
 constexpr size_t kMaxUnwrittenOutput = size_t{8} << 20;
 

@@ -12,7 +12,7 @@ void HealthControl::add(decide::Evidence evidence, Decided decided) {
   const std::string key = cat(evidence.node, " ", evidence.kind, " ", evidence.text);
   if (!known_.insert(key).second) return decided();
   run_.events.record(evidence.is_conclusive ? "warning" : "info",
-                     cat("health: host ", evidence.host, ", ", evidence.kind, ": ", evidence.text));
+                     cat("health: node ", evidence.host, ", ", evidence.kind, ": ", evidence.text));
   if (run_.spec.health_config.has_evaluators) return ask(evidence, decided);
   act(evidence, evidence.default_action());
   decided();
@@ -36,7 +36,7 @@ void HealthControl::ask(const decide::Evidence& evidence, const Decided& decided
 }
 
 void HealthControl::act(const decide::Evidence& evidence, decide::HealthAction action) {
-  const std::string text = cat("host ", evidence.host, ": ", evidence.text);
+  const std::string text = cat("node ", evidence.host, ": ", evidence.text);
   switch (action) {
     case decide::HealthAction::kNoop:
       return;
@@ -52,7 +52,7 @@ void HealthControl::act(const decide::Evidence& evidence, decide::HealthAction a
 }
 
 void HealthControl::evict(const decide::Evidence& evidence) {
-  const std::string text = cat("host ", evidence.host, ": ", evidence.text);
+  const std::string text = cat("node ", evidence.host, ": ", evidence.text);
   const std::string problem = resources_->evict(evidence.node, evidence.text);
   if (!problem.empty()) {
     run_.events.notice("warning", cat("health: ", text, ": it is not evicted: ", problem));

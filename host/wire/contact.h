@@ -23,7 +23,7 @@ struct WireContact {
 struct ContactFile {
   WireContact contact;
   std::string start;  // which start of the job has written it
-  std::string host;   // the name of the host that did
+  std::string host;   // the name of the node that did
   std::string nonce;  // random
 
   // It appears complete or not at all, for the user alone; missing folders are made. Throws

@@ -67,9 +67,9 @@ std::optional<WireContact> Rendezvous::find(std::string& why) const {
     return file->contact;
   }
   const std::string what = file ? cat("is of another start of the job ('", file->start,
-                                      "' on host ", file->host, ", not '", start_, "')")
+                                      "' on node ", file->host, ", not '", start_, "')")
                                 : "is not there";
-  why = cat("on host ", machine::hostname(), " the file ", path_, " ", what,
+  why = cat("on node ", machine::hostname(), " the file ", path_, " ", what,
             ": node 0 writes it there; set RTRAIN_RENDEZVOUS to a path that all nodes share, or "
             "RTRAIN_SECRET_FILE");
   return std::nullopt;

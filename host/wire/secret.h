@@ -2,7 +2,7 @@
 //
 // A secret never goes into a message, a log or a command line; its bytes are wiped with the object.
 // Without one (Secret::none) the key is known to everyone: such a server and client are allowed on
-// loopback alone, where the kernel keeps other hosts out.
+// loopback alone, where the kernel keeps other nodes out.
 #pragma once
 
 #include <optional>

@@ -19,7 +19,7 @@ class SocketAddress {
   static SocketAddress near(int fd);
   static SocketAddress far(int fd);
 
-  // Only this host reaches it.
+  // Only this node reaches it.
   bool is_loopback() const;
   // "10.0.0.1", "::1"; "" for none.
   std::string host() const;

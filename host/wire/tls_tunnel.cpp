@@ -34,7 +34,7 @@ constexpr size_t kPartBytes = size_t{128} << 10;
 constexpr double kHandshakeS = 3;
 // The pause before the next attempt to accept a connection after one has failed.
 constexpr double kNoDescriptorS = 0.1;
-// Of a host that does not answer.
+// Of a node that does not answer.
 constexpr int kSilenceS = 20;
 // What has been received is given to the near end for that long when the far one is gone.
 constexpr double kLastBytesS = 60;
@@ -249,7 +249,7 @@ void carry(std::unique_ptr<Carrier> carrier) {
   try {
     carrier->run();
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "rtrain: a connection to another host ends: %s\n", e.what());
+    std::fprintf(stderr, "rtrain: a connection to another node ends: %s\n", e.what());
   }
 }
 

@@ -1,8 +1,8 @@
-// host/wire/tls_tunnel.h: a stream of bytes to a process on another host, as a local socket: a
+// host/wire/tls_tunnel.h: a stream of bytes to a process on another node, as a local socket: a
 // thread carries what is written there over TLS, and back.
 //
 // One side listens, the other one connects; both prove that they have the same key. Where that
-// fails, takes longer than its time, or the other host is not heard of any more, the local socket
+// fails, takes longer than its time, or the other node is not heard of any more, the local socket
 // is closed, as when the far process has closed its own. Any thread.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace rtrain::wire {
 
 class TlsTunnel {
  public:
-  // Listens at that numeric address of this host, on a free port, for one peer. Throws
+  // Listens at that numeric address of this node, on a free port, for one peer. Throws
   // Error(kEnvironment).
   static std::unique_ptr<TlsTunnel> listen(const std::string& address, WireKey key,
                                            std::chrono::milliseconds timeout);

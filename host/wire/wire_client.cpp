@@ -29,7 +29,7 @@ std::pair<std::string, bool> failure_of(const ConnectionEnd& end) {
     case TlsFailure::kWrongKey:
       return {
           "it has another secret: compare RTRAIN_SECRET, RTRAIN_SECRET_FILE or the rendezvous file "
-          "of both hosts",
+          "of both nodes",
           true};
     default:
       return {cat("the handshake failed: ", end.text), false};
@@ -92,7 +92,7 @@ bool WireClient::find_contact() {
     is_final = true;
   }
   if (!found) failures_.push_back({why, is_final});
-  // What was the server before may still be: a file on another host comes and goes.
+  // What was the server before may still be: a file on another node comes and goes.
   if (found || !last_good_) contact_ = std::move(found);
   return contact_.has_value();
 }
@@ -132,7 +132,7 @@ void WireClient::connect(const SocketAddress& address) {
   attempt_timer_.start(options_.connect_timeout);
   if (!contact_->secret.is_given() && !address.is_loopback()) {
     return fail(
-        "without a secret only this host can be reached: set RTRAIN_SECRET or "
+        "without a secret only this node can be reached: set RTRAIN_SECRET or "
         "RTRAIN_SECRET_FILE",
         true);
   }

@@ -3,7 +3,7 @@
 //
 // A frame is a 4-byte length, a type, an 8-byte number (both little-endian) and a payload. The
 // first frame of a client is a hello, which every version can read as far as its version; a server
-// answers with a welcome or a refusal. Pure; what is read comes from another host and is not
+// answers with a welcome or a refusal. Pure; what is read comes from another node and is not
 // trusted.
 #pragma once
 

@@ -1,4 +1,4 @@
-// host/wire/wire_server.h: the one port on which a run's other hosts reach it.
+// host/wire/wire_server.h: the one port on which a run's other nodes reach it.
 //
 // Whoever connects proves the key (TLS), says hello, and is then given to the link that it belongs
 // to, or refused with a text that it shows. Everyone else is a stranger: it gets a few seconds and
@@ -23,7 +23,7 @@
 namespace rtrain::wire {
 
 struct WireServerOptions {
-  std::string address = "127.0.0.1";  // numeric; "0.0.0.0" and "::" are all of this host's
+  std::string address = "127.0.0.1";  // numeric; "0.0.0.0" and "::" are all of this node's
   int port = 0;                       // 0: any that is free
   int more_ports = 16;                // tried after `port` while that is taken
   Secret secret = Secret::none();
@@ -91,7 +91,7 @@ class WireServer {
   WireServerDelegate& delegate_;
   SocketAddress address_;
   std::list<std::unique_ptr<Candidate>> candidates_;  // the oldest first
-  std::set<std::pair<std::string, Refused>> named_;   // refusals of each host
+  std::set<std::pair<std::string, Refused>> named_;   // refusals of each node
   std::optional<loop::Poll> listener_;
   loop::TurnEnd turn_end_;
   loop::Timer sweep_timer_;

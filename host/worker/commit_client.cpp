@@ -17,7 +17,7 @@ std::string CommitClient::refusal() const {
   if (worker_.is_local()) {
     if (context.world_size == 1) return "the train function runs in the script's own process";
     return "the launcher has started each rank, and starts none again; with one process of it on "
-           "each host rtrain starts the ranks, and replaces them";
+           "each node rtrain starts the ranks, and replaces them";
   }
   if (context.world_size == 1 && !context.can_grow) return "there is one rank";
   return "";
@@ -34,7 +34,7 @@ pages::CommitBoard& CommitClient::board() {
 
 int CommitClient::place() const { return worker_.place(); }
 
-// All ranks are on this host.
+// All ranks are on this node.
 bool CommitClient::is_alone() const {
   return worker_.context().local_world_size == worker_.context().world_size;
 }

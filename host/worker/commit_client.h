@@ -1,9 +1,9 @@
 // host/worker/commit_client.h: train.elastic as a worker makes it: this rank's part of each
 // committed step, and the way back to the last one.
 //
-// Main thread. The ranks of a host synchronize through a board in shared memory
-// (host/pages/commit_board.h). Where there are several hosts the last rank of each tells the
-// controller, and that tells the hosts when all have come as far.
+// Main thread. The ranks of a node synchronize through a board in shared memory
+// (host/pages/commit_board.h). Where there are several nodes the last rank of each tells the
+// controller, and that tells the nodes when all have come as far.
 #pragma once
 
 #include <cstdint>

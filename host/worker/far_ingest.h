@@ -1,4 +1,4 @@
-// host/worker/far_ingest.h: an ingest worker on another host of the job, as its rank sees it.
+// host/worker/far_ingest.h: an ingest worker on another node of the job, as its rank sees it.
 //
 // Main thread.
 #pragma once
@@ -14,7 +14,7 @@ class WorkerProcess;
 
 class FarIngest {
  public:
-  // Null where no host of the job is without ranks. Throws Error(kTimeout) when the controller does
+  // Null where no node of the job is without ranks. Throws Error(kTimeout) when the controller does
   // not answer, Error(kEnvironment).
   static std::unique_ptr<FarIngest> start(WorkerProcess& worker, int number, int threads);
 

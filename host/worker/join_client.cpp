@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kRetry{50};
 
 Error not_there(const JoinPlace& place) {
   const char* needs = place.is_remote
-                          ? "it needs the same script, and the first process of this host, its "
+                          ? "it needs the same script, and the first process of this node, its "
                             "agent, the same RTRAIN_RUNTIME_DIR"
                           : "it needs the same script, the same variables of the launcher and the "
                             "same RTRAIN_RUNTIME_DIR";
@@ -33,7 +33,7 @@ Error not_there(const JoinPlace& place) {
 Error gone(const JoinPlace& place) {
   return Error(Code::kWorkerLost,
                cat("rank ", place.rank, ": ",
-                   place.is_remote ? "the first process of this host, which is its agent"
+                   place.is_remote ? "the first process of this node, which is its agent"
                                    : "the process of rank 0, which keeps the run",
                    ", has gone"));
 }

@@ -1,5 +1,5 @@
 // host/worker/join_client.h: the process of a rank above 0 of a job that a launcher has started:
-// its connection to the process of its host that knows of the run, which is rank 0's or the host's
+// its connection to the process of its node that knows of the run, which is rank 0's or the node's
 // agent.
 //
 // The messages: host/loop/messages/join.h.
@@ -21,7 +21,7 @@ struct JoinPlace {
   std::string socket;  // its name in the runtime folder
   int rank = 1;        // as the launcher counts
   int local_rank = 1;
-  bool is_remote = false;  // rank 0 is on another host
+  bool is_remote = false;  // rank 0 is on another node
   int64_t fit = 1;         // the script's first fit(), second, …
   double timeout_s = 0;
 

@@ -32,7 +32,7 @@ void set_interrupt_hook(lua_State* L) {
 }
 
 // As for a worker that an agent starts. The CUDA library may have been loaded before it was known
-// that there are other hosts: "lo" is its choice then.
+// that there are other nodes: "lo" is its choice then.
 void use_interface(const std::string& address) {
   for (const auto& [name, interface] : machine::interface_settings(address)) {
     const char* before = std::getenv(name.c_str());

@@ -76,7 +76,7 @@ class Progress {
   void renew();
 
   void beat();
-  // The agent of this host has not renewed the rank's lease in time: it is stopped, or is cut off
+  // The agent of this node has not renewed the rank's lease in time: it is stopped, or is cut off
   // from the controller, which continues without this rank.
   bool lease_has_ended() const;
   void count_report() { add(page_.reports, 1); }

@@ -204,7 +204,7 @@ void Reporter::spool(int64_t index, std::string_view report) {
     spool_fails_ = false;
   } catch (const Error& e) {
     if (std::exchange(spool_fails_, true)) return;
-    std::fprintf(stderr, "rtrain: reports do not outlive this host's agent for now: %s\n",
+    std::fprintf(stderr, "rtrain: reports do not outlive this node's agent for now: %s\n",
                  e.what());
   }
 }

@@ -1,8 +1,8 @@
 // host/worker/reporter.h: report() as a worker makes it: metrics at once, checkpoints by the upload
 // thread.
 //
-// A report is one message, in the kernel's hands before the call returns; in a run on several hosts
-// on this host's disk too (host/store/runs/report_spool.h). What it brings follows: the upload
+// A report is one message, in the kernel's hands before the call returns; in a run on several nodes
+// on this node's disk too (host/store/runs/report_spool.h). What it brings follows: the upload
 // thread stages the files and says so. report(), begin_upload(), end_upload() and finish() belong
 // to the main thread, on_…() to the control thread. One checkpoint at a time is on its way: the
 // next one waits for the upload of the one before.
@@ -173,7 +173,7 @@ class Reporter {
   std::map<int64_t, Attached> attached_;
   std::optional<Error> failure_;  // of an asynchronous upload
   std::optional<std::string> last_checkpoint_;
-  std::unique_ptr<store::ReportSpool> spool_;  // in a run on several hosts, from the first report
+  std::unique_ptr<store::ReportSpool> spool_;  // in a run on several nodes, from the first report
   Uploader uploader_;                          // last: its tasks use the others
 };
 

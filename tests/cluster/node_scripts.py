@@ -1,4 +1,4 @@
-"""Scripts for runs over several hosts, and what their workers report."""
+"""Scripts for runs over several nodes, and what their workers report."""
 
 import json
 

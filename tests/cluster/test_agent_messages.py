@@ -333,7 +333,7 @@ def peak_mb(pid):
 
 
 # fault: an agent that sends what makes no sense
-def test_what_a_host_says_of_itself(rtrain, job, hosts):
+def test_what_a_node_says_of_itself(rtrain, job, hosts):
     run = Run(rtrain, job, hosts, reporting(), nodes=[0])
     attack = Attack(run, hosts[1])
     for payload in NO_MESSAGES:
@@ -420,7 +420,7 @@ def about_workers(agent):
 # The delay before an attempt grows with each failure, so each run gets a third of the messages.
 # fault: an agent that says of its workers what makes no sense
 @pytest.mark.parametrize("third", range(3))
-def test_what_a_host_says_of_its_workers(rtrain, job, hosts, third):
+def test_what_a_node_says_of_its_workers(rtrain, job, hosts, third):
     run = Run(
         rtrain,
         job,

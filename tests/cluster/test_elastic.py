@@ -48,7 +48,7 @@ def pids(rtrain, attempt):
 
 
 @pytest.mark.parametrize("torch", ["", GLOO], ids=["hierarchy", "gloo"])
-def test_a_rank_of_either_host_is_replaced_on_it(rtrain, job, torch):
+def test_a_rank_of_either_node_is_replaced_on_it(rtrain, job, torch):
     wanted = calm(rtrain, job, torch=torch)
     # The lost rank of each step: for both nodes the first rank, which represents the node, and another rank.
     lost = {2: 3, 5: 0, 7: 2, 10: 1}
@@ -69,7 +69,7 @@ def test_a_rank_of_either_host_is_replaced_on_it(rtrain, job, torch):
     assert [step for (step,) in steps] == list(range(1, 13))
 
 
-def test_the_only_rank_of_a_host_is_replaced(rtrain, job):
+def test_the_only_rank_of_a_node_is_replaced(rtrain, job):
     wanted = calm(rtrain, job, workers=2)
     lose = "\n".join(LOSE.format(rank=rank, step=step) for step, rank in {5: 1, 9: 0, 13: 1}.items())
     assert ends(run(rtrain, job, workers=2, at_step=lose)) == wanted
@@ -102,14 +102,14 @@ def test_a_rank_that_is_killed_in_a_commit(rtrain, job, point, rank):
     assert ends(result) == wanted
 
 
-def test_ranks_of_both_hosts_at_once(rtrain, job):
+def test_ranks_of_both_nodes_at_once(rtrain, job):
     wanted = calm(rtrain, job)
     lose = "if (rank == 1 or rank == 2) and state.step == 5 and files.once('lost-' .. rank) then os.execute 'kill -9 $PPID' end"
     assert ends(run(rtrain, job, at_step=lose)) == wanted
     assert statuses(rtrain)[-1] == "FINISHED" and set(statuses(rtrain)[:-1]) == {"HEALED"}
 
 
-def test_a_host_that_is_lost_restarts_the_group(rtrain, job):
+def test_a_node_that_is_lost_restarts_the_group(rtrain, job):
     wait = "while state.step == 5 and not files.exists 'go' do os.execute 'sleep 0.05' end"
     path = script(
         rtrain,
@@ -120,10 +120,10 @@ def test_a_host_that_is_lost_restarts_the_group(rtrain, job):
     running = job("run", path)
     wait_until(lambda: (rtrain.folder / "there").exists(), message="the fifth step")
     running.processes[1].kill()
-    wait_until(lambda: "has not been heard of for 2 s" in running.processes[0].stderr, message="the loss of the host")
+    wait_until(lambda: "has not been heard of for 2 s" in running.processes[0].stderr, message="the loss of the node")
     running.start_again(1)
     (rtrain.folder / "go").touch()
     first, second = running.wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert statuses(rtrain) == ["ERRORED", "FINISHED"]
-    assert "its host is gone and num_workers is a fixed number (with a range, {min, max}" in first.stderr
+    assert "its node is lost and num_workers is a fixed number (with a range, {min, max}" in first.stderr

@@ -26,7 +26,7 @@ def wait_for_steps(rtrain, count):
 
 @pytest.mark.parametrize("torch", ["", "torch_config = train.TorchConfig {backend = 'gloo'},"], ids=["default", "gloo"])
 @pytest.mark.parametrize("cores", [1, 2])
-def test_a_host_that_comes_later_makes_the_group_larger(rtrain, job, torch, cores):
+def test_a_node_that_comes_later_makes_the_group_larger(rtrain, job, torch, cores):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     script = rtrain.script(larger("{1, 4}", cores, torch=torch))
     running = job("run", script, nodes=[0], env={"SLURM_CPUS_ON_NODE": str(cores)})
@@ -41,12 +41,12 @@ def test_a_host_that_comes_later_makes_the_group_larger(rtrain, job, torch, core
     assert len(found) == 2 * cores and len({bits for _, bits in found}) == 1, found
 
 
-def test_a_lost_host_that_comes_back_makes_the_group_larger_again(rtrain, job):
+def test_a_lost_node_that_comes_back_makes_the_group_larger_again(rtrain, job):
     script = rtrain.script(larger("{1, 2}", 1, limits="node_timeout_s = 2", at_step=SLOW))
     running = job("run", script, env={"SLURM_CPUS_ON_NODE": "1"})
     wait_for_steps(rtrain, 2)
     running.processes[1].kill()
-    wait_until(lambda: "goes on with 1 worker" in running.processes[0].stderr, message="the loss of the host")
+    wait_until(lambda: "goes on with 1 worker" in running.processes[0].stderr, message="the loss of the node")
     running.start_again(1)
     first, second = running.wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr

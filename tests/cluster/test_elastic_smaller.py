@@ -51,7 +51,7 @@ def start(rtrain, job, num_workers, nodes, cores, limits="", **places):
 def lose(rtrain, running, host):
     """Kills a node. Returns the result of node 0, which continues without it."""
     running.processes[host].kill()
-    wait_until(lambda: "has not been heard of for 2 s" in running.processes[0].stderr, message="the loss of the host")
+    wait_until(lambda: "has not been heard of for 2 s" in running.processes[0].stderr, message="the loss of the node")
     (rtrain.folder / "go").touch()
     return running.processes[0].wait()
 
@@ -69,7 +69,7 @@ LOSSES = ALL_LOSSES if ALL else [("hierarchy", "computing"), ("gloo", "waiting")
 
 
 @pytest.mark.parametrize("backend, wait", LOSSES)
-def test_the_others_go_on_without_a_lost_host(rtrain, job, backend, wait):
+def test_the_others_go_on_without_a_lost_node(rtrain, job, backend, wait):
     torch, wait = BACKENDS[backend], WAITS[wait]
     path = rtrain.script(reference(4, torch), "reference.lua")
     calm = job("run", path, env={"SLURM_CPUS_ON_NODE": "2"}).wait()
@@ -84,13 +84,13 @@ def test_the_others_go_on_without_a_lost_host(rtrain, job, backend, wait):
     before, after = workers(rtrain)
     assert after == before[:2] and [host for host, _ in after] == ["n0", "n0"]
     error = rtrain.json("show", "healed")["attempts"][0]["error"]
-    assert error["rank"] == 2 and "host n1 has not been heard of" in error["message"]
+    assert error["rank"] == 2 and "node n1 has not been heard of" in error["message"]
     # The first epoch has steps of sixteen samples, then of eight. The second epoch has 48 samples left.
     for epoch in seen(rtrain, [4, 1 + 6, 8]):
         assert sorted(epoch) == list(range(64))
 
 
-def test_ranks_behind_a_lost_host_get_new_numbers(rtrain, job):
+def test_ranks_behind_a_lost_node_get_new_numbers(rtrain, job):
     """First the second of three nodes is lost; later the rank that was the third one is lost and replaced on its node."""
     running = start(rtrain, job, "{1, 3}", (0, 1, 2), 1, at_step=WAIT + LOSE_NEW)
     result = lose(rtrain, running, 1)
@@ -105,7 +105,7 @@ def test_ranks_behind_a_lost_host_get_new_numbers(rtrain, job):
     assert all(sorted(epoch) == list(range(64)) for epoch in seen(rtrain, [6, 8, 8]))
 
 
-def test_a_rank_of_another_host_is_replaced_at_the_same_time(rtrain, job):
+def test_a_rank_of_another_node_is_replaced_at_the_same_time(rtrain, job):
     running = start(rtrain, job, "{1, 4}", (0, 1), 2)
     pids = [pid for _, pid in workers(rtrain)[0]]
     os.kill(pids[1], signal.SIGKILL)
@@ -119,7 +119,7 @@ def test_a_rank_of_another_host_is_replaced_at_the_same_time(rtrain, job):
     assert all(sorted(epoch) == list(range(64)) for epoch in seen(rtrain, [4, 1 + 6, 8]))
 
 
-def test_a_host_that_leaves_too_few_ends_the_group(rtrain, job):
+def test_a_node_that_leaves_too_few_ends_the_group(rtrain, job):
     running = start(rtrain, job, "{3, 4}", (0, 1), 2)
     result = lose(rtrain, running, 1)
     assert result.returncode == 5, result.stderr

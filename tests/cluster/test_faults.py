@@ -42,7 +42,7 @@ def cut_the_link_for_5_s(run):
     run.hosts[1].set_link("up")
 
 
-def cut_the_link_and_forget_the_host(run):
+def cut_the_link_and_forget_the_node(run):
     """The run continues without the node; then the node comes back."""
     before = run.pids("n1")
     run.hosts[1].set_link("down")
@@ -50,7 +50,7 @@ def cut_the_link_and_forget_the_host(run):
     run.wait_for_steps(5, workers=2)
     assert not set(before) & set(processes_of(run.rtrain.storage)), "its agent ends the workers"
     run.hosts[1].set_link("up")
-    run.wait_for("host n1 has joined", times=2)
+    run.wait_for("node n1 has joined", times=2)
     run.wait_for_steps(5, workers=4)
 
 
@@ -63,7 +63,7 @@ def stop_an_agent_for_a_moment(run):
 def stop_an_agent_for_long(run):
     before = run.pids("n1")
     run.agent.send(signal.SIGSTOP)
-    run.wait_for("host n1 has not been heard of for 2 s (node_timeout_s)")
+    run.wait_for("node n1 has not been heard of for 2 s (node_timeout_s)")
     run.agent.send(signal.SIGCONT)
     run.wait_for("attempt 2 begins")
     run.wait_for_steps(5)
@@ -71,7 +71,7 @@ def stop_an_agent_for_long(run):
 
 
 SPOOLED = "of an earlier attempt on its disk: they are in the store now"
-MISSING = "reports that the ranks of host n1 have made in the last moments may be missing"
+MISSING = "reports that the ranks of node n1 have made in the last moments may be missing"
 # Fault → workers, node_timeout_s; then the attempts' statuses, the controller's messages, and the warnings in the
 # store.
 FAULTS = {
@@ -79,14 +79,14 @@ FAULTS = {
     kill_an_agent: ("4", 30, ["ERRORED", "FINISHED"], SPOOLED, MISSING),
     kill_the_controller: ("4", 30, ["LOST", "FINISHED"], "", ""),
     cut_the_link_for_5_s: ("4", 30, ["FINISHED"], "", ""),
-    cut_the_link_and_forget_the_host: ("{2, 4}", 2, ["ERRORED", "FINISHED", "FINISHED"], SPOOLED, MISSING),
+    cut_the_link_and_forget_the_node: ("{2, 4}", 2, ["ERRORED", "FINISHED", "FINISHED"], SPOOLED, MISSING),
     stop_an_agent_for_a_moment: ("4", 30, ["FINISHED"], "", ""),
-    stop_an_agent_for_long: ("4", 2, ["ERRORED", "FINISHED"], "was lost: host n1 has not been heard of", MISSING),
+    stop_an_agent_for_long: ("4", 2, ["ERRORED", "FINISHED"], "was lost: node n1 has not been heard of", MISSING),
 }
 
 
-# fault: worker, agent or controller of several hosts killed
-# fault: link of a host down, host stands still, host comes back
+# fault: worker, agent or controller of several nodes killed
+# fault: link of a node down, node stands still, node comes back
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_faults_and_their_ends(rtrain, job, hosts, fault):
     workers, node_timeout, statuses, said, warned = FAULTS[fault]
@@ -104,8 +104,8 @@ def test_faults_and_their_ends(rtrain, job, hosts, fault):
     run.assert_no_report_is_lost()
 
 
-# fault: a host does not come back
-def test_a_host_that_stays_away_ends_the_run_and_a_later_job_brings_its_reports(rtrain, job, hosts):
+# fault: a node does not come back
+def test_a_node_that_stays_away_ends_the_run_and_a_later_job_brings_its_reports(rtrain, job, hosts):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "3"
     text = reporting(node_timeout=2)
     run = Run(rtrain, job, hosts, text, "--resume", "auto")
@@ -118,7 +118,7 @@ def test_a_host_that_stays_away_ends_the_run_and_a_later_job_brings_its_reports(
     assert rtrain.statuses("faults") == ["ERRORED"]
     assert MISSING in run.warnings()
     shown = rtrain("show", "faults").stdout
-    assert "but for the last second if the host itself went down" in " ".join(shown.split())
+    assert "but for the last second if the node itself went down" in " ".join(shown.split())
 
     hosts[1].set_link("up")
     for number in (0, 1):
@@ -130,8 +130,8 @@ def test_a_host_that_stays_away_ends_the_run_and_a_later_job_brings_its_reports(
     run.assert_no_report_is_lost()
 
 
-# fault: the disk of one host is full
-def test_a_full_disk_of_one_host_does_not_end_the_run(rtrain, job, hosts):
+# fault: the disk of one node is full
+def test_a_full_disk_of_one_node_does_not_end_the_run(rtrain, job, hosts):
     disk = hosts[1].command("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/srv/disk")
     assert os.spawnvp(os.P_WAIT, disk[0], disk) == 0
     text = reporting()
@@ -141,7 +141,7 @@ def test_a_full_disk_of_one_host_does_not_end_the_run(rtrain, job, hosts):
     assert os.spawnvp(os.P_WAIT, fill[0], fill) == 0
     # Each rank still writes to a page of its file that exists already.
     wait_until(
-        lambda: "reports do not outlive this host's agent for now" in run.stderr, message="a line about the disk"
+        lambda: "reports do not outlive this node's agent for now" in run.stderr, message="a line about the disk"
     )
     run.wait_for_steps(20)
     run.let_go()
@@ -152,7 +152,7 @@ def test_a_full_disk_of_one_host_does_not_end_the_run(rtrain, job, hosts):
     run.assert_no_report_is_lost()
 
 
-# fault: clocks of hosts that differ by hours
+# fault: clocks of nodes that differ by hours
 def test_clocks_that_differ_by_hours(rtrain, job, hosts):
     hosts[1].clock_ahead_s = 36000
     text = reporting()
@@ -169,7 +169,7 @@ def test_clocks_that_differ_by_hours(rtrain, job, hosts):
 
 
 # fault: host names that no name server knows
-def test_hosts_need_no_names(rtrain, job, hosts):
+def test_nodes_need_no_names(rtrain, job, hosts):
     for number in (0, 1):
         found = hosts[number].command("getent", "hosts", hosts[1 - number].name)
         assert os.spawnvp(os.P_WAIT, found[0], found) == 2, "the names do not resolve"

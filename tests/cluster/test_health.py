@@ -34,7 +34,7 @@ STEPS = """
       os.execute 'sleep 0.02'
     end
 """
-# The worker of the last rank reports about its host, once.
+# The worker of the last rank reports about its node, once.
 SAYS = """
     if context:get_world_rank() == context:get_world_size() - 1 and not files.exists 'said' then
       io.open('said', 'w'):close()
@@ -82,7 +82,7 @@ def finish(rtrain, running, ignore=()):
     return rtrain.json("show", "health")
 
 
-def hosts_of(run, attempt):
+def nodes_of(run, attempt):
     return {worker["host"] for worker in run["attempts"][attempt - 1]["workers"]}
 
 
@@ -90,7 +90,7 @@ def evicted(run):
     return {node["host"]: node["reason"] for node in run["nodes"] if node["evicted_at"]}
 
 
-def test_every_host_is_checked_before_it_is_used(rtrain, job):
+def test_every_node_is_checked_before_it_is_used(rtrain, job):
     running = start(rtrain, job)
     wait_for_step(rtrain, 1)
     run = finish(rtrain, running)
@@ -106,8 +106,8 @@ def test_every_host_is_checked_before_it_is_used(rtrain, job):
     assert "  1  n1 10.77.0.11  storage " in shown and "link n2 " in shown
 
 
-# fault: the storage of one host refuses to write
-def test_a_host_whose_storage_does_not_write_is_not_used(rtrain, job, hosts):
+# fault: the storage of one node refuses to write
+def test_a_node_whose_storage_does_not_write_is_not_used(rtrain, job, hosts):
     rtrain.storage.mkdir(exist_ok=True)
     for command in (["--bind", rtrain.storage], ["-o", "remount,ro,bind"]):
         subprocess.run(hosts[1].command("mount", *command, rtrain.storage), check=True)
@@ -116,13 +116,13 @@ def test_a_host_whose_storage_does_not_write_is_not_used(rtrain, job, hosts):
     run = finish(rtrain, running)
     assert list(evicted(run)) == ["n1"]
     assert "Read-only file system" in evicted(run)["n1"]
-    assert rtrain.statuses("health") == ["FINISHED"] and hosts_of(run, 1) == {"n0", "n2"}
-    assert "the run did without these hosts, which should be looked at: n1 (storage: " in running.processes[0].stderr
+    assert rtrain.statuses("health") == ["FINISHED"] and nodes_of(run, 1) == {"n0", "n2"}
+    assert "the run did without these nodes, which should be looked at: n1 (storage: " in running.processes[0].stderr
     assert "evicted" in rtrain("show", "health").stdout
 
 
 # fault: a link that drops packets, and then all of them
-def test_a_host_whose_link_drops_packets_is_evicted(rtrain, job, hosts, losses):
+def test_a_node_whose_link_drops_packets_is_evicted(rtrain, job, hosts, losses):
     running = start(rtrain, job)
     wait_for_step(rtrain, 1)
     hosts[2].drop(30)
@@ -131,19 +131,19 @@ def test_a_host_whose_link_drops_packets_is_evicted(rtrain, job, hosts, losses):
     hosts[2].drop(100)
     run = finish(rtrain, running, ignore=[2])
     assert list(evicted(run)) == ["n2"] and "drops packets: " in evicted(run)["n2"]
-    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and hosts_of(run, 2) == {"n0", "n1"}
+    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and nodes_of(run, 2) == {"n0", "n1"}
 
 
-# fault: two hosts that do not reach each other any more
-def test_of_two_hosts_that_do_not_reach_each_other_one_is_evicted(rtrain, job, hosts, losses):
+# fault: two nodes that do not reach each other any more
+def test_of_two_nodes_that_do_not_reach_each_other_one_is_evicted(rtrain, job, hosts, losses):
     running = start(rtrain, job)
     wait_for_step(rtrain, 1)
     hosts[1].drop(100, hosts[2])
     wait_for(running.processes[0], "it is evicted")
     wait_for_step(rtrain, 2)
     run = finish(rtrain, running)
-    assert list(evicted(run)) == ["n2"] and "the link to host n1 lets nothing through" in evicted(run)["n2"]
-    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and hosts_of(run, 2) == {"n0", "n1"}
+    assert list(evicted(run)) == ["n2"] and "the link to node n1 lets nothing through" in evicted(run)["n2"]
+    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and nodes_of(run, 2) == {"n0", "n1"}
 
 
 # fault: an endless loop in the script
@@ -155,16 +155,16 @@ def test_an_endless_loop_evicts_nobody(rtrain, job):
         assert process.wait(120).returncode == 6, process.stderr
     run = rtrain.json("show", "health")
     assert evicted(run) == {} and len(run["attempts"]) == 1
-    assert rtrain.query("SELECT 1 FROM events WHERE text LIKE 'health: host n1, hang: %'")
+    assert rtrain.query("SELECT 1 FROM events WHERE text LIKE 'health: node n1, hang: %'")
 
 
-def test_a_rank_tells_what_speaks_against_its_host(rtrain, job):
+def test_a_rank_tells_what_speaks_against_its_node(rtrain, job):
     running = start(rtrain, job, SAYS + STEPS)
-    wait_for(running.processes[0], "host n2: its sums are wrong: it is evicted")
+    wait_for(running.processes[0], "node n2: its sums are wrong: it is evicted")
     wait_for_step(rtrain, 2)
     run = finish(rtrain, running)
     assert evicted(run) == {"n2": "script: its sums are wrong"}
-    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and hosts_of(run, 2) == {"n0", "n1"}
+    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and nodes_of(run, 2) == {"n0", "n1"}
 
 
 DECISIONS = {
@@ -183,12 +183,12 @@ def test_evaluators_of_the_script_decide(rtrain, job, evaluators):
     running = start(rtrain, job, SAYS + STEPS, health=health)
     wait_for_step(rtrain, len(statuses))
     wait_until(
-        lambda: rtrain.query("SELECT 1 FROM events WHERE text LIKE 'health: host n2, script: %'"),
+        lambda: rtrain.query("SELECT 1 FROM events WHERE text LIKE 'health: node n2, script: %'"),
         message="the evidence",
     )
     if "DIAGNOSE" in evaluators:
         wait_until(
-            lambda: "watchdog: host n2: its sums are wrong (stacks of all ranks" in running.processes[0].stderr,
+            lambda: "watchdog: node n2: its sums are wrong (stacks of all ranks" in running.processes[0].stderr,
             60,
             "the stacks",
         )
@@ -220,17 +220,17 @@ def start_on_gpus(rtrain, job, **env):
 
 
 # fault: a device that does not answer, before the run
-def test_a_host_whose_device_does_not_answer_is_not_used(rtrain, job, gpus):
+def test_a_node_whose_device_does_not_answer_is_not_used(rtrain, job, gpus):
     (rtrain.folder / "hang").touch()
     running = start_on_gpus(rtrain, job, FAKE_NVML_HANG=str(rtrain.folder / "hang"))
     wait_for_step(rtrain, 1)
     run = finish(rtrain, running)
     assert evicted(run) == {"n1": "devices: no answer within 2 s"}
-    assert rtrain.statuses("health") == ["FINISHED"] and hosts_of(run, 1) == {"n0", "n2"}
+    assert rtrain.statuses("health") == ["FINISHED"] and nodes_of(run, 1) == {"n0", "n2"}
 
 
 # fault: a device that is lost while the run uses it
-def test_a_host_that_loses_its_device_is_evicted(rtrain, job, gpus):
+def test_a_node_that_loses_its_device_is_evicted(rtrain, job, gpus):
     running = start_on_gpus(rtrain, job, FAKE_NVML_LOST=str(rtrain.folder / "lost"))
     wait_for_step(rtrain, 1)
     (rtrain.folder / "lost").touch()
@@ -238,21 +238,21 @@ def test_a_host_that_loses_its_device_is_evicted(rtrain, job, gpus):
     wait_for_step(rtrain, 2)
     run = finish(rtrain, running)
     assert list(evicted(run)) == ["n1"] and "the driver has lost it" in evicted(run)["n1"]
-    assert hosts_of(run, 1) == {"n0", "n1"} and hosts_of(run, 2) == {"n0", "n2"}
+    assert nodes_of(run, 1) == {"n0", "n1"} and nodes_of(run, 2) == {"n0", "n2"}
 
 
 # fault: the driver reports an error of a device
-def test_a_host_whose_device_has_an_error_is_evicted(rtrain, job, gpus):
+def test_a_node_whose_device_has_an_error_is_evicted(rtrain, job, gpus):
     running = start_on_gpus(rtrain, job, FAKE_NVML_XID="79")
     wait_for(running.processes[0], "it is evicted")
     wait_until(lambda: rtrain.query("SELECT 1 FROM workers WHERE host = 'n2'"), 60, "a worker on n2")
     wait_for_step(rtrain, len(rtrain.json("show", "health")["attempts"]))
     run = finish(rtrain, running)
     assert list(evicted(run)) == ["n1"] and "XID 79" in evicted(run)["n1"]
-    assert hosts_of(run, len(run["attempts"])) == {"n0", "n2"}
+    assert nodes_of(run, len(run["attempts"])) == {"n0", "n2"}
 
 
-def test_a_launcher_hears_of_the_host(rtrain, job):
+def test_a_launcher_hears_of_the_node(rtrain, job):
     site = rtrain.folder / "site.lua"
     site.write_text("""
 local slurm = require 'rtrain.launch.launchers.slurm'
@@ -268,5 +268,5 @@ return {
     wait_for_step(rtrain, 2)
     finish(rtrain, running)
     assert (rtrain.folder / "told").read_text() == "n2: rtrain: script: its sums are wrong\n"
-    assert "the launcher was not told of host n2: not permitted" in running.processes[0].stderr
+    assert "the launcher was not told of node n2: not permitted" in running.processes[0].stderr
     assert (rtrain.folder / "said").exists()

@@ -78,11 +78,11 @@ def test_a_killed_agent_takes_the_ingest_workers_along(rtrain, job):
     running.processes[1].kill()
     result = running.processes[0].wait()
     assert result.returncode == 5, result.stderr
-    assert "host n1 has not been heard of for 2 s (node_timeout_s)" in result.stderr
+    assert "node n1 has not been heard of for 2 s (node_timeout_s)" in result.stderr
     wait_until(lambda: not processes_of(rtrain.storage), message="the end of all processes")
 
 
-def test_ranks_of_one_host_have_theirs_on_the_other_one(rtrain, job):
+def test_ranks_of_one_node_have_theirs_on_the_other_one(rtrain, job):
     marker = f"{rtrain.folder}/dead-"
     waiting = f"while not io.open '{rtrain.folder}/go' do os.execute 'sleep 0.01' end"
     running = job("run", script(rtrain, 1, marker, waiting, ranks=2, strategy="STRICT_PACK"), "--name", "two")
@@ -101,7 +101,7 @@ def test_ranks_of_one_host_have_theirs_on_the_other_one(rtrain, job):
     wait_until(lambda: not processes_of(rtrain.storage), message="the end of all processes")
 
 
-def test_without_the_host_of_the_ingest_workers_the_run_goes_on(rtrain, job):
+def test_without_the_node_of_the_ingest_workers_the_run_goes_on(rtrain, job):
     waiting = f"while not io.open '{rtrain.folder}/go' do os.execute 'sleep 0.01' end"
     path = script(rtrain, 2, body=waiting, ranks=2, strategy="STRICT_PACK")
     path.write_text(path.read_text().replace("  datasets = ", RUN_CONFIG + "  datasets = "))
@@ -111,7 +111,7 @@ def test_without_the_host_of_the_ingest_workers_the_run_goes_on(rtrain, job):
     (rtrain.folder / "go").touch()
     result = running.processes[0].wait()
     assert result.returncode == 0, result.stderr
-    assert "on host n1 has gone, or does not come: it is started again" in result.stderr
+    assert "on node n1 has gone, or does not come: it is started again" in result.stderr
     assert (
         rtrain("run", script(rtrain, 0, ranks=2, strategy="STRICT_PACK"), "--name", "one", "--oversubscribe").returncode
         == 0

@@ -1,4 +1,4 @@
-"""Runs over two hosts: processes that are killed, hosts that are lost or do not come, disks and links that fail."""
+"""Runs over two nodes: processes that are killed, nodes that are lost or do not come, disks and links that fail."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ def test_an_agent_that_is_killed_takes_its_workers_along(rtrain, job):
     running.processes[1].kill()
     result = running.processes[0].wait()
     assert result.returncode == 5, result.stderr
-    assert "host n1 has not been heard of for 2 s (node_timeout_s)" in result.stderr
+    assert "node n1 has not been heard of for 2 s (node_timeout_s)" in result.stderr
     assert workers_of(rtrain)[3]["host"] == "n1"
     assert not processes_of(rtrain.storage)
 
@@ -87,33 +87,33 @@ def test_a_store_on_a_network_file_system_has_no_wal(rtrain, job):
     assert rtrain.json("show", "nodes")["status"] == "FINISHED"
 
 
-def test_a_storage_that_hosts_do_not_share_is_refused(rtrain, job):
+def test_a_storage_that_nodes_do_not_share_is_refused(rtrain, job):
     path = script(rtrain, "train.report{step = 1}")
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "3"
     first, second = job("run", path, "--storage", "/srv/disk/results").wait()
     assert (first.returncode, second.returncode) == (4, 4), first.stderr
-    assert "host n1 does not see /srv/disk/results/nodes of host n0" in first.stderr
+    assert "node n1 does not see /srv/disk/results/nodes of node n0" in first.stderr
 
 
-def test_a_disk_that_is_full_for_a_moment_does_not_keep_hosts_out(rtrain, job):
+def test_a_disk_that_is_full_for_a_moment_does_not_keep_nodes_out(rtrain, job):
     rtrain.fail_calls("write:1:ENOSPC:path=/.hosts-:controller")
     for result in job("run", script(rtrain, "train.report{step = 1}")).wait():
         assert result.returncode == 0, result.stderr
 
 
-def test_a_full_disk_is_named_and_not_the_host_that_sees_nothing(rtrain, job):
+def test_a_full_disk_is_named_and_not_the_node_that_sees_nothing(rtrain, job):
     rtrain.fail_calls("write:1+:ENOSPC:path=/.hosts-:controller", RTRAIN_JOIN_TIMEOUT_S="3")
     first, _ = job("run", script(rtrain, "train.report{step = 1}")).wait()
     assert first.returncode == 4, first.stderr
-    assert "host n1 cannot be asked whether it sees" in first.stderr and "No space left on device" in first.stderr
+    assert "node n1 cannot be asked whether it sees" in first.stderr and "No space left on device" in first.stderr
     assert not list((rtrain.storage / "nodes").glob(".hosts-*"))
 
 
-def test_a_run_goes_on_without_a_file_for_commands_of_other_hosts(rtrain, job):
+def test_a_run_goes_on_without_a_file_for_commands_of_other_nodes(rtrain, job):
     rtrain.fail_calls("open:1+:ENOSPC:path=/.controller:controller")
     first, second = job("run", script(rtrain, "train.report{step = 1}")).wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert "do not reach this run from other hosts: cannot write" in first.stderr
+    assert "do not reach this run from other nodes: cannot write" in first.stderr
 
 
 def test_a_path_of_the_rendezvous_that_cannot_be_is_an_error(rtrain, job):
@@ -134,7 +134,7 @@ def test_an_agent_outlives_the_reader_of_its_messages(rtrain, job):
     (rtrain.folder / "go").touch()
     first, second = running.wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr
-    assert "reports are not safe from a crash of this host" in first.stderr
+    assert "reports are not safe from a crash of this node" in first.stderr
 
 
 def test_an_agent_whose_spool_cannot_be_read_serves_the_next_controller(rtrain, job):
@@ -149,7 +149,7 @@ def test_an_agent_whose_spool_cannot_be_read_serves_the_next_controller(rtrain, 
     (rtrain.folder / "go").touch()
     first, second = running.wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert "host n1 cannot read its spool of reports: cannot open" in first.stderr, first.stderr
+    assert "node n1 cannot read its spool of reports: cannot open" in first.stderr, first.stderr
 
 
 def test_variables_that_are_too_large_for_a_message_are_named(rtrain, job):
@@ -162,26 +162,26 @@ def test_variables_that_are_too_large_for_a_message_are_named(rtrain, job):
     for result in job("run", path).wait():
         assert result.returncode == 3, result.stderr
     assert (
-        "worker_runtime_env: its variables are too large for workers on other hosts" in rtrain("show", "nodes").stdout
+        "worker_runtime_env: its variables are too large for workers on other nodes" in rtrain("show", "nodes").stdout
     )
 
 
-def test_a_host_that_does_not_come_is_named(rtrain, job):
+def test_a_node_that_does_not_come_is_named(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     result = job("run", script(rtrain, "train.report{step = 1}"), nodes=[0]).wait(30)[0]
     assert result.returncode == 4, result.stderr
     assert "after 1 s (RTRAIN_JOIN_TIMEOUT_S): node 1 (n1) has not come" in result.stderr
 
 
-def test_a_host_whose_controller_does_not_come_says_where_it_looked(rtrain, job):
+def test_a_node_whose_controller_does_not_come_says_where_it_looked(rtrain, job):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     running = job("run", script(rtrain, "train.report{step = 1}"), nodes=[1])
     result = running.wait(30)[0]
     assert result.returncode == 6, result.stderr
-    assert f"on host n1 the file {running.rendezvous} is not there" in result.stderr
+    assert f"on node n1 the file {running.rendezvous} is not there" in result.stderr
 
 
-def test_an_elastic_run_goes_on_without_a_host(rtrain, job):
+def test_an_elastic_run_goes_on_without_a_node(rtrain, job):
     path = script(rtrain, WAITING, "node_timeout_s = 2, max_failures = 1")
     path.write_text(path.read_text().replace("num_workers = 4", "num_workers = {2, 4}"))
     running = job("run", path, env={"SLURM_CPUS_ON_NODE": "2"})
@@ -194,7 +194,7 @@ def test_an_elastic_run_goes_on_without_a_host(rtrain, job):
     assert [worker["host"] for worker in workers_of(rtrain)] == ["n0", "n0"]
 
 
-def test_an_elastic_run_takes_a_returning_host_in(rtrain, job):
+def test_an_elastic_run_takes_a_returning_node_in(rtrain, job):
     body = WAITING.replace("not files.exists 'go'", "not (files.exists 'go' or train.stop_requested())")
     path = script(rtrain, body, "node_timeout_s = 2, max_failures = 1")
     path.write_text(

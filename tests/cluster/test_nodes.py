@@ -26,7 +26,7 @@ def run_on(host, rtrain, *args):
     )
 
 
-def test_ranks_are_dense_by_host(rtrain, job):
+def test_ranks_are_dense_by_node(rtrain, job):
     body = """
     local sum = torch.full({2}, context:get_world_rank() + 1)
     torch.distributed.all_reduce(sum)
@@ -42,7 +42,7 @@ def test_ranks_are_dense_by_host(rtrain, job):
     assert second.stdout == "", "what its workers print is shown once, by node 0"
 
 
-def test_processes_and_hosts_are_series_under_their_own_ranks(rtrain, job):
+def test_processes_and_nodes_are_series_under_their_own_ranks(rtrain, job):
     rtrain.env["RTRAIN_HOST_SAMPLE_S"] = "0.1"
     running = job("run", script(rtrain, WAITING))
 
@@ -52,7 +52,7 @@ def test_processes_and_hosts_are_series_under_their_own_ranks(rtrain, job):
 
     wait_until(lambda: ranks_of("process/cpu_percent") == {0, 1, 2, 3}, message="samples of every rank's process")
     wait_until(
-        lambda: ranks_of("host/cpu_percent") == {0, 2}, message="samples of both hosts, each under its first rank"
+        lambda: ranks_of("host/cpu_percent") == {0, 2}, message="samples of both nodes, each under its first rank"
     )
     (rtrain.folder / "go").touch()
     assert [result.returncode for result in running.wait()] == [0, 0]
@@ -67,7 +67,7 @@ def test_the_parameters_are_those_of_one_machine(rtrain, job):
 
 
 @pytest.mark.parametrize("torch, is_shared", [("", "yes"), (GLOO, "no")])
-def test_ranks_of_a_host_share_memory_and_all_ranks_have_the_same_bits(rtrain, job, torch, is_shared):
+def test_ranks_of_a_node_share_memory_and_all_ranks_have_the_same_bits(rtrain, job, torch, is_shared):
     body = TRAINING.replace(
         "train.report{",
         """
@@ -102,14 +102,14 @@ train.DataParallelTrainer({
 """
 
 
-def test_a_backend_has_its_functions_executed_on_all_hosts(rtrain, job):
+def test_a_backend_has_its_functions_executed_on_all_nodes(rtrain, job):
     first, second = job("run", rtrain.script(BACKEND)).wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert "at the end: 0 0 1 1" in first.stdout
     assert [rank["hosts"] for rank in rtrain.json("metrics", "nodes", "--ranks")[0]["ranks"]] == ["n0 n0 n1 n1"] * 4
 
 
-def test_a_hook_of_gradients_over_two_hosts(rtrain, job):
+def test_a_hook_of_gradients_over_two_nodes(rtrain, job):
     body = TRAINING.replace(
         "local optimizer",
         """
@@ -124,7 +124,7 @@ def test_a_hook_of_gradients_over_two_hosts(rtrain, job):
     assert len(ranks) == 4 and all(rank == ranks[0] for rank in ranks)
 
 
-def test_what_a_process_of_the_job_starts_trains_on_its_host_alone(rtrain, job):
+def test_what_a_process_of_the_job_starts_trains_on_its_node_alone(rtrain, job):
     inner = """
 local train = require 'rtrain'
 train.TorchTrainer{
@@ -145,7 +145,7 @@ train.TorchTrainer{
 
 
 @pytest.mark.parametrize(
-    "strategy, workers, hosts_of_ranks",
+    "strategy, workers, nodes_of_ranks",
     [
         ("SPREAD", 3, ["n0", "n0", "n1"]),
         ("PACK", 3, ["n0", "n0", "n1"]),
@@ -154,29 +154,29 @@ train.TorchTrainer{
         ("STRICT_SPREAD", 2, ["n0", "n1"]),
     ],
 )
-def test_placement(rtrain, job, strategy, workers, hosts_of_ranks):
+def test_placement(rtrain, job, strategy, workers, nodes_of_ranks):
     path = script(rtrain, "train.report{step = 1}")
     path.write_text(
         path.read_text().replace("num_workers = 4", f"num_workers = {workers}, placement_strategy = '{strategy}'")
     )
     for result in job("run", path, env={"SLURM_CPUS_ON_NODE": "2"}).wait():
         assert result.returncode == 0, result.stderr
-    assert [worker["host"] for worker in workers_of(rtrain)] == hosts_of_ranks
+    assert [worker["host"] for worker in workers_of(rtrain)] == nodes_of_ranks
 
 
-def test_a_placement_that_the_hosts_cannot_have_is_refused(rtrain, job):
+def test_a_placement_that_the_nodes_cannot_have_is_refused(rtrain, job):
     path = script(rtrain, "train.report{step = 1}")
     path.write_text(
         path.read_text().replace("num_workers = 4", "num_workers = 3, placement_strategy = 'STRICT_SPREAD'")
     )
     first, second = job("run", path).wait()
     assert (first.returncode, second.returncode) == (4, 4), first.stderr
-    assert "placement_strategy = 'STRICT_SPREAD': 3 workers need as many hosts; there are 2" in first.stderr
+    assert "placement_strategy = 'STRICT_SPREAD': 3 workers need as many nodes; there are 2" in first.stderr
     alone = rtrain("run", path)
-    assert alone.returncode == 4 and "3 workers need as many hosts; there is 1" in alone.stderr
+    assert alone.returncode == 4 and "3 workers need as many nodes; there is 1" in alone.stderr
 
 
-def test_auto_is_as_many_as_fit_the_hosts(rtrain, job):
+def test_auto_is_as_many_as_fit_the_nodes(rtrain, job):
     path = script(rtrain, "train.report{step = 1}")
     path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 'auto'"))
     for result in job("run", path, env_of={0: {"SLURM_CPUS_ON_NODE": "2"}, 1: {"SLURM_CPUS_ON_NODE": "1"}}).wait():
@@ -200,7 +200,7 @@ def gpus(rtrain):
     return {0: {"FAKE_CUDA_NAME": "NVIDIA A100-SXM4-80GB"}, 1: {}}
 
 
-def test_devices_of_all_hosts(rtrain, job, gpus):
+def test_devices_of_all_nodes(rtrain, job, gpus):
     path = script(rtrain, DEVICES)
     path.write_text(path.read_text().replace("num_workers = 4", "num_workers = 'auto', use_gpu = true"))
     for result in job("run", path, env_of=gpus).wait():
@@ -218,19 +218,19 @@ def test_devices_have_to_be_of_the_type(rtrain, job, gpus):
     path.write_text(text.replace("num_workers = 4", "num_workers = 3, use_gpu = true, accelerator_type = 'H100'"))
     refused = job("run", path, "--name", "refused", env_of=gpus).wait()[0]
     assert refused.returncode == 4
-    assert "3 workers do not fit on the job's hosts; their cores or devices are for n0: 0, n1: 2" in refused.stderr
+    assert "3 workers do not fit on the job's nodes; their cores or devices are for n0: 0, n1: 2" in refused.stderr
     assert (
         "accelerator_type = 'H100', and their devices are n0: NVIDIA A100-SXM4-80GB, n1: NVIDIA H100" in refused.stderr
     )
 
 
-def test_a_script_that_fails_before_fit_ends_every_host(rtrain, job):
+def test_a_script_that_fails_before_fit_ends_every_node(rtrain, job):
     first, second = job("run", rtrain.script("error('before fit')")).wait(30)
     assert (first.returncode, second.returncode) == (1, 1), second.stderr
     assert "before fit" in first.stderr
 
 
-def test_every_host_ends_with_the_code_of_the_script(rtrain, job):
+def test_every_node_ends_with_the_code_of_the_script(rtrain, job):
     assert [result.returncode for result in job("run", rtrain.script("os.exit(7)")).wait(30)] == [7, 7]
 
 
@@ -253,7 +253,7 @@ def test_two_runs_of_one_script(rtrain, job):
     ]
 
 
-def test_a_host_with_another_libtorch_is_refused(rtrain, job, tmp_path):
+def test_a_node_with_another_libtorch_is_refused(rtrain, job, tmp_path):
     installed = pathlib.Path(rtrain.json("env")["libtorch"]["path"])
     other = tmp_path / "torch"
     (other / "lib").mkdir(parents=True)
@@ -263,10 +263,10 @@ def test_a_host_with_another_libtorch_is_refused(rtrain, job, tmp_path):
     env = {"RTRAIN_LIBTORCH": str(other)}
     first, second = job("run", script(rtrain, "train.report{step = 1}"), env_of={1: env}).wait()
     assert (first.returncode, second.returncode) == (4, 4), first.stderr
-    assert f"host n1 has LibTorch {minor}.9+cpu, commit 0123456, and host n0 has {minor}." in first.stderr
+    assert f"node n1 has LibTorch {minor}.9+cpu, commit 0123456, and node n0 has {minor}." in first.stderr
 
 
-def test_a_slow_host_is_named(rtrain, job):
+def test_a_slow_node_is_named(rtrain, job):
     body = """
     for step = 1, 150 do
       os.execute(context:get_node_rank() == 1 and 'sleep 0.08' or 'sleep 0.02')
@@ -279,10 +279,10 @@ def test_a_slow_host_is_named(rtrain, job):
     for result in job("run", path).wait():
         assert result.returncode == 0, result.stderr
     shown = rtrain("show", "nodes").stdout
-    assert shown.count("rank 1 on host n1 holds the others up") == 1 and "rank 0 on" not in shown, shown
+    assert shown.count("rank 1 on node n1 holds the others up") == 1 and "rank 0 on" not in shown, shown
 
 
-def test_stacks_of_all_hosts(rtrain, job, hosts):
+def test_stacks_of_all_nodes(rtrain, job, hosts):
     running = job("run", script(rtrain, WAITING))
     wait_for_reports(rtrain, running)
     runtime = rtrain.temporary[0]
@@ -293,7 +293,7 @@ def test_stacks_of_all_hosts(rtrain, job, hosts):
     assert all(f"rank {rank} (pid" in result.stdout for rank in range(4)), result.stdout + result.stderr
 
 
-def test_commands_from_another_host(rtrain, job, hosts):
+def test_commands_from_another_node(rtrain, job, hosts):
     running = job(
         "run",
         script(rtrain, "torch.ones({1})" + WAITING.replace("not files.exists 'go'", "not train.stop_requested()")),
@@ -336,8 +336,8 @@ def test_a_signal_ends_the_run_in_order(rtrain, job, whom):
     assert rtrain.json("show", "nodes")["status"] == "ABORTED"
 
 
-# fault: a rank of another host stays away from a collective
-def test_the_time_out_of_a_collective_names_who_is_absent_on_another_host(rtrain, job):
+# fault: a rank of another node stays away from a collective
+def test_the_time_out_of_a_collective_names_who_is_absent_on_another_node(rtrain, job):
     body = """
     local mine = torch.ones(4)
     torch.distributed.all_reduce(mine)
@@ -353,5 +353,5 @@ def test_the_time_out_of_a_collective_names_who_is_absent_on_another_host(rtrain
     assert (result.returncode, other.returncode) == (6, 6), result.stderr
     text = " ".join(result.stderr.split())
     assert re.search(
-        r"rank 1 on host n1 has not come to collective \d+, its last one is collective \d+, all_reduce", text
+        r"rank 1 on node n1 has not come to collective \d+, its last one is collective \d+, all_reduce", text
     ), text

@@ -92,7 +92,7 @@ def ended(job):
         assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_a_checkpoint_has_the_files_of_all_hosts(rtrain, job, store, hosts):
+def test_a_checkpoint_has_the_files_of_all_nodes(rtrain, job, store, hosts):
     ended(job("run", rtrain.script(SCRIPT)))
     assert names(rtrain, hosts.switch) == ["checkpoint_000002", "checkpoint_000003"]
     (path,) = [
@@ -118,7 +118,7 @@ def test_a_checkpoint_has_the_files_of_all_hosts(rtrain, job, store, hosts):
     assert staged == []
 
 
-def test_hosts_with_empty_disks_go_on_where_a_killed_job_was(rtrain, job, store, hosts):
+def test_nodes_with_empty_disks_go_on_where_a_killed_job_was(rtrain, job, store, hosts):
     first = job("run", rtrain.script(SCRIPT), "--set", "wait_at=1")
     wait_until(lambda: names(rtrain, hosts.switch)[-1:] == ["checkpoint_000001"])
     first.kill()
@@ -146,13 +146,13 @@ def test_a_worker_elsewhere_that_is_killed_goes_on_from_the_store(rtrain, job, s
     assert rows[-1]["ranks"][3]["before"] == "2 2 2 2"
 
 
-def test_a_host_that_does_not_reach_the_store_is_named(rtrain, job, store, hosts):
+def test_a_node_that_does_not_reach_the_store_is_named(rtrain, job, store, hosts):
     nowhere = {"AWS_ENDPOINT_URL": f"http://{hosts.switch.address}:9", "RTRAIN_STORE_PATIENCE_S": "1"}
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "15"
     running = job("run", rtrain.script(SCRIPT), env_of={1: nowhere})
     results = running.wait()
     assert [result.returncode for result in results] == [4, 4], [result.stderr for result in results]
-    assert "host n1 does not reach s3://bucket/results" in results[0].stderr
+    assert "node n1 does not reach s3://bucket/results" in results[0].stderr
 
 
 def test_no_upload_is_refused_where_the_runs_folder_is_not(rtrain, job, store):
@@ -164,4 +164,4 @@ def test_no_upload_is_refused_where_the_runs_folder_is_not(rtrain, job, store):
     )
     results = job("run", rtrain.script(body), "--set", "mode=NO_UPLOAD").wait()
     assert results[0].returncode == 1, results[0].stderr
-    assert "this host shares no disk with the run's first one" in results[0].stderr
+    assert "this node shares no disk with the run's first one" in results[0].stderr

@@ -42,7 +42,7 @@ def derived_key(secret, identity):
 
 
 class Strangers:
-    """Programs on a host outside the run that connect to the run's port."""
+    """Programs on a node outside the run that connect to the run's port."""
 
     def __init__(self, host, contact, folder):
         self.host, self.folder = host, folder
@@ -119,7 +119,7 @@ def test_strangers_are_refused_and_disturb_nothing(rtrain, job, hosts):
     run.assert_no_report_is_lost()
 
 
-def test_the_same_port_of_each_host_and_those_of_gloo_listen(rtrain, job, hosts):
+def test_the_same_port_of_each_node_and_those_of_gloo_listen(rtrain, job, hosts):
     (rtrain.folder / "limit").write_text("5\n")
     run = Run(rtrain, job, hosts, TRAINING.replace("STEPS", "10"))
     wait_until(lambda: all(run.num_steps(pid) == 5 for pid in run.pids() or [0]), message="five steps of all ranks")

@@ -29,7 +29,7 @@ with tempfile.TemporaryDirectory(dir=".") as folder:
 """
 
 
-def test_programs_of_two_hosts_find_each_other_and_go_on_after_a_kill(rtrain, job):
+def test_programs_of_two_nodes_find_each_other_and_go_on_after_a_kill(rtrain, job):
     script = rtrain.script(PROGRAM, "train.py")
     for result in job("launch", "-n", "4", "--max-failures", "1", "--name", "nodes", script).wait():
         assert result.returncode == 0, result.stderr
@@ -39,7 +39,7 @@ def test_programs_of_two_hosts_find_each_other_and_go_on_after_a_kill(rtrain, jo
     assert {path.name for path in folder.iterdir()} >= {f"state-{rank}" for rank in range(4)}
 
 
-def test_a_stop_reaches_the_programs_of_all_hosts(rtrain, job):
+def test_a_stop_reaches_the_programs_of_all_nodes(rtrain, job):
     script = rtrain.script(
         """
         echo '{"call": "report", "metrics": {"step": 1}}' >&3

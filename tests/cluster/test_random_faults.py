@@ -63,7 +63,7 @@ class Disturber:
         return name
 
 
-# fault: random ones of several hosts, one after the other
+# fault: random ones of several nodes, one after the other
 def test_after_random_faults_the_parameters_are_those_of_the_calm_run(rtrain, job, hosts):
     count = int(os.environ.get("RTRAIN_TEST_FAULTS", 4))
     seed = int(os.environ.get("RTRAIN_TEST_SEED", random.randrange(10**6)))

@@ -51,7 +51,7 @@ def test_the_processes_of_the_launcher_are_the_ranks(rtrain, ranks, launcher):
     assert [len(rtrain("logs", "nodes", "--rank", str(rank)).stdout.splitlines()) for rank in range(4)] == [1] * 4
 
 
-def test_nccl_uses_the_interface_between_the_hosts(rtrain, ranks):
+def test_nccl_uses_the_interface_between_the_nodes(rtrain, ranks):
     path = script(rtrain, "print(os.getenv 'NCCL_SOCKET_IFNAME')")
     assert [result.stdout for result in ranks("run", path).wait()] == ["eth0\n"] * 4
     rtrain.env["NCCL_SOCKET_IFNAME"] = "ib0"
@@ -75,17 +75,17 @@ def test_the_parameters_are_those_of_one_machine(rtrain, ranks):
 
 
 @pytest.mark.parametrize("counts", [(2, 1), (1, 2)])
-def test_hosts_with_different_numbers_of_ranks(rtrain, job, counts):
+def test_nodes_with_different_numbers_of_ranks(rtrain, job, counts):
     results = job("run", script(rtrain, PLACES), "-n", "3", counts=counts).wait()
     assert codes(results) == [0] * 3, "\n".join(result.stderr for result in results)
     assert [result.stdout.strip() for result in results] == places_of(counts)
 
 
-def test_ranks_that_mpirun_deals_out_in_turn_are_numbered_by_host(rtrain, ranks):
+def test_ranks_that_mpirun_deals_out_in_turn_are_numbered_by_node(rtrain, ranks):
     results = ranks("run", script(rtrain, PLACES), launcher=openmpi_by_node).wait()
     assert codes(results) == [0] * 4, "\n".join(result.stderr for result in results)
     assert [result.stdout.strip() for result in results] == places_of([2, 2])
-    assert "host n1: the launcher's rank 1 is rank 2 of the run, whose ranks are dense by host" in results[0].stderr
+    assert "node n1: the launcher's rank 1 is rank 2 of the run, whose ranks are dense by node" in results[0].stderr
 
 
 def test_as_many_ranks_as_the_launcher_has_started(rtrain, ranks):
@@ -94,7 +94,7 @@ def test_as_many_ranks_as_the_launcher_has_started(rtrain, ranks):
     refused = ranks("run", script(rtrain, PLACES), "-n", "3").wait()
     assert codes(refused) == [3] * 4, [result.stderr for result in refused]
     for result in refused:
-        assert "num_workers = 3: slurm has started 4 processes on several hosts" in result.stderr
+        assert "num_workers = 3: slurm has started 4 processes on several nodes" in result.stderr
 
 
 def test_two_runs_of_one_script(rtrain, ranks):
@@ -160,8 +160,8 @@ def test_an_agent_that_is_killed_ends_the_run(rtrain, ranks):
     running.processes[2].send(signal.SIGKILL)
     results = running.wait()
     assert codes(results) == [5, 5, -9, 5], "\n".join(result.stderr for result in results)
-    assert "host n1 has not been heard of for 2 s (node_timeout_s)" in results[0].stderr
-    assert "the first process of this host, which is its agent, has gone" in results[3].stderr
+    assert "node n1 has not been heard of for 2 s (node_timeout_s)" in results[0].stderr
+    assert "the first process of this node, which is its agent, has gone" in results[3].stderr
     assert not processes_of(rtrain.storage)
 
 
@@ -192,8 +192,8 @@ def test_a_signal_ends_the_run_in_order(rtrain, ranks, whom):
 @pytest.mark.parametrize(
     "absent, timeout, text",
     # If only one rank is absent, the other ranks need the time to connect.
-    [([3], "6", "rank 3"), ([2, 3], "1", "hosts with 2 of the 4 ranks have not come: there are n0 of n0, n1")],
-    ids=["a rank", "a host"],
+    [([3], "6", "rank 3"), ([2, 3], "1", "nodes with 2 of the 4 ranks have not come: there are n0 of n0, n1")],
+    ids=["a rank", "a node"],
 )
 def test_a_rank_that_does_not_come_is_named(rtrain, ranks, absent, timeout, text):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = timeout
@@ -206,14 +206,14 @@ def test_a_first_process_that_does_not_come_is_named(rtrain, ranks):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "1"
     results = ranks("run", script(rtrain, "train.report{step = 1}"), without=[2]).wait(60)
     assert codes(results) == [4, 4, 6], "\n".join(result.stderr for result in results)
-    assert "the first process of this host, its agent" in results[2].stderr
+    assert "the first process of this node, its agent" in results[2].stderr
 
 
-def test_a_storage_that_hosts_do_not_share_is_refused(rtrain, ranks):
+def test_a_storage_that_nodes_do_not_share_is_refused(rtrain, ranks):
     rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "6"
     results = ranks("run", script(rtrain, "train.report{step = 1}"), "--storage", "/srv/disk/results").wait()
     assert codes(results) == [4] * 4, "\n".join(result.stderr for result in results)
-    assert "host n1 does not see /srv/disk/results/nodes of host n0" in results[0].stderr
+    assert "node n1 does not see /srv/disk/results/nodes of node n0" in results[0].stderr
 
 
 def test_a_link_that_is_down_for_a_moment_loses_nothing(rtrain, ranks, hosts):

@@ -17,7 +17,7 @@ def script(rtrain, kit, hook=""):
     return rtrain.script(text.replace(ONE_HOST, TWO_HOSTS))
 
 
-def run_on_two_hosts(rtrain, job, path, *args):
+def run_on_two_nodes(rtrain, job, path, *args):
     for result in job("run", path, "--name", "two", *args).wait():
         assert result.returncode == 0, result.stderr
     for attempt in rtrain.json("show", "two")["attempts"]:
@@ -33,22 +33,22 @@ def trees_of(rtrain, kit, run):
 
 
 @pytest.mark.parametrize("kind", KITS)
-def test_the_model_is_that_of_one_host(rtrain, job, kind):
+def test_the_model_is_that_of_one_node(rtrain, job, kind):
     kit = KITS[kind]
     kit.rows(rtrain.folder, 3000, is_discrete=True)
     path = script(rtrain, kit)
-    run_on_two_hosts(rtrain, job, path)
+    run_on_two_nodes(rtrain, job, path)
     assert rtrain("run", path, "--name", "one", "--oversubscribe").returncode == 0
     assert trees_of(rtrain, kit, "two") == trees_of(rtrain, kit, "one")
     assert rtrain.reports("two") == rtrain.reports("one")
 
 
 @pytest.mark.parametrize("kind", KITS)
-def test_a_killed_rank_of_the_other_host_changes_no_tree(rtrain, job, kind):
+def test_a_killed_rank_of_the_other_node_changes_no_tree(rtrain, job, kind):
     kit = KITS[kind]
     kit.rows(rtrain.folder, 3000, is_discrete=False)
     kill = f"if {ROUND[kind]} == 7 and first == 0 and rank == 1 then os.execute('kill -9 $PPID') end"
-    run_on_two_hosts(rtrain, job, script(rtrain, kit, kill), "--max-failures", "1")
+    run_on_two_nodes(rtrain, job, script(rtrain, kit, kill), "--max-failures", "1")
     assert rtrain.statuses("two") == ["ERRORED", "FINISHED"]
     assert rtrain("run", script(rtrain, kit), "--name", "one", "--oversubscribe").returncode == 0
     assert trees_of(rtrain, kit, "two") == trees_of(rtrain, kit, "one")

@@ -137,7 +137,7 @@ class Rtrain:
         # Each test has its own folder, so that parallel tests do not wait for each other's cores. Its name is short
         # because paths of sockets are limited.
         self.runtime = pathlib.Path(tempfile.mkdtemp(prefix="rt-", dir="/tmp"))
-        # No series of the host: otherwise the content of the store would depend on how long the test took.
+        # No series of the node: otherwise the content of the store would depend on how long the test took.
         self.env = {
             **os.environ,
             "RTRAIN_STORAGE": str(self.storage),

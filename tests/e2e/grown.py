@@ -1,4 +1,4 @@
-"""A training whose group becomes larger at a commit, on one host or on several."""
+"""A training whose group becomes larger at a commit, on one node or on several."""
 
 from test_heal_smaller import smaller
 

@@ -246,7 +246,7 @@ FAULTS = [
     ("absent_ranks.cpp", "facts.collectives >= own.facts.collectives", "facts.collectives > own.facts.collectives"),
     ("absent_ranks.cpp", "host == own.host ||", ""),
     ("absent_ranks.cpp", "if (error.code() != Code::kTimeout) return error;", ""),
-    # link_verdict, evidence: which host is at fault
+    # link_verdict, evidence: which node is at fault
     (
         "link_verdict.cpp",
         "(is_silent(ends, now_s) && is_silent({ends.second, ends.first}, now_s))",

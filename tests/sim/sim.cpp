@@ -53,7 +53,7 @@ std::vector<Subject> subjects() {
           subject<SyncWorld>("sync"),         subject<CommitsWorld>("commits"),
           subject<FailuresWorld>("failures"), subject<PlacesWorld>("places"),
           subject<QueriesWorld>("queries"),   subject<RetentionWorld>("retention"),
-          subject<NodesWorld>("hosts"),       subject<WatchWorld>("watch"),
+          subject<NodesWorld>("nodes"),       subject<WatchWorld>("watch"),
           subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool")};
 }
 

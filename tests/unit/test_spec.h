@@ -1,5 +1,5 @@
 // tests/unit/test_spec.h: a run's specification for tests: the defaults of modules/rtrain/config/,
-// one worker, and no host checks.
+// one worker, and no node checks.
 #pragma once
 
 #include <string>

@@ -67,10 +67,10 @@ http::HttpPortOptions server_options(const Options& options) {
   if (!parsed->is_loopback() && !certificate) {
     throw Error(Code::kUsage,
                 cat("--host ", options.host,
-                    ": beyond this host the dashboard needs TLS: --cert FILE --key FILE. "
+                    ": beyond this node the dashboard needs TLS: --cert FILE --key FILE. "
                     "From another machine without it: ssh -L ",
                     kPort, ":127.0.0.1:", kPort,
-                    " HOST, or a proxy with TLS on this host (--allow-host NAME, --base-path)"));
+                    " HOST, or a proxy with TLS on this node (--allow-host NAME, --base-path)"));
   }
   return {.address = address,
           .port = options.port.value_or(kPort),
@@ -144,7 +144,7 @@ dash::AccessOptions access_options(const Options& options,
   return out;
 }
 
-// Returns the address for users. If the server listens on all addresses of the host, uses a host
+// Returns the address for users. If the server listens on all addresses of the node, uses a host
 // name.
 std::string page_address(const dash::AccessOptions& access, const http::HttpPortOptions& server,
                          const wire::SocketAddress& address) {

@@ -12,7 +12,7 @@ namespace rtrain::cli {
 // Throws Error(kUsage) for a name with any other ending.
 void check_flame_path(const std::string& path);
 
-// Reads a rank's file in the run's folder. Throws kEnvironment if this host does not have
+// Reads a rank's file in the run's folder. Throws kEnvironment if this node does not have
 // it.
 profile::SampledStacks read_stacks(const std::string& path);
 

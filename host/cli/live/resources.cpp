@@ -1,4 +1,4 @@
-// rtrain resources: the cores and GPUs of this host: how many rtrain may use, which runs hold them,
+// rtrain resources: the cores and GPUs of this node: how many rtrain may use, which runs hold them,
 // and which runs wait.
 #include <charconv>
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr int kMaxCpus = 4096;
 
 [[noreturn]] void refuse(const std::string& setting) {
   throw Error(Code::kUsage, cat("--set ", setting, ": expected cpus=N with N from 0 to ", kMaxCpus,
-                                ", or cpus=all for what the host has"));
+                                ", or cpus=all for what the node has"));
 }
 
 void apply(const std::string& setting) {
@@ -57,7 +57,7 @@ void print(const Value& resources) {
   std::cout << "cores  " << cpus["offered"].as_int() << " offered, " << cpus["free"].as_int()
             << " free";
   if (cpus["offered"] != cpus["host"]) {
-    std::cout << " (the host has " << cpus["host"].as_int() << ": set with --set cpus=)";
+    std::cout << " (the node has " << cpus["host"].as_int() << ": set with --set cpus=)";
   }
   std::cout << "\n";
   for (const Value& gpu : resources["gpus"].as_list()) {
@@ -86,10 +86,10 @@ void add_resources(Parser& parser) {
   auto setting = std::make_shared<std::string>();
   Command command = parser.command(
       "resources",
-      "Show the cores and GPUs of this host and who has them, or set how many cores runs may use");
+      "Show the cores and GPUs of this node and who has them, or set how many cores runs may use");
   command
       .option("--set", setting.get(),
-              "cpus=N: offer that many cores from now on; cpus=all: the host's")
+              "cpus=N: offer that many cores from now on; cpus=all: the node's")
       .value_name("cpus=N")
       .offers({.words = {"cpus=all"}});
   command.flag("--json", json.get(), "one JSON document");

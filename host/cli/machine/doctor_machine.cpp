@@ -67,7 +67,7 @@ Check check_shared_memory() {
   check.finding += has_shm ? cat(", /dev/shm has ", human_size(free_bytes)) : ", no /dev/shm";
   if (machine::cuda_driver().devices.size() > 1 && free_bytes < kForNccl) {
     check.status = CheckStatus::kWarning;
-    check.mend = "NCCL between GPUs of a host takes /dev/shm: docker run --shm-size=1g";
+    check.mend = "NCCL between GPUs of a node takes /dev/shm: docker run --shm-size=1g";
   }
   return check;
 }

@@ -19,7 +19,7 @@
 namespace rtrain::cli {
 namespace {
 
-// Whether a connection to a port of this host can be made.
+// Whether a connection to a port of this node can be made.
 bool connects_over_loopback() {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -37,7 +37,7 @@ Check check_loopback() {
   if (connects_over_loopback())
     return {"loopback", CheckStatus::kOk, "127.0.0.1 accepts connections"};
   return {"loopback", CheckStatus::kFailure, cat("127.0.0.1: ", std::strerror(errno)),
-          "Gloo and NCCL of one host use it: ip link set lo up, or allow it in the sandbox"};
+          "Gloo and NCCL of one node use it: ip link set lo up, or allow it in the sandbox"};
 }
 
 // Runs in a thread that may be abandoned, because getaddrinfo may wait for servers without limit.
@@ -57,7 +57,7 @@ Check check_name() {
   constexpr std::chrono::seconds kPatience{3};
   const std::string name = machine::hostname();
   const std::vector<std::string> addresses = machine::own_addresses();
-  const std::string mend = cat("only runs over several hosts need it: add '",
+  const std::string mend = cat("only runs over several nodes need it: add '",
                                addresses.empty() ? "ADDRESS" : addresses[0], " ", name,
                                "' to /etc/hosts, or set RTRAIN_MASTER_ADDR to an address");
   std::future<int> answer = ask_for_name(name);

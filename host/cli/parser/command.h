@@ -69,7 +69,7 @@ int run_zygote(int parent_pid, char* rank_argument);
 
 // Runs a process that produces blocks of rows for a rank, `rtrain --ingest NUMBER PARENT_PID`. Only
 // that rank starts it. Returns its exit code. run_far_ingest: `rtrain --far-ingest NUMBER
-// PARENT_PID`, for a rank on another host; this host's agent starts it.
+// PARENT_PID`, for a rank on another node; this node's agent starts it.
 int run_ingest(int number, int parent_pid);
 int run_far_ingest(int number, int parent_pid);
 

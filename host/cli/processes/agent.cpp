@@ -1,4 +1,4 @@
-// rtrain agent: starts and watches workers of this host, for the controller on node 0 of a job.
+// rtrain agent: starts and watches workers of this node, for the controller on node 0 of a job.
 #include <cstdlib>
 #include <memory>
 
@@ -21,14 +21,14 @@ namespace {
     if (!job) {
       throw Error(
           Code::kUsage,
-          "no launcher has allotted several hosts to this process: `rtrain env` shows which "
+          "no launcher has allotted several nodes to this process: `rtrain env` shows which "
           "one was found; on one machine `rtrain run` is all there is to start");
     }
     if (job->join) {
       throw Error(
           Code::kUsage,
-          "the launcher has started several processes on this host, each of which is a rank: "
-          "start `rtrain run`; the first of them is also the host's agent");
+          "the launcher has started several processes on this node, each of which is a rank: "
+          "start `rtrain run`; the first of them is also the node's agent");
     }
     code = run_agent(*job);
   }
@@ -39,7 +39,7 @@ namespace {
 
 void add_agent(Parser& parser) {
   auto launcher = std::make_shared<std::string>();
-  Command command = parser.command("agent", "Serve a run on node 0 of a job with this host");
+  Command command = parser.command("agent", "Serve the run of a job's node 0 with this node");
   command.hide();
   command
       .option(

@@ -1,5 +1,5 @@
 // rtrain --ingest NUMBER PARENT_PID: produces blocks of rows for a rank
-// (modules/rtrain/data/ingest); rtrain --far-ingest NUMBER PARENT_PID: for a rank on another host.
+// (modules/rtrain/data/ingest); rtrain --far-ingest NUMBER PARENT_PID: for a rank on another node.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -45,7 +45,7 @@ void serve_near() { serve(loop::kChannelFd); }
 message::StartIngest receive_order() {
   std::string bytes(kMostOrderBytes, '\0');
   const ssize_t n = ::recv(loop::kChannelFd, bytes.data(), bytes.size(), 0);
-  if (n <= 0) throw Error(Code::kPeerLost, "its host's agent has gone");
+  if (n <= 0) throw Error(Code::kPeerLost, "its node's agent has gone");
   bytes.resize(static_cast<size_t>(n));
   return from_value<message::StartIngest>(decode(bytes));
 }

@@ -50,7 +50,7 @@ namespace {
 
 // This process's part in the job; it ends with the process.
 struct Part {
-  std::string socket;                        // for this host's ranks; empty if rtrain starts them
+  std::string socket;                        // for this node's ranks; empty if rtrain starts them
   std::unique_ptr<node::AgentThread> agent;  // null in task 0
 };
 

@@ -196,7 +196,7 @@ std::string checks_text(const Value& checks) {
 
 void print_nodes(const Page& page, const Value& nodes) {
   if (nodes.as_list().empty()) return;
-  std::cout << "\nhosts\n";
+  std::cout << "\nnodes\n";
   for (const Value& node : nodes.as_list()) {
     const std::string address = node["address"].as_string();
     page.add(cat("  ", node["node"].as_int(), "  "),

@@ -264,7 +264,7 @@ void add_watch(Parser& parser) {
       "`rtrain ls`, attempt (the last one's number), reports (their number), reports_per_s (of\n"
       "the last few), logged (the newest values of train.log, and their step), ranks (rank, pid,\n"
       "host, device, gpu, metrics of its last report, cpu_percent of a core and memory_bytes,\n"
-      "where it runs on this host)");
+      "where it runs on this node)");
   command.action([options] { watch(*options); });
 }
 

@@ -33,11 +33,11 @@ struct SubmitOption {
 };
 
 constexpr std::array kNumbers = {
-    SubmitOption{"nodes", "N", "hosts (1)"},
+    SubmitOption{"nodes", "N", "number of nodes (1)"},
     SubmitOption{
         "ntasks-per-node", "N",
-        "processes on each host: 1 starts the host's workers, several are a rank each (1)"},
-    SubmitOption{"gpus-per-node", "N", "GPUs of each host"},
+        "processes on each node: 1 starts the node's workers, several are a rank each (1)"},
+    SubmitOption{"gpus-per-node", "N", "GPUs of each node"},
     SubmitOption{"cpus-per-task", "N", "cores of each process"},
     SubmitOption{"num-workers", "N", "workers in all (ScalingConfig.num_workers)"},
     SubmitOption{"random", "N", "--sweep: N trials that draw all parameters"},
@@ -47,15 +47,15 @@ constexpr std::array kNumbers = {
 constexpr std::array kTexts = {
     SubmitOption{"time", "TIME", "limit of time, as Slurm writes it: 30, 1:00:00, 2-12"},
     SubmitOption{"name", "NAME", "the run's name, and the job's"},
-    SubmitOption{"storage", "FOLDER", "folder of results, which all hosts reach"},
+    SubmitOption{"storage", "FOLDER", "folder of results, which all nodes reach"},
     SubmitOption{"partition", "NAME", "slurm: the partition"},
     SubmitOption{"image", "IMAGE", "k8s: the image, which holds rtrain, LibTorch and the script"},
     SubmitOption{"namespace", "NAME", "k8s: the namespace"},
     SubmitOption{"claim", "NAME", "k8s: a PersistentVolumeClaim, mounted where --storage is"},
     SubmitOption{"credentials", "SECRET",
                  "k8s: a secret whose keys are variables of the pods, for --storage s3://…"},
-    SubmitOption{"hosts", "A,B", "mpi: the hosts"},
-    SubmitOption{"hostfile", "FILE", "mpi: a file with one host in each line"},
+    SubmitOption{"hosts", "A,B", "mpi: names of the nodes"},
+    SubmitOption{"hostfile", "FILE", "mpi: a file with one node in each line"},
     SubmitOption{"placement-strategy", "NAME",
                  "ray: PACK, SPREAD, STRICT_PACK or STRICT_SPREAD (STRICT_SPREAD)"},
     SubmitOption{"address", "ADDRESS", "ray: the cluster (RAY_ADDRESS, else auto)"},
@@ -211,7 +211,7 @@ void add_options(Command& command, SubmitOptions& options) {
 void add_submit(Parser& parser) {
   auto options = std::make_shared<SubmitOptions>();
   Command command = parser.command(
-      "submit", "Train on several hosts: write a job for slurm, k8s, ray or mpi and submit it");
+      "submit", "Train on several nodes: write a job for slurm, k8s, ray or mpi and submit it");
   command.argument("LAUNCHER", &options->engine, "slurm, k8s, ray, mpi, or a site's own: FILE.lua")
       .required()
       .offers({.sources = {Source::kFiles}, .words = {"slurm", "k8s", "ray", "mpi"}});

@@ -97,7 +97,7 @@ void add_search_options(Command& command, SweepRequest& options) {
               "N trials that draw all parameters, of a --grid one of its values")
       .at_least(1)
       .value_name("N");
-  command.option("--jobs", &options.jobs, "trials at a time; default: what this host has cores for")
+  command.option("--jobs", &options.jobs, "trials at a time; default: what this node has cores for")
       .at_least(1)
       .value_name("N");
   command.option("--metric", &options.metric, "what is best; default: val_loss, loss, accuracy, …");

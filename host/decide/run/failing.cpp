@@ -131,16 +131,16 @@ void Transition::lose(int rank) {
 std::string Transition::why_not_without(const RankState& lost) const {
   if (!m_.group.can_replace || lost.is_replaceable) return "";
   if (!m_.scaling.is_elastic()) {
-    return "its host is gone and num_workers is a fixed number (with a range, {min, max}, the "
+    return "its node is lost and num_workers is a fixed number (with a range, {min, max}, the "
            "others would go on)";
   }
   for (const RankState& rank : m_.group.ranks) {
     if (!rank.fixed.empty()) {
-      return cat("its host is gone and a smaller group is not possible: ", rank.fixed);
+      return cat("its node is lost and a smaller group is not possible: ", rank.fixed);
     }
   }
   if (num_kept(m_.group.ranks) >= least_workers()) return "";
-  return cat("its host is gone and fewer than ", least_workers(),
+  return cat("its node is lost and fewer than ", least_workers(),
              " workers, the least of num_workers, are left");
 }
 

@@ -75,7 +75,7 @@ bool Transition::may_heal() const {
          m_.barren_heals < kMaxBarrenHeals && can_heal();
 }
 
-// Ranks of a node that is gone say nothing; the others have gone back because of them.
+// Ranks of a node that is lost say nothing; the others have gone back because of them.
 bool Transition::may_be_loss() const {
   const auto is_silent = [](const RankState& r) {
     return !r.unwound && !r.error && !r.returned && !r.is_lost();

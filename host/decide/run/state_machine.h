@@ -7,7 +7,7 @@
 // A **heal** (train.elastic) replaces lost ranks while the others live: they go back to their last
 // commit (Unwind, Unwound), the attempt's row is closed (EndHealed) and one for the next attempt
 // written, which takes them over (HealGroup). No budget is charged but max_heals. Where no worker
-// can take a lost rank's place (its node is gone, its process does not start) an elastic group
+// can take a lost rank's place (its node is lost, its process does not start) an elastic group
 // continues without it, down to its least number of workers; the ranks get new numbers then.
 //
 // Where all ranks hold a commit of train.elastic the group also **grows** from there: they are
@@ -43,7 +43,7 @@ namespace rtrain::decide {
 struct HealLimits {
   int max_heals = 0;
   double unwind_timeout_s = 1800;  // until the others are back at their last commit
-  // From when ranks notice a loss until it is known here, at most: a node that is gone is waited
+  // From when ranks notice a loss until it is known here, at most: a node that is lost is waited
   // for. 0: there is one node.
   double loss_timeout_s = 0;
 };

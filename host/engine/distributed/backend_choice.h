@@ -9,8 +9,8 @@
 namespace rtrain::engine {
 
 enum class CpuTransport {
-  kShm,      // shared memory if all ranks are on one host, else Gloo
-  kOnlyShm,  // an error if ranks are on several hosts
+  kShm,      // shared memory if all ranks are on one node, else Gloo
+  kOnlyShm,  // an error if ranks are on several nodes
   kGloo,
 };
 

@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kRendezvousTimeout = std::chrono::seconds(60
 constexpr std::chrono::milliseconds kLookForCut{5};
 constexpr const char* kLoopback = "127.0.0.1";
 
-// If the user sets GLOO_SOCKET_IFNAME, that chooses the network interface to other hosts.
+// If the user sets GLOO_SOCKET_IFNAME, that chooses the network interface to other nodes.
 std::shared_ptr<gloo::transport::Device> gloo_device(const std::string& address) {
   if (address.empty()) return c10d::ProcessGroupGloo::createDeviceForHostname(kLoopback);
   const char* chosen = std::getenv("GLOO_SOCKET_IFNAME");
@@ -96,7 +96,7 @@ std::string device_uuid(int device) {
   return device < 0 ? "" : need_cuda().devices.properties(device).uuid;
 }
 
-// What each rank publishes when it arrives: its device, its host's address, and why it cannot share
+// What each rank publishes when it arrives: its device, its node's address, and why it cannot share
 // memory ("" if it can).
 struct Arrival {
   std::string device;
@@ -180,7 +180,7 @@ void Group::connect() {
   const bool shares_hosts = shares_memory && !is_one_host && plan.has_neighbours();
   if (shares_hosts) problem = join_neighbours(*scoped, plan);
   if (transports.cpu == CpuTransport::kOnlyShm && plan.num_hosts() > 1) {
-    problem = "the ranks are on several hosts";
+    problem = "the ranks are on several nodes";
   }
   if (transports.cpu == CpuTransport::kOnlyShm && !problem.empty()) {
     throw Error(Code::kEnvironment, cat("backend 'shm': ", problem));
@@ -213,7 +213,7 @@ void Group::connect() {
   }
 }
 
-// Opens the host's shared segment, which the host's first rank creates. Returns why that is not
+// Opens the node's shared segment, which the node's first rank creates. Returns why that is not
 // possible, or "".
 std::string Group::join_segment(c10d::Store& store, int host, int place, int num_ranks) {
   const std::string key = cat("segment/", host);
@@ -240,7 +240,7 @@ void Group::connect_shm() {
   runs_in_call_ = true;
 }
 
-// The same if ranks are on several hosts. Returns the first rank's problem, or "".
+// The same if ranks are on several nodes. Returns the first rank's problem, or "".
 std::string Group::join_neighbours(c10d::Store& store, const NodePlan& plan) {
   const int host = plan.host_of[static_cast<size_t>(rank())];
   Arrival mine;

@@ -2,7 +2,7 @@
 // of their tensors. collectives.h has its collectives.
 //
 // The ranks find each other through a c10d::Store. CPU tensors travel over shared memory if all
-// ranks are on one host, else over Gloo; CUDA tensors over NCCL if each rank has its own device,
+// ranks are on one node, else over Gloo; CUDA tensors over NCCL if each rank has its own device,
 // else over Gloo. One Lua state owns the group, and only its thread uses it. All ranks must call
 // every collective in the same order. A collective that fails because of another rank throws
 // Error(kPeerLost) or, at the group's deadline, Error(kTimeout). The group is unusable then: every
@@ -46,7 +46,7 @@ struct GroupOptions {
   std::chrono::milliseconds timeout = kDefaultTimeout;
   // Prefix of the attempt's keys in the store, so that it shares nothing with an earlier attempt.
   std::string prefix;
-  // This host's numeric address for ranks of other hosts; empty if all ranks are on this host.
+  // This node's numeric address for ranks of other nodes; empty if all ranks are on this node.
   std::string address;
   std::string backend = "cpu:shm,cuda:nccl";  // host/engine/distributed/backend_choice.h
   int device = -1;                            // this rank's; below 0: no device

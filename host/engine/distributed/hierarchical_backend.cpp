@@ -54,7 +54,7 @@ void HierarchicalBackend::setTimeout(std::chrono::milliseconds timeout) {
   parts_.all->setTimeout(timeout);
 }
 
-// A rank that fails leaves its host's segment, so that the other ranks of the host do not wait for
+// A rank that fails leaves its node's segment, so that the other ranks of the node do not wait for
 // it.
 HierarchicalBackend::WorkPtr HierarchicalBackend::run(c10d::OpType type, const Tensors& results,
                                                       bool is_async, ShmQueue::Body body) {
@@ -69,7 +69,7 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::run(c10d::OpType type, const T
   });
 }
 
-// For each chunk: inside the host, then between hosts, then inside the host again. The last step
+// For each chunk: inside the node, then between nodes, then inside the node again. The last step
 // runs one chunk later, so that the steps overlap.
 void HierarchicalBackend::in_chunks(const at::Tensor& data,
                                     const std::function<void(const at::Tensor&)>& inside,
@@ -152,8 +152,8 @@ HierarchicalBackend::WorkPtr HierarchicalBackend::broadcast(Tensors& tensors,
   });
 }
 
-// The first rank of each host gathers its host's tensors, exchanges them with the other hosts, and
-// broadcasts the result inside its host.
+// The first rank of each node gathers its node's tensors, exchanges them with the other nodes, and
+// broadcasts the result inside its node.
 void HierarchicalBackend::all_gather(const at::Tensor& input, const Tensors& outputs) {
   const NodePlan& plan = parts_.plan;
   size_t most = 0;

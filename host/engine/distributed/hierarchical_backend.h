@@ -1,8 +1,8 @@
 // host/engine/distributed/hierarchical_backend.h: a backend for CPU tensors of ranks on several
-// hosts: shared memory inside a host, Gloo between the first ranks of the hosts.
+// nodes: shared memory inside a node, Gloo between the first ranks of the nodes.
 //
-// A tensor is reduced in chunks: while the first ranks reduce one chunk between hosts, the ranks of
-// each host reduce the next one. All ranks get bitwise equal results. all_reduce, broadcast,
+// A tensor is reduced in chunks: while the first ranks reduce one chunk between nodes, the ranks of
+// each node reduce the next one. All ranks get bitwise equal results. all_reduce, broadcast,
 // all_gather and barrier work this way; the other operations would gain nothing and use Gloo
 // between all ranks. Collectives run in the order of their calls: on the caller's thread if
 // synchronous, else on a thread of the backend.
@@ -32,8 +32,8 @@ class HierarchicalBackend : public Renamed<c10d::Backend> {
 
   struct Parts {
     NodePlan plan;
-    std::shared_ptr<ShmSegment> segment;        // of this host's ranks, sealed
-    c10::intrusive_ptr<c10d::Backend> between;  // between hosts' first ranks; null on other ranks
+    std::shared_ptr<ShmSegment> segment;        // of this node's ranks, sealed
+    c10::intrusive_ptr<c10d::Backend> between;  // between nodes' first ranks; null on other ranks
     c10::intrusive_ptr<c10d::Backend> all;
   };
 

@@ -1,5 +1,5 @@
-// host/loop/messages/ingest.h: what a rank asks for that wants an ingest worker on another host of
-// its job; from there on it goes to the agent of that host.
+// host/loop/messages/ingest.h: what a rank asks for that wants an ingest worker on another node of
+// its job; from there on it goes to the agent of that node.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace rtrain::message {
 
 // Start one, which connects to that address and port with the secret. Answered by the name of its
-// host; empty: there is none without ranks.
+// node; empty: there is none without ranks.
 struct StartIngest {
   static constexpr std::string_view kType = "start_ingest";
   int64_t id = 0;

@@ -1,5 +1,5 @@
 // host/loop/messages/join.h: what the processes that a launcher (torchrun, Slurm, …) has started as
-// ranks say to the one among them on their host that knows of the run (host/node/join_server.h).
+// ranks say to the one among them on their node that knows of the run (host/node/join_server.h).
 //
 // Plain data, one packet each.
 #pragma once

@@ -335,8 +335,8 @@ struct Healable {
                                         optional("fixed", &Healable::fixed)};
 };
 
-// All ranks of this one's host have come to that step of train.elastic, whose commit waits for
-// those of the other hosts.
+// All ranks of this one's node have come to that step of train.elastic, whose commit waits for
+// those of the other nodes.
 struct NodeReady {
   static constexpr std::string_view kType = "node_ready";
   int64_t step = 0;
@@ -369,7 +369,7 @@ struct Returned {
 struct Failed {
   static constexpr std::string_view kType = "failed";
   Error error{Code::kInternal, ""};
-  double time_s = 0;   // monotonic clock, the same in all processes of the host
+  double time_s = 0;   // monotonic clock, the same in all processes of the node
   bool stays = false;  // the process cannot leave: its stacks are saved before it is killed
 
   static constexpr RecordFields kFields{required("error", &Failed::error),

@@ -24,7 +24,7 @@ struct WorkerContext {
   int local_rank = 0;
   int local_world_size = 1;
   int node_rank = 0;
-  std::string address;  // of its host, for sockets of other ranks; empty: all are on this host
+  std::string address;  // of its node, for sockets of other ranks; empty: all are on this node
   std::string experiment_name;
   std::string run_id;
   int attempt = 1;

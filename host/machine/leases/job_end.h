@@ -1,4 +1,4 @@
-// host/machine/leases/job_end.h: how a job has ended on this host, for processes of it that come
+// host/machine/leases/job_end.h: how a job has ended on this node, for processes of it that come
 // late: a file in the runtime folder.
 #pragma once
 

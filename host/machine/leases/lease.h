@@ -1,4 +1,4 @@
-// host/machine/leases/lease.h: the cores and GPUs of this host that a run holds, so that runs side
+// host/machine/leases/lease.h: the cores and GPUs of this node that a run holds, so that runs side
 // by side share them.
 //
 // A core is a file in the runtime folder, holding it is an flock on that file; a part of a GPU is

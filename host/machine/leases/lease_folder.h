@@ -28,7 +28,7 @@ class LeaseFolder {
   // The resource that the run waits for decides who may overtake it.
   struct Request {
     bool wants_gpus = false;
-    bool lacks_gpus = false;  // with all cores of the host too
+    bool lacks_gpus = false;  // with all cores of the node too
   };
   struct Ticket {
     int64_t number;

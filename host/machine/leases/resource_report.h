@@ -1,4 +1,4 @@
-// host/machine/leases/resource_report.h: the cores and GPUs of this host as plain data: how many
+// host/machine/leases/resource_report.h: the cores and GPUs of this node as plain data: how many
 // runs may use, who holds them, who waits.
 #pragma once
 

@@ -1,4 +1,4 @@
-// host/machine/leases/resource_settings.h: how many cores of this host runs may use: what it has,
+// host/machine/leases/resource_settings.h: how many cores of this node runs may use: what it has,
 // unless `rtrain resources --set cpus=N` says otherwise. Kept in the runtime folder.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace rtrain::machine {
 
-// Nothing: the host's own number counts. Throws kEnvironment without a runtime folder or for a file
+// Nothing: the node's own number counts. Throws kEnvironment without a runtime folder or for a file
 // that cannot be written.
 void set_cpus_setting(std::optional<int> cpus);
 

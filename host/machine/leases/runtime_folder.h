@@ -1,5 +1,5 @@
 // host/machine/leases/runtime_folder.h: the user's folder for what belongs to running processes of
-// this host: sockets of controllers, leases of cores.
+// this node: sockets of controllers, leases of cores.
 #pragma once
 
 #include <sys/types.h>

@@ -25,7 +25,7 @@ constexpr std::array<Choice, 5> kChoices = {{
      "the flight recorders of all ranks go to the diag folder of the run"},
     {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE", "2000",
      "collectives that the flight recorder keeps"},
-    {"NCCL_SOCKET_IFNAME", "", "lo", "all ranks are on this host, and NCCL asks nobody who he is"},
+    {"NCCL_SOCKET_IFNAME", "", "lo", "all ranks are on this node, and NCCL asks nobody who he is"},
 }};
 
 bool is_ours(std::string_view name) {

@@ -1,8 +1,8 @@
 // host/machine/libraries/nvml.h: the answers of NVIDIA's management library about the devices of
-// this host: their names, state, processes and errors. Makes no CUDA context and takes no memory of
+// this node: their names, state, processes and errors. Makes no CUDA context and takes no memory of
 // a device.
 //
-// The library comes with the driver and is loaded by name. It shows all devices of the host, in the
+// The library comes with the driver and is loaded by name. It shows all devices of the node, in the
 // order of their bus numbers, whatever CUDA_VISIBLE_DEVICES says: a device is known by its UUID.
 // One thread at a time.
 #pragma once

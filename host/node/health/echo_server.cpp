@@ -28,7 +28,7 @@ constexpr double kFairTimeS = 0.25;
 constexpr double kKeyTimeS = 5;
 // In a large job all nodes may check one of them at the same time.
 constexpr size_t kMostGuests = 4096;
-// Time limit from one request to the next. Hosts that watch this one send several a second.
+// Time limit from one request to the next. Nodes that watch this one send several a second.
 constexpr double kRequestTimeS = 120;
 constexpr int kAcceptsARound = 64;
 constexpr std::chrono::milliseconds kLook{250};
@@ -133,7 +133,7 @@ EchoServer::EchoServer(loop::Loop& loop, const std::string& address, int port, s
   if (!listener.is_open() && errno == EADDRINUSE) listener = listener_at(address, 0);
   if (!listener.is_open()) {
     throw Error(Code::kEnvironment, cat("cannot listen at '", address, "' for the checks of other ",
-                                        "hosts: ", std::strerror(errno)));
+                                        "nodes: ", std::strerror(errno)));
   }
   machine::provide_open_files(static_cast<int>(kMostStrangers));
   listener_ = std::make_unique<loop::Poll>(loop, listener.release(), [this](int) { accept(); });

@@ -39,7 +39,7 @@ WorkerPlace AllottedPlaces::place(int local_rank, int num_workers) const {
     if (at >= gpus_.size()) {
       throw Error(Code::kEnvironment,
                   cat("use_gpu: ", num_workers, " workers with ", gpus_per_worker_,
-                      " GPUs each on a host that has ", gpus_.size()));
+                      " GPUs each on a node that has ", gpus_.size()));
     }
     out.gpus.push_back(gpus_[at]);
   }

@@ -267,7 +267,7 @@ CommittedCheckpoint CheckpointFiles::commit(const StageKey& key, Manifest manife
   for (const std::string& warning : merged.warnings()) {
     out.warnings.push_back(cat("checkpoint ", manifest.name, ": ", warning));
   }
-  // Ranks on far hosts have put their files only into the object store.
+  // Ranks on far nodes have put their files only into the object store.
   const bool has_all = !objects_ || has_staged(key, ranks);
   has_all ? commit_here(key, merged, manifest, out) : clear_name(manifest, out);
   if (objects_) objects_->commit(stage_name(key), manifest, merged);
@@ -441,7 +441,7 @@ void CheckpointFiles::fetch(const std::string& name) const {
   }
 }
 
-// For a far host, where no controller removes outdated copies.
+// For a far node, where no controller removes outdated copies.
 void CheckpointFiles::forget_old_copies() const {
   const auto all = stored();
   for (const std::string& name : committed_names()) {

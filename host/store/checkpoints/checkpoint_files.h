@@ -111,7 +111,7 @@ class CheckpointFiles {
   // Puts a committed checkpoint that only this disk has into the object store. Not while an attempt
   // runs.
   void store(const std::string& name) const;
-  // Fetches the folder of a committed checkpoint if only the object store has it. On a far host
+  // Fetches the folder of a committed checkpoint if only the object store has it. On a far node
   // (is_far_run) also replaces a folder that differs from the object store's.
   void fetch(const std::string& name) const;
 

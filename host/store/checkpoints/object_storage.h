@@ -6,7 +6,7 @@
 // it has the database, the locks, the logs and copies of the checkpoints. The store has
 //   <uri>/.rtrain/<run>/<epoch>-<time>-<nonce>.db    a version of the run's rows; the newest is
 //   valid
-//   <uri>/.rtrain/<run>/marker                       for the other hosts of a job
+//   <uri>/.rtrain/<run>/marker                       for the other nodes of a job
 //   <uri>/<run>/checkpoints/…, <uri>/<run>/files/…   host/store/checkpoints/object_checkpoints.h
 // An object store has no locks. The controller whose rows have the highest epoch owns the run; if
 // two started at once, the one with the lower nonce. A controller checks this before and after
@@ -38,9 +38,9 @@ bool try_remove(const std::string& uri);
 // The error for a controller that does not own the run any more.
 Error lost_owner(const std::string& run, const std::string& rows);
 
-// Whether the run's controller is on a host that cannot access this disk.
+// Whether the run's controller is on a node that cannot access this disk.
 bool is_far_run(const std::string& run_path);
-// Marks the run as one whose controller is on this host.
+// Marks the run as one whose controller is on this node.
 void set_near_run(const std::string& run_path);
 
 class ObjectStorage {
@@ -53,10 +53,10 @@ class ObjectStorage {
 
   const std::string& uri() const { return uri_; }
 
-  // For a job on several hosts: node 0 puts a marker, which the other hosts read to show that they
+  // For a job on several nodes: node 0 puts a marker, which the other nodes read to show that they
   // can access the store.
   void put_marker(const std::string& run, const std::string& text) const;
-  // Checks whether this host, whose disk node 0 cannot access, may have ranks of the run. Returns
+  // Checks whether this node, whose disk node 0 cannot access, may have ranks of the run. Returns
   // the problem, or "". Marks the run's folder, so that the ranks here work without node 0's folder
   // (is_far_run).
   static std::string join(const std::string& run_path, const std::string& uri,
@@ -64,7 +64,7 @@ class ObjectStorage {
 
   // If the store's rows of the run are newer than this folder's, copies them to its database and
   // removes copies of checkpoints that differ from the store's. Skips a run whose controller is
-  // alive on this host. Throws Error(kEnvironment) for rows that cannot be read.
+  // alive on this node. Throws Error(kEnvironment) for rows that cannot be read.
   void refresh(const std::string& run) const;
   // The same for all runs. Returns the runs whose rows cannot be read, with the reason; they stay
   // unchanged. Throws if the store does not answer.

@@ -1,7 +1,7 @@
 // host/store/claim/run_owner.h: the process that owns a run, for messages.
 //
 // A process id alone is not unique: two containers that share a volume may both have a process 7.
-// So it is stored with the host, its boot id and the process's namespace.
+// So it is stored with the node, its boot id and the process's namespace.
 #pragma once
 
 #include <cstdint>

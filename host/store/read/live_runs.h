@@ -1,6 +1,6 @@
 // host/store/read/live_runs.h: repeated snapshots of the runs that are not over.
 //
-// CPU and memory of a rank come from /proc if its process is on this host; the rest comes from the
+// CPU and memory of a rank come from /proc if its process is on this node; the rest comes from the
 // store. The store is opened each time, because it may be a copy or may be created later.
 #pragma once
 

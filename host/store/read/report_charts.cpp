@@ -214,7 +214,7 @@ void ReportCharts::forget_superseded(Database& database, const std::string& run_
   run.bytes = 0;
 }
 
-// Checks from time to time whether late reports (which a host had kept) have arrived below the
+// Checks from time to time whether late reports (which a node had kept) have arrived below the
 // index read so far.
 void ReportCharts::forget_late(Database& database, const std::string& run_id, Run& run,
                                int64_t number) {

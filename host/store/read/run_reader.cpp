@@ -147,7 +147,7 @@ Value mean_timing(const List& workers) {
 // without a report.
 Value last_report(Database& database, const std::string& run_id) {
   constexpr int64_t kMsPerSecond = 1000;
-  constexpr const char* kOneMachine = "127.0.0.1";  // a run on one host has no address
+  constexpr const char* kOneMachine = "127.0.0.1";  // a run on one node has no address
   Statement query = database.prepare(
       "SELECT idx, time, time - a.started_at + (SELECT coalesce(sum(b.ended_at - b.started_at), 0) "
       "FROM attempts AS b WHERE b.run_id = r.run_id AND b.attempt < r.attempt), w.pid, w.host, "

@@ -36,7 +36,7 @@ struct NewRun {
   Value config;             // train_loop_config
   Value scaling;            // ScalingConfig
   Value checkpoint_config;  // CheckpointConfig
-  Value environment;        // git_commit, git_dirty, …; the host's data are added
+  Value environment;        // git_commit, git_dirty, …; the node's data are added
   List sources = {};        // its code: host/store/runs/source_store.h
   ResumeMode resume = ResumeMode::kNever;
   // Called with a message for users when the store is being waited for.

@@ -33,7 +33,7 @@ void set_evicted(RunClaim& claim, int64_t node, const std::string& host,
 
 namespace {
 
-// Adds the rank to its host's entry.
+// Adds the rank to its node's entry.
 void add_rank(Map& host, int64_t rank, const std::string& device, const Value& exit) {
   host.find("ranks")->as_list().emplace_back(rank);
   List& devices = host.find("devices")->as_list();

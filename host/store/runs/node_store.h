@@ -1,4 +1,4 @@
-// host/store/runs/node_store.h: rows for the hosts of a run: results of their checks, and
+// host/store/runs/node_store.h: rows for the nodes of a run: results of their checks, and
 // evictions.
 #pragma once
 
@@ -20,16 +20,16 @@ struct NodeRow {
 
 // One fenced transaction. Replaces the node's row, except its eviction.
 void set_node(RunClaim& claim, const NodeRow& row);
-// Records why the run evicts the host.
+// Records why the run evicts the node.
 void set_evicted(RunClaim& claim, int64_t node, const std::string& host, const std::string& reason);
 
 // {node, host, address, checks, evicted_at, reason}, by node.
 List read_nodes(Database& database, const std::string& run_id);
 
-// The hosts of the last attempt's ranks and evicted hosts: {node, host, address, ranks, devices,
+// The nodes of the last attempt's ranks and evicted nodes: {node, host, address, ranks, devices,
 // exits, checks, evicted_at, reason}, by host. ranks: numbers; devices: without duplicates; exits:
 // {rank, exit_code, signal} of ranks that failed. node, address and checks are nil if the run is on
-// one host. reason: why the host was evicted, else what ended the attempt if one of the host's
+// one node. reason: why the node was evicted, else what ended the attempt if one of the node's
 // ranks failed, else nil.
 List read_hosts(Database& database, const std::string& run_id);
 

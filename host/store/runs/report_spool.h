@@ -1,10 +1,10 @@
-// host/store/runs/report_spool.h: a rank's reports on the disk of its own host, where they survive
+// host/store/runs/report_spool.h: a rank's reports on the disk of its own node, where they survive
 // the rank's process and the agent that forwards them.
 //
-// For jobs on several hosts. A rank has two files, used in turn: one is truncated once the
+// For jobs on several nodes. A rank has two files, used in turn: one is truncated once the
 // controller has all of its reports, so both together are bounded by how many reports a rank may be
 // ahead (host/worker/report_backlog.h). A record is its length, its hash and a Report; an
-// incomplete record ends a file. add() returns once the kernel has the record; the host's agent
+// incomplete record ends a file. add() returns once the kernel has the record; the node's agent
 // syncs the folder.
 #pragma once
 
@@ -42,7 +42,7 @@ class ReportSpool {
   std::atomic<int64_t> acknowledged_ = 0;
 };
 
-// The spool folder of the run's ranks on this host, below the runtime folder.
+// The spool folder of the run's ranks on this node, below the runtime folder.
 std::string spool_folder(const std::string& run_id);
 
 struct SpooledReport {

@@ -83,7 +83,7 @@ void RunStore::add_reports(std::span<const Report> reports) {
   const bool sync_is_due = monotonic_s() - claim_.last_sync_s >= kSyncIntervalS;
   const Durability durability = sync_is_due ? Durability::kFull : Durability::kNormal;
   write_fenced(claim_, durability, [&](FencedWrite& write) {
-    // A host may have brought one of them as a late report, of a rank that was taken for gone.
+    // A node may have brought one of them as a late report, of a rank that was taken for gone.
     Statement insert = write.prepare(
         "INSERT OR REPLACE INTO reports(run_id, attempt, idx, rank, time, metrics, nonfinite) "
         "VALUES(?, ?, ?, ?, ?, ?, ?)");

@@ -62,7 +62,7 @@ void JobNodes::publish_contact() {
   try {
     contact_.publish(contact);
   } catch (const Error& e) {
-    delegate_.warn(cat("commands such as `rtrain stop` do not reach this run from other hosts: ",
+    delegate_.warn(cat("commands such as `rtrain stop` do not reach this run from other nodes: ",
                        e.message()));
   }
 }
@@ -189,8 +189,8 @@ const loop::Routes<message::FromAgent, JobNodes, int> JobNodes::kRoutes{
 void JobNodes::on_node(const message::AgentInfo& info) {
   roster_.add(info);
   health_.drop(info.node);
-  const std::string what = run_.spec.join ? cat("with ", info.tasks) : cat("node ", info.node);
-  delegate_.notice(cat("host ", info.host, " has joined: ", what, " of ", nodes_.spec().num_tasks));
+  const std::string what = run_.spec.join ? cat("with ", info.tasks) : cat("number ", info.node);
+  delegate_.notice(cat("node ", info.host, " has joined: ", what, " of ", nodes_.spec().num_tasks));
   nodes_.send(info.node,
               to_value(message::NodeTimeout{.seconds = run_.spec.failure_config.node_timeout_s}));
   late_reports_.ask(info.node, info.host);
@@ -218,7 +218,7 @@ void JobNodes::on_node_message(int node, Value message) try {
   }
 } catch (const std::exception& e) {
   nodes_.give_up(node,
-                 cat("host ", roster_.name(node), " has sent what makes no sense: ", e.what()));
+                 cat("node ", roster_.name(node), " has sent what makes no sense: ", e.what()));
 }
 
 void JobNodes::on_node_lost(int node, const std::string& reason) {
@@ -232,9 +232,9 @@ void JobNodes::on_node_lost(int node, const std::string& reason) {
   const auto remote = remote_.find(node);
   if (remote == remote_.end()) return;
   if (remote->second->is_running()) {
-    delegate_.warn(cat("reports that the ranks of host ", host,
+    delegate_.warn(cat("reports that the ranks of node ", host,
                        " have made in the last moments may be missing: its disk has them, but for "
-                       "the last second if the host itself went down, and an agent that comes from "
+                       "the last second if the node itself went down, and an agent that comes from "
                        "there brings them"));
   }
   remote->second->lose(reason);
@@ -341,7 +341,7 @@ std::string JobNodes::evict(int node, const std::string& reason) {
   if (!run_.spec.join) return "";
   lost_ranks_ = Error(Code::kWorkerLost,
                       cat("the run cannot go on without ", roster_.why_evicted(node),
-                          ": its launcher has started each rank, and has to leave that host out"));
+                          ": its launcher has started each rank, and has to leave that node out"));
   if (on_granted_) fail(*lost_ranks_);
   return "";
 }
@@ -355,7 +355,7 @@ void JobNodes::grant_if_ready() {
   if ((goes_on() || missing().empty()) && !check_health()) grant();
 }
 
-// Once the run has begun it knows its nodes: absent ones may never come back.
+// Once the run has begun it knows its nodes: lost ones may never come back.
 bool JobNodes::goes_on() const {
   const bool is_elastic = run_.spec.min_workers < run_.spec.max_workers;
   return has_begun_ && is_elastic && workers_now() >= run_.spec.min_workers;
@@ -366,7 +366,7 @@ void JobNodes::grant() {
   cancel();
   if (ready_nodes().empty()) {
     return delegate_.on_nodes_failed(
-        Error(Code::kEnvironment, cat("no host is left for the workers", roster_.evicted_text())));
+        Error(Code::kEnvironment, cat("no node is left for the workers", roster_.evicted_text())));
   }
   if (const auto error = placement_.impossible(run_.spec.min_workers, rooms())) {
     return delegate_.on_nodes_failed(
@@ -381,8 +381,8 @@ void JobNodes::tell_ranks() {
   int first_rank = nodes_.spec().tasks_on_node();
   for (const auto& [node, host] : roster_.others()) {
     if (node != first_rank) {
-      delegate_.notice(cat("host ", host.info.host, ": the launcher's rank ", node, " is rank ",
-                           first_rank, " of the run, whose ranks are dense by host"));
+      delegate_.notice(cat("node ", host.info.host, ": the launcher's rank ", node, " is rank ",
+                           first_rank, " of the run, whose ranks are dense by node"));
     }
     first_rank += host.info.tasks;
   }
@@ -393,7 +393,7 @@ std::string JobNodes::missing() const {
   std::vector<std::string> parts;
   for (const auto& [node, host] : roster_.others()) {
     if (host.is_ready || roster_.is_evicted(node)) continue;
-    parts.push_back(cat("host ", host.info.host, " ", why_not_ready(host)));
+    parts.push_back(cat("node ", host.info.host, " ", why_not_ready(host)));
   }
   if (std::string absent = roster_.absent(); !absent.empty()) parts.push_back(std::move(absent));
   return join(parts, "; ");
@@ -405,8 +405,8 @@ std::string JobNodes::why_not_ready(const RosterNode& host) const {
   }
   if (host.problem.empty()) return "has not answered";
   if (objects_) return cat("does not reach ", objects_->uri(), ": ", host.problem);
-  return cat("does not see ", run_.run_path, " of host ", machine::hostname(), " (", marker_, ": ",
-             host.problem, "): --storage has to be a folder that all hosts share");
+  return cat("does not see ", run_.run_path, " of node ", machine::hostname(), " (", marker_, ": ",
+             host.problem, "): --storage has to be a folder that all nodes share");
 }
 
 void JobNodes::on_deadline() {
@@ -415,7 +415,7 @@ void JobNodes::on_deadline() {
   if (text.empty()) return;  // they are being checked
   if (check_health()) return deadline_.start(kCheckAgain);
   if (run_.spec.min_workers < run_.spec.max_workers && workers_now() >= run_.spec.min_workers) {
-    delegate_.notice(cat("the run begins without hosts: ", text));
+    delegate_.notice(cat("the run begins without nodes: ", text));
     return grant();
   }
   fail(Error(Code::kEnvironment, cat("after ", wait_s_, " s (RTRAIN_JOIN_TIMEOUT_S): ", text)));

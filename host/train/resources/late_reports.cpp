@@ -47,7 +47,7 @@ void LateReports::on_report(int node, const message::Spooled& spooled) {
 void LateReports::on_end(int node, const std::string& problem) {
   Spool& spool = spools_[node];
   if (!problem.empty()) {
-    delegate_.warn(cat("host ", spool.host, " cannot read its spool of reports: ", problem));
+    delegate_.warn(cat("node ", spool.host, " cannot read its spool of reports: ", problem));
   }
   if (spool.reports.empty()) {
     spool.is_stored = problem.empty();
@@ -57,10 +57,10 @@ void LateReports::on_end(int node, const std::string& problem) {
                             std::optional<int64_t> added, const std::optional<Error>& error) {
     if (error) {
       return delegate_.warn(
-          cat("reports that host ", host, " had on its disk are not stored: ", error->message()));
+          cat("reports that node ", host, " had on its disk are not stored: ", error->message()));
     }
     if (*added > 0) {
-      delegate_.notice(cat("host ", host, " had ", counted(static_cast<size_t>(*added), "report"),
+      delegate_.notice(cat("node ", host, " had ", counted(static_cast<size_t>(*added), "report"),
                            " of an earlier attempt on its disk: they are in the store now"));
     }
     // The node may have reconnected meanwhile and have sent more.

@@ -14,7 +14,7 @@ namespace rtrain::train {
 namespace {
 
 constexpr int64_t kExchangeBytes = int64_t{1} << 20;
-// Hosts watched on each side of a ring: every node is watched by others, and none watches all.
+// Nodes watched on each side of a ring: every node is watched by others, and none watches all.
 constexpr int kNeighbours = 2;
 // Time for the answers, in addition to the time of the checks.
 constexpr double kAnswerS = 3;
@@ -163,7 +163,7 @@ void NodeJudge::on_links(int node, const message::LinksChecked& checked) {
   take_answer(node);
 }
 
-// Hosts that have not answered in time are used: problems will show later.
+// Nodes that have not answered in time are used: problems will show later.
 void NodeJudge::finish() {
   if (!is_checking()) return;
   deadline_.stop();
@@ -202,7 +202,7 @@ void NodeJudge::blame_links() {
   std::set<std::pair<int, int>> failed;
   for (const auto& [link, problem] : problems) failed.insert(link);
   for (const auto& [node, peer] : decide::at_fault(failed)) {
-    tell(node, "link", cat("link to host ", hosts_.at(peer).name, ": ", problems[{node, peer}]),
+    tell(node, "link", cat("link to node ", hosts_.at(peer).name, ": ", problems[{node, peer}]),
          true);
   }
 }
@@ -296,7 +296,7 @@ void NodeJudge::look() {
   timer_.start(kLook);
   const auto found = links_.decide(monotonic_s());
   if (!found || !hosts_.contains(found->node) || !hosts_.contains(found->peer)) return;
-  tell(found->node, "link", cat("the link to host ", hosts_.at(found->peer).name, " ", found->text),
+  tell(found->node, "link", cat("the link to node ", hosts_.at(found->peer).name, " ", found->text),
        true);
   tell_all();
 }

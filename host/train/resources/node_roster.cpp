@@ -22,7 +22,7 @@ NodeRoster::NodeRoster(const node::NodeServer& nodes, const RunSpec& spec,
     : nodes_(nodes), spec_(spec), gpus_(std::move(gpus)), libtorch_(machine::libtorch_build()) {}
 
 void NodeRoster::evict(int node, const std::string& reason) {
-  evicted_[node] = cat("host ", name(node), " (", reason, ")");
+  evicted_[node] = cat("node ", name(node), " (", reason, ")");
 }
 
 RosterNode* NodeRoster::find(int node) {
@@ -79,9 +79,9 @@ std::string NodeRoster::misfits() const {
   for (const auto& [node, host] : others_) {
     const std::string& other = host.info.libtorch;
     if (libtorch_.empty() || other.empty() || other == libtorch_) continue;
-    parts.push_back(cat("host ", host.info.host, " has LibTorch ", other, ", and host ",
+    parts.push_back(cat("node ", host.info.host, " has LibTorch ", other, ", and node ",
                         machine::hostname(), " has ", libtorch_,
-                        ": install the same one on all hosts, or set RTRAIN_LIBTORCH"));
+                        ": install the same one on all nodes, or set RTRAIN_LIBTORCH"));
   }
   return join(parts, "; ");
 }
@@ -111,7 +111,7 @@ std::string NodeRoster::absent_ranks() const {
   const int all = nodes_.spec().num_tasks;
   if (count == all) return "";
   const std::vector<std::string>& of_launcher = nodes_.spec().hosts;
-  return cat("hosts with ", all - count, " of the ", all, " ranks have not come: there are ",
+  return cat("nodes with ", all - count, " of the ", all, " ranks have not come: there are ",
              join(names, ", "), of_launcher.empty() ? "" : cat(" of ", join(of_launcher, ", ")));
 }
 

@@ -1,7 +1,7 @@
 // host/train/resources/node_roster.h: what a run knows about the nodes of a job: which have
 // connected, their capacity, which are evicted, and texts about missing ones.
 //
-// Host 0 is this one; the others connect and disconnect. Belongs to the control thread.
+// Node 0 is this one; the others connect and disconnect. Belongs to the control thread.
 #pragma once
 
 #include <map>
@@ -42,9 +42,9 @@ class NodeRoster {
   // The job's cores or devices on the node. REQUIRES: node 0, or a connected node.
   decide::NodeCapacity room(int node) const;
 
-  // The texts are empty if there is nothing to report. Hosts with a different LibTorch:
+  // The texts are empty if there is nothing to report. Nodes with a different LibTorch:
   std::string misfits() const;
-  // Hosts, or ranks of the launcher, that have not connected.
+  // Nodes, or ranks of the launcher, that have not connected.
   std::string absent() const;
   // "; evicted: node n1 (link: ...)".
   std::string evicted_text() const;

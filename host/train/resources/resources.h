@@ -30,7 +30,7 @@ class Resources {
   virtual NodeGroup nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) = 0;
   // Stops using the node. Returns why that is not possible, or "".
   virtual std::string evict(int /*node*/, const std::string& /*reason*/) {
-    return "the run has no other host";
+    return "the run has no other node";
   }
   // Starts an ingest worker on a node without ranks. Returns the node's name; "" if there is none.
   virtual std::string start_ingest(const message::StartIngest&) { return ""; }

@@ -64,7 +64,7 @@ std::string folder_inside_run(const std::string& folder, const std::string& run_
   if (store::is_far_run(run)) {
     throw Error(Code::kArgument,
                 cat(who, " lies in ", run,
-                    " cannot be taken from there: this host shares no disk with the run's first "
+                    " cannot be taken from there: this node shares no disk with the run's first "
                     "one, only its object store. Use SYNC or ASYNC"));
   }
   return path;

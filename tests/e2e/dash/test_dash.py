@@ -346,7 +346,7 @@ def test_images_histograms_tables_and_texts(dash, trained):
     )
 
 
-def test_hosts_of_runs(dash, trained):
+def test_nodes_of_runs(dash, trained):
     trained.run(
         """
         local train = require 'rtrain'

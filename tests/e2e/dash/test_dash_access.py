@@ -270,7 +270,7 @@ def test_a_handshake_that_never_ends_is_ended(secured):
 
 
 def test_an_address_beyond_loopback_with_tls(trained, tmp_path):
-    """This host does not have the address: the test listens on loopback only."""
+    """This node does not have the address: the test listens on loopback only."""
     own, key = certificate(tmp_path, "own")
     answer = trained("dash", "--host", "192.0.2.1", "--cert", own, "--key", key)
     assert answer.returncode == 4 and "cannot listen at 192.0.2.1" in answer.stderr

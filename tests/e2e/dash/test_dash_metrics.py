@@ -111,7 +111,7 @@ def test_what_grafana_and_prometheus_ask_for_is_there(dash, families):
     assert scrape["rule_files"] == ["alerts.yaml"] and scrape["scrape_configs"][0]["job_name"] == "rtrain"
 
 
-def test_metrics_do_without_the_leases_of_the_host(dash, trained):
+def test_metrics_do_without_the_leases_of_the_node(dash, trained):
     trained.runtime.chmod(0o755)  # rtrain does not use a runtime folder that others can open
     server = dash()
     text = server.ask("/metrics").body.decode()

@@ -31,7 +31,7 @@ train.TorchTrainer{
 
 @pytest.fixture
 def host(rtrain):
-    """A host with that many devices. An empty CUDA library in its LibTorch is enough, as it is not loaded."""
+    """A node with that many devices. An empty CUDA library in its LibTorch is enough, as it is not loaded."""
 
     def make(devices, **env):
         simulate_driver(rtrain, devices, **env)

@@ -1,4 +1,4 @@
-"""Resource use of the ranks' processes and of their hosts, stored as series next to those of the script."""
+"""Resource use of the ranks' processes and of their nodes, stored as series next to those of the script."""
 
 import json
 
@@ -25,19 +25,19 @@ def values(rtrain, key, rank):
     return [row["value"] for row in json.loads(result.stdout or "[]") if row["rank"] == rank]
 
 
-def test_processes_and_their_host_are_series(rtrain):
+def test_processes_and_their_node_are_series(rtrain):
     rtrain.env["RTRAIN_HOST_SAMPLE_S"] = "0.1"
     go = rtrain.folder / "go"
     running = rtrain.start("run", rtrain.script(SCRIPT.replace("@GO@", str(go))))
     wait_until(lambda: max(values(rtrain, "process/cpu_percent", 1), default=0) > 5, message="a busy rank")
-    wait_until(lambda: len(values(rtrain, "host/cpu_percent", 0)) > 2, message="samples of the host")
+    wait_until(lambda: len(values(rtrain, "host/cpu_percent", 0)) > 2, message="samples of the node")
     go.touch()
     assert running.wait().returncode == 0, running.stderr
     for rank in (0, 1):
         assert min(values(rtrain, "process/memory_bytes", rank)) > 1 << 20
     assert min(values(rtrain, "host/memory_used_bytes", 0)) > min(values(rtrain, "process/memory_bytes", 0))
     assert max(values(rtrain, "host/cpu_percent", 0)) > 5
-    assert values(rtrain, "host/cpu_percent", 1) == [], "the host's are the first rank's"
+    assert values(rtrain, "host/cpu_percent", 1) == [], "the node's are the first rank's"
     plot = rtrain("plot", "run", "process/cpu_percent", "--by", "time")
     assert plot.returncode == 0 and "process/cpu_percent" in plot.stdout
 

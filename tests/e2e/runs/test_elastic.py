@@ -165,7 +165,7 @@ def test_an_impossible_request_is_exit_4_with_the_numbers(rtrain):
         }:fit()
         """)
     assert result.returncode == 4
-    assert "2 workers of 3000 cores need 6000 cores, this host has" in result.stderr
+    assert "2 workers of 3000 cores need 6000 cores, this node has" in result.stderr
     assert not rtrain.storage.exists(), "refused before there is a run"
 
 

@@ -209,7 +209,7 @@ def test_a_start_that_fails_takes_away_only_what_it_made(rtrain):
 
 def test_a_controller_that_lost_its_run_stops_and_names_the_new_owner(rtrain):
     running = rtrain.started("run", rtrain.script(COUNTING), "--set", "epochs=1000000", reports=2)
-    # Simulates a controller on another host that the lock did not keep out.
+    # Simulates a controller on another node that the lock did not keep out.
     with sqlite3.connect(rtrain.storage / "rtrain.db", timeout=30) as db:
         db.execute("""UPDATE runs SET owner_epoch = 2, status = 'RUNNING', owner = '{"pid": 71, "host": "gpu-3"}'""")
     db.close()

@@ -20,7 +20,7 @@ class CommitsWorld : public World {
   void live() override;
 
  private:
-  void step(size_t host);
+  void step(size_t node);
   void hear();
   int64_t least() const;
 

@@ -31,7 +31,7 @@ void NodesWorld::live() {
   for (int i = 0; i < kMostTrouble; ++i) say();
   for (const auto& [a, b] : bad_) {
     const bool is_over = evicted_.contains(a) || evicted_.contains(b);
-    demand(is_over || !is_alive(a) || !is_alive(b), "a link stays bad, and no host is named");
+    demand(is_over || !is_alive(a) || !is_alive(b), "a link stays bad, and no node is named");
   }
 }
 
@@ -56,7 +56,7 @@ void NodesWorld::begin_trouble() {
     bad_.insert({node, other});
     bad_.insert({other, node});
   }
-  mark(is_all ? "a host was bad" : "a link was bad");
+  mark(is_all ? "a node was bad" : "a link was bad");
 }
 
 void NodesWorld::say() {
@@ -101,15 +101,15 @@ void NodesWorld::judge(const decide::LinkFinding& finding) {
   demand(finding.text.starts_with("drops") == (trouble_ == Trouble::kDrops),
          "a link that drops packets is called silent, or the other way round");
   demand(is_alive(finding.node) || trouble_ == Trouble::kDrops,
-         "a host that is gone is judged by what the others say of their links");
+         "a node that is lost is judged by what the others say of their links");
   demand(finding.node != 0, "node 0 is named, which the run cannot do without");
   const int more = num_bad(finding.node) - num_bad(finding.peer);
   demand(finding.peer == 0 || more >= 0 || !dead_.empty(),
-         "a host is named, and the one at the other end has more bad links");
+         "a node is named, and the one at the other end has more bad links");
   if (is_exact_ && dead_.empty() && finding.peer != 0)
     demand(more > 0 || finding.node > finding.peer,
-           "of as many bad links not the later host is named");
-  demand(now_s_ - bad_since_s_ >= 1, "a host is named before the others can say what they see");
+           "of as many bad links not the later node is named");
+  demand(now_s_ - bad_since_s_ >= 1, "a node is named before the others can say what they see");
   demand(trouble_ != Trouble::kSilent || now_s_ - bad_since_s_ >= 5,
          "a link that was silent for a moment is called bad");
   evicted_.insert(finding.node);
@@ -132,17 +132,17 @@ void NodesWorld::check_at_fault() {
     return out + "});";
   });
   for (const auto& [node, peer] : decide::at_fault(failed)) {
-    demand(failed.contains({node, peer}), "a host is at fault for a link that has not failed");
+    demand(failed.contains({node, peer}), "a node is at fault for a link that has not failed");
     std::map<int, int> counts;
     for (const auto& [one, other] : failed) ++counts[one];
     for (const auto& [other, count] : counts)
       demand(count < counts[node] || (count == counts[node] && other <= node),
-             "another host has more links that have failed, or is a later one");
+             "another node has more links that have failed, or is a later one");
     std::erase_if(failed, [node = node](const Ends& ends) {
       return ends.first == node || ends.second == node;
     });
   }
-  demand(failed.empty(), "a link has failed, and neither host is at fault");
+  demand(failed.empty(), "a link has failed, and neither node is at fault");
 }
 
 void NodesWorld::check_evidence() {
@@ -153,7 +153,7 @@ void NodesWorld::check_evidence() {
   const decide::HealthAction action = evidence.default_action();
   demand((action == decide::HealthAction::kEvict) == evidence.is_conclusive &&
              (action == decide::HealthAction::kNoop) == !evidence.is_conclusive,
-         "a host is evicted for what is not conclusive, or kept for what is");
+         "a node is evicted for what is not conclusive, or kept for what is");
   const Value value = evidence.to_value();
   demand(decide::action_from_name(value["default"].as_string()) == action &&
              decide::action_name(action) == value["default"].as_string(),

@@ -7,7 +7,7 @@
 namespace rtrain::sim {
 namespace {
 
-constexpr int kMostHosts = 4;
+constexpr int kMostNodes = 4;
 constexpr int kMostRoom = 4;
 constexpr int kMostWorkers = 8;
 constexpr int kMostSteps = 20;
@@ -35,20 +35,20 @@ PlacesWorld::PlacesWorld(Draws& draws)
 void PlacesWorld::live() {
   const int num_steps = 1 + draws_.below(kMostSteps);
   for (int i = 0; i < num_steps; ++i) {
-    change_hosts();
+    change_nodes();
     place();
     check_request(draws_.below(4 * kMostWorkers));
   }
 }
 
-void PlacesWorld::change_hosts() {
-  const auto host = static_cast<size_t>(draws_.below(static_cast<int>(rooms_.size())));
+void PlacesWorld::change_nodes() {
+  const auto node = static_cast<size_t>(draws_.below(static_cast<int>(rooms_.size())));
   if (rooms_.size() > 1 && draws_.chance(0.3)) {
-    rooms_.erase(rooms_.begin() + static_cast<std::ptrdiff_t>(host));
-  } else if (rooms_.size() < kMostHosts && draws_.chance(0.5)) {
+    rooms_.erase(rooms_.begin() + static_cast<std::ptrdiff_t>(node));
+  } else if (rooms_.size() < kMostNodes && draws_.chance(0.5)) {
     rooms_.push_back({cat("n", rooms_.size()), draws_.below(kMostRoom + 1)});
   } else {
-    rooms_[host].workers = draws_.below(kMostRoom + 1);
+    rooms_[node].workers = draws_.below(kMostRoom + 1);
   }
 }
 
@@ -72,7 +72,7 @@ void PlacesWorld::place() {
     const bool fits = workers <= placement_.most(rooms_, workers);
     const auto error = placement_.impossible(workers, rooms_);
     demand(fits != error.has_value(), "what does not fit is not refused, or what fits is");
-    demand(!error || error->code() == Code::kEnvironment, "hosts without room are another error");
+    demand(!error || error->code() == Code::kEnvironment, "nodes without room are another error");
     if (fits) check_counts(workers, placement_.counts(workers, rooms_));
   }
 }
@@ -90,7 +90,7 @@ void PlacesWorld::check_most(int most) const {
     room = room_of_all();
   const int limit = scaling_.max_workers();
   demand(most == (may_share_ && !is_spread ? limit : std::min(room, limit)),
-         "the hosts have room for another number of workers");
+         "the nodes have room for another number of workers");
 }
 
 // A group starts, and later follows the available capacity.
@@ -116,7 +116,7 @@ void PlacesWorld::check_scaling(int capacity) {
 }
 
 void PlacesWorld::check_counts(int num_workers, const std::vector<int>& counts) const {
-  demand(counts.size() == rooms_.size(), "a host has no number of workers");
+  demand(counts.size() == rooms_.size(), "a node has no number of workers");
   int sum = 0;
   for (const int count : counts) sum += count;
   demand(sum == num_workers && *std::ranges::min_element(counts) >= 0,
@@ -127,11 +127,11 @@ void PlacesWorld::check_counts(int num_workers, const std::vector<int>& counts) 
   if (strategy_ == decide::PlacementStrategy::kStrictPack || is_full) return;
   for (size_t i = 0; i < counts.size(); ++i) {
     if (strategy_ != decide::PlacementStrategy::kStrictSpread)
-      demand(counts[i] <= rooms_[i].workers, "a host has more workers than room, others have less");
+      demand(counts[i] <= rooms_[i].workers, "a node has more workers than room, others have less");
     for (size_t k = i + 1; k < counts.size(); ++k) {
       if (strategy_ == decide::PlacementStrategy::kPack)
         demand(counts[k] == 0 || counts[i] == rooms_[i].workers,
-               "a host is begun before one is full");
+               "a node is begun before one is full");
       if (strategy_ != decide::PlacementStrategy::kSpread) continue;
       const bool fits = counts[i] >= counts[k] || counts[i] == rooms_[i].workers;
       demand(fits && (counts[i] <= counts[k] + 1 || counts[k] == rooms_[k].workers),
@@ -143,19 +143,19 @@ void PlacesWorld::check_counts(int num_workers, const std::vector<int>& counts) 
 void PlacesWorld::check_strict(int num_workers, const std::vector<int>& counts) const {
   const int most = *std::ranges::max_element(counts);
   if (strategy_ == decide::PlacementStrategy::kStrictSpread)
-    demand(most <= 1, "two workers that are to be on hosts of their own are on one");
+    demand(most <= 1, "two workers that are to be on nodes of their own are on one");
   if (strategy_ != decide::PlacementStrategy::kStrictPack) return;
-  demand(most == num_workers, "workers that are to be on one host are on several");
-  const auto host = static_cast<size_t>(std::ranges::find(counts, most) - counts.begin());
+  demand(most == num_workers, "workers that are to be on one node are on several");
+  const auto node = static_cast<size_t>(std::ranges::find(counts, most) - counts.begin());
   const auto has_room = [&](const decide::NodeCapacity& room) {
     return room.workers >= num_workers;
   };
   const auto first = std::ranges::find_if(rooms_, has_room) - rooms_.begin();
-  demand(std::ranges::none_of(rooms_, has_room) || host == static_cast<size_t>(first),
-         "workers are not on the first host that has room for all");
+  demand(std::ranges::none_of(rooms_, has_room) || node == static_cast<size_t>(first),
+         "workers are not on the first node that has room for all");
   for (const decide::NodeCapacity& room : rooms_)
-    demand(has_room(rooms_[host]) || rooms_[host].workers >= room.workers,
-           "workers share the cores of a host that has fewer than another one");
+    demand(has_room(rooms_[node]) || rooms_[node].workers >= room.workers,
+           "workers share the cores of a node that has fewer than another one");
 }
 
 void PlacesWorld::check_request(int offered) {
@@ -181,7 +181,7 @@ void PlacesWorld::check_request(int offered) {
            "the cores of a group are for another size");
   demand(request_.workers(10 * amount.max + 1) == most, "a group has more workers than it may");
   demand(request_.impossible(offered).has_value() == (!shares && least * unit > offered),
-         "what a host can never have is waited for, or what it can have refused");
+         "what a node can never have is waited for, or what it can have refused");
   demand(request_.is_crowded(offered) == (shares && most > std::max(1, offered)),
          "workers share cores and nobody says so, or the other way round");
 }

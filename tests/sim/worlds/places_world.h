@@ -20,7 +20,7 @@ class PlacesWorld : public World {
 
  private:
   static decide::ScalingPolicy make_scaling(Draws& draws);
-  void change_hosts();
+  void change_nodes();
   void place();
   void check_most(int most) const;
   void check_scaling(int capacity);

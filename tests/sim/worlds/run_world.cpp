@@ -228,7 +228,7 @@ void RunWorld::add_rank(std::vector<Choice>& out, int rank) {
     out.push_back({1, [this, rank] { end_process(rank, "killed", true); }});
   }
   if (faults_.lose_host)
-    out.push_back({1, [this, rank] { end_process(rank, "its host is gone", false); }});
+    out.push_back({1, [this, rank] { end_process(rank, "its node is lost", false); }});
   if (!faults_.spawn || it.phase != decide::Phase::kSpawn) return;
   out.push_back({1, [this, rank] {
                    process(rank).is_alive = false;
@@ -398,7 +398,7 @@ void RunWorld::add_faults(std::vector<Choice>& out) {
                                                           ? decide::FailureKind::kPreemption
                                                           : decide::FailureKind::kWorkerGroup;
                      feed(decide::event::NodeUnhealthy{
-                         rank, Error(Code::kEnvironment, "the host is bad"), kind});
+                         rank, Error(Code::kEnvironment, "the node is bad"), kind});
                    }});
   }
 }

@@ -182,7 +182,7 @@ void RunWorld::act(const decide::action::HealGroup& a) {
   std::vector<Process> next;
   for (const int rank : a.kept) {
     demand(process(rank).is_alive || process(rank).has_host,
-           "a rank is replaced on a host that is gone");
+           "a rank is replaced on a node that is lost");
     next.push_back(process(rank));
   }
   processes_ = std::move(next);

@@ -285,7 +285,7 @@ void WatchWorld::check_absent() {
   for (size_t i = 0; i < ranks_.size(); ++i) {
     const bool is_far = placed[i].host != placed[at].host;
     const bool is_behind = ranks_[i].collectives < ranks_[at].collectives;
-    const bool is_named = text.find(cat("; rank ", i, " on host ")) != std::string::npos;
+    const bool is_named = text.find(cat("; rank ", i, " on node ")) != std::string::npos;
     demand(is_named == (is_timeout && is_far && is_behind),
            "a rank that is absent is not named, or another one is");
   }

@@ -15,14 +15,14 @@ PlacedFacts placed(const char* host, uint64_t collectives) {
   return out;
 }
 
-TEST(AbsentRanks, ATimeOutNamesTheRanksOfOtherHostsThatAreBehind) {
+TEST(AbsentRanks, ATimeOutNamesTheRanksOfOtherNodesThatAreBehind) {
   const std::vector<PlacedFacts> ranks{placed("n0", 5), placed("n0", 4), placed("n1", 4),
                                        placed("n1", 5), placed("n2", 0)};
   const Error error = with_absent_ranks(0, Error(Code::kTimeout, "waited 3 s"), ranks);
   EXPECT_EQ(error.code(), Code::kTimeout);
   EXPECT_EQ(error.message(),
-            "waited 3 s; rank 2 on host n1 has not come to collective 5, its last one is "
-            "collective 4, barrier() at train.lua:7; rank 4 on host n2 has not come to collective "
+            "waited 3 s; rank 2 on node n1 has not come to collective 5, its last one is "
+            "collective 4, barrier() at train.lua:7; rank 4 on node n2 has not come to collective "
             "5: it has called none");
 }
 
@@ -30,7 +30,7 @@ TEST(AbsentRanks, OneThatHasReturnedIsNamedAsThat) {
   std::vector<PlacedFacts> ranks{placed("n0", 5), placed("n1", 4)};
   ranks[1].facts.has_returned = true;
   EXPECT_EQ(with_absent_ranks(0, Error(Code::kTimeout, "waited"), ranks).message(),
-            "waited; rank 1 on host n1 has not come to collective 5 and has returned from the "
+            "waited; rank 1 on node n1 has not come to collective 5 and has returned from the "
             "train function");
 }
 

@@ -5,7 +5,7 @@
 namespace rtrain::decide {
 namespace {
 
-TEST(CommitAgreement, AStepIsThatOfTheHostThatIsBehind) {
+TEST(CommitAgreement, AStepIsThatOfTheNodeThatIsBehind) {
   CommitAgreement agreement;
   EXPECT_FALSE(agreement.on_node_ready(0, 1, 3));
   EXPECT_FALSE(agreement.on_node_ready(2, 2, 3));
@@ -21,8 +21,8 @@ TEST(CommitAgreement, EachStepIsToldOnce) {
   EXPECT_FALSE(agreement.on_node_ready(1, 1, 2));
 }
 
-// Host 0 reports step 2 and then, late, step 1 of its slower rank.
-TEST(CommitAgreement, AHostDoesNotGoBack) {
+// Node 0 reports step 2 and then, late, step 1 of its slower rank.
+TEST(CommitAgreement, ANodeDoesNotGoBack) {
   CommitAgreement agreement;
   agreement.on_node_ready(0, 1, 2);
   agreement.on_node_ready(1, 1, 2);

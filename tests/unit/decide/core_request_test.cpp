@@ -39,7 +39,7 @@ TEST(CoreRequest, AnImpossibleRequestIsRefusedWithTheNumbers) {
   const auto fixed = CoreRequest(2, 2, 8).impossible(4);
   ASSERT_TRUE(fixed);
   EXPECT_EQ(exit_code(fixed->code()), 4);
-  EXPECT_NE(fixed->message().find("2 workers of 8 cores need 16 cores, this host has 4"),
+  EXPECT_NE(fixed->message().find("2 workers of 8 cores need 16 cores, this node has 4"),
             std::string::npos);
   const auto elastic = CoreRequest(8, 9, 0).impossible(4);
   ASSERT_TRUE(elastic);

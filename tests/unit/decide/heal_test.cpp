@@ -252,7 +252,7 @@ TEST(Heal, AReplacementThatGetsTheStateAsAnotherRankIsLostIsTooLate) {
   EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{0, 2}));
 }
 
-TEST(Heal, ALostHostCannotTakeItsRanksBack) {
+TEST(Heal, ALostNodeCannotTakeItsRanksBack) {
   Driver d(3, -1, 1);
   d.all_hold();
   d.lose_host_of(2);
@@ -267,7 +267,7 @@ TEST(Heal, ALostHostCannotTakeItsRanksBack) {
   EXPECT_FALSE(meanwhile.find<action::HealGroup>());
 }
 
-TEST(Heal, AnElasticGroupGoesOnWithoutALostHost) {
+TEST(Heal, AnElasticGroupGoesOnWithoutALostNode) {
   Driver d(1, 4, "");
   d.lose_host_of(2);
   EXPECT_EQ(d.find<action::TellDeath>()->effect, DeathEffect::kLeftOut);
@@ -289,7 +289,7 @@ TEST(Heal, AnElasticGroupGoesOnWithoutALostHost) {
   EXPECT_TRUE(d.find<action::SendExit>());
 }
 
-TEST(Heal, RanksMayNoticeALostHostLongBeforeItIsGivenUp) {
+TEST(Heal, RanksMayNoticeALostNodeLongBeforeItIsGivenUp) {
   Driver d(1, 3, "");
   d.unwind(0).unwind(1).feed(event::VerdictDue{1});
   ASSERT_TRUE(d.find<action::SetVerdictTimer>());
@@ -298,13 +298,13 @@ TEST(Heal, RanksMayNoticeALostHostLongBeforeItIsGivenUp) {
   EXPECT_TRUE(d.find<action::EndHealed>());
   Driver none(1, 3, "");
   none.unwind(0).unwind(1).feed(event::VerdictDue{1}).feed(event::VerdictDue{1});
-  EXPECT_TRUE(none.find<action::KillGroup>()) << "no host was lost";
+  EXPECT_TRUE(none.find<action::KillGroup>()) << "no node was lost";
   Driver all(1, 2, "");
   all.unwind(0).unwind(1).feed(event::VerdictDue{1});
   EXPECT_TRUE(all.find<action::KillGroup>()) << "nobody is missing";
 }
 
-TEST(Heal, ALostHostAndALostRankOfAnotherOne) {
+TEST(Heal, ALostNodeAndALostRankOfAnotherOne) {
   Driver d(2, 4, "");
   d.lose_host_of(0).dying(2).gone(2).unwind(1).unwind(3).write_rows();
   ASSERT_TRUE(d.find<action::HealGroup>());
@@ -321,15 +321,15 @@ TEST(Heal, AGroupDoesNotBecomeSmallerThanItsLeast) {
   d.lose_host_of(2);
   EXPECT_TRUE(d.find<action::KillGroup>());
   EXPECT_EQ(d.find<action::TellDeath>()->because,
-            "its host is gone and fewer than 3 workers, the least of num_workers, are left");
+            "its node is lost and fewer than 3 workers, the least of num_workers, are left");
   Driver restarts(1, 2, "the sweep knows them");
   restarts.lose_host_of(1);
   EXPECT_TRUE(restarts.find<action::KillGroup>());
   EXPECT_EQ(restarts.find<action::TellDeath>()->because,
-            "its host is gone and a smaller group is not possible: the sweep knows them");
+            "its node is lost and a smaller group is not possible: the sweep knows them");
 }
 
-TEST(Heal, AHostThatIsLostBehindTheRowBeginsAgain) {
+TEST(Heal, ANodeThatIsLostBehindTheRowBeginsAgain) {
   Driver d(1, 3, "");
   d.lose_host_of(2).unwind(0).unwind(1).feed(event::AttemptEnded{false});
   EXPECT_EQ(d.find<action::BeginAttempt>()->num_workers, 2);

@@ -22,7 +22,7 @@ std::optional<LinkFinding> found_by(LinkVerdict& verdict, double until_s, Say sa
   return std::nullopt;
 }
 
-TEST(LinkVerdict, AHostIsAtFaultWhoseLinksDropPackets) {
+TEST(LinkVerdict, ANodeIsAtFaultWhoseLinksDropPackets) {
   LinkVerdict verdict;
   const auto found = found_by(verdict, 5, [&](double now_s) {
     verdict.add(0, slow(1, 1), now_s);
@@ -79,7 +79,7 @@ TEST(LinkVerdict, ASilentLinkIsBadWhenBothItsEndsGoOnSayingSo) {
   EXPECT_NE(both->text.find("lets nothing through"), std::string::npos) << both->text;
 }
 
-TEST(LinkVerdict, AHostOfWhichNothingIsHeardIsNoMatterOfLinks) {
+TEST(LinkVerdict, ANodeOfWhichNothingIsHeardIsNoMatterOfLinks) {
   LinkVerdict verdict;
   EXPECT_FALSE(found_by(verdict, 60, [&](double now_s) {
     verdict.add(0, silent(1, 1 + now_s), now_s);
@@ -88,7 +88,7 @@ TEST(LinkVerdict, AHostOfWhichNothingIsHeardIsNoMatterOfLinks) {
 }
 
 // Reports that a node could not send while the link was down arrive all at once.
-TEST(LinkVerdict, AHostThatComesBackIsNotAtFault) {
+TEST(LinkVerdict, ANodeThatComesBackIsNotAtFault) {
   LinkVerdict verdict;
   EXPECT_FALSE(found_by(verdict, 20, [&](double now_s) {
     if (now_s < 8) verdict.add(0, silent(1, 1 + now_s), now_s);
@@ -102,7 +102,7 @@ TEST(LinkVerdict, AHostThatComesBackIsNotAtFault) {
   }));
 }
 
-TEST(LinkVerdict, WhatWasSaidOfAHostThatIsGoneCountsNoMore) {
+TEST(LinkVerdict, WhatWasSaidOfALostNodeCountsNoMore) {
   LinkVerdict verdict;
   verdict.add(0, slow(1, 9), 1);
   EXPECT_FALSE(verdict.decide(1));
@@ -125,7 +125,7 @@ std::vector<int> hosts_at_fault(const Links& failed) {
   return out;
 }
 
-TEST(LinksAtFault, TheHostWithTheMostLinksThatFailed) {
+TEST(LinksAtFault, TheNodeWithTheMostLinksThatFailed) {
   EXPECT_EQ(hosts_at_fault({}), std::vector<int>());
   EXPECT_EQ(hosts_at_fault(links({{0, 2}, {1, 2}, {2, 3}})), std::vector<int>{2});
   EXPECT_EQ(hosts_at_fault(links({{0, 1}, {1, 2}, {1, 3}, {3, 4}})), (std::vector<int>{1, 4}));

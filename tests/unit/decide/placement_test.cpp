@@ -21,38 +21,38 @@ Counts placed(PlacementStrategy strategy, int workers, const Counts& room) {
   return Placement(strategy, true).counts(workers, rooms(room));
 }
 
-TEST(Placement, SpreadGivesOneToEachHostInTurn) {
+TEST(Placement, SpreadGivesOneToEachNodeInTurn) {
   EXPECT_EQ(placed(PlacementStrategy::kSpread, 4, {4, 4}), (Counts{2, 2}));
   EXPECT_EQ(placed(PlacementStrategy::kSpread, 5, {4, 4, 4}), (Counts{2, 2, 1}));
   EXPECT_EQ(placed(PlacementStrategy::kSpread, 1, {4, 4}), (Counts{1, 0}));
   EXPECT_EQ(placed(PlacementStrategy::kSpread, 3, {4}), Counts{3});
 }
 
-TEST(Placement, AHostThatIsFullIsPassedOver) {
+TEST(Placement, ANodeThatIsFullIsPassedOver) {
   EXPECT_EQ(placed(PlacementStrategy::kSpread, 6, {8, 2}), (Counts{4, 2}));
   EXPECT_EQ(placed(PlacementStrategy::kSpread, 3, {0, 3}), (Counts{0, 3}));
 }
 
-TEST(Placement, PackFillsOneHostAfterTheOther) {
+TEST(Placement, PackFillsOneNodeAfterTheOther) {
   EXPECT_EQ(placed(PlacementStrategy::kPack, 5, {4, 4, 4}), (Counts{4, 1, 0}));
   EXPECT_EQ(placed(PlacementStrategy::kPack, 4, {4, 4}), (Counts{4, 0}));
 }
 
-TEST(Placement, WorkersThatShareCoresAreSpreadWhenEveryHostIsFull) {
+TEST(Placement, WorkersThatShareCoresAreSpreadWhenEveryNodeIsFull) {
   EXPECT_EQ(placed(PlacementStrategy::kSpread, 6, {1, 1}), (Counts{3, 3}));
   EXPECT_EQ(placed(PlacementStrategy::kPack, 5, {2, 1}), (Counts{3, 2}));
 }
 
-TEST(Placement, StrictPackTakesTheFirstHostThatHasRoom) {
+TEST(Placement, StrictPackTakesTheFirstNodeThatHasRoom) {
   EXPECT_EQ(placed(PlacementStrategy::kStrictPack, 3, {2, 4, 8}), (Counts{0, 3, 0}));
   EXPECT_EQ(placed(PlacementStrategy::kStrictPack, 9, {2, 4, 8}), (Counts{0, 0, 9}));
 }
 
-TEST(Placement, StrictSpreadGivesEachHostOne) {
+TEST(Placement, StrictSpreadGivesEachNodeOne) {
   EXPECT_EQ(placed(PlacementStrategy::kStrictSpread, 2, {4, 4, 4}), (Counts{1, 1, 0}));
 }
 
-TEST(Placement, StrictSpreadTakesAHostWithoutRoomRatherThanOneTwice) {
+TEST(Placement, StrictSpreadTakesANodeWithoutRoomRatherThanOneTwice) {
   EXPECT_EQ(placed(PlacementStrategy::kStrictSpread, 2, {3, 0}), (Counts{1, 1}));
   EXPECT_EQ(placed(PlacementStrategy::kStrictSpread, 1, {0, 3}), (Counts{0, 1}));
 }
@@ -72,15 +72,15 @@ std::string refusal(PlacementStrategy strategy, bool may_share, int workers, con
   return error ? std::string(error->message()) : "";
 }
 
-TEST(Placement, WhatHostsCannotHaveIsRefusedWithTheNumbers) {
+TEST(Placement, WhatNodesCannotHaveIsRefusedWithTheNumbers) {
   EXPECT_EQ(refusal(PlacementStrategy::kSpread, false, 6, {4, 2}), "");
   EXPECT_EQ(refusal(PlacementStrategy::kSpread, false, 7, {4, 2}),
-            "7 workers do not fit on the job's hosts; their cores or devices are for n0: 4, n1: 2");
+            "7 workers do not fit on the job's nodes; their cores or devices are for n0: 4, n1: 2");
   EXPECT_EQ(refusal(PlacementStrategy::kStrictPack, false, 5, {4, 2}),
-            "placement_strategy = 'STRICT_PACK': 5 workers do not fit on one host; their cores or "
+            "placement_strategy = 'STRICT_PACK': 5 workers do not fit on one node; their cores or "
             "devices are for n0: 4, n1: 2");
   EXPECT_EQ(refusal(PlacementStrategy::kStrictSpread, true, 3, {4, 2}),
-            "placement_strategy = 'STRICT_SPREAD': 3 workers need as many hosts; there are 2");
+            "placement_strategy = 'STRICT_SPREAD': 3 workers need as many nodes; there are 2");
   EXPECT_EQ(refusal(PlacementStrategy::kPack, true, 100, {4, 2}), "");
 }
 

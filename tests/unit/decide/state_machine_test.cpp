@@ -214,11 +214,11 @@ TEST(StateMachine, AGroupThatCannotBeSpawnedWaitsOnlyForTheRanksThatWere) {
   EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "no memory");
 }
 
-TEST(StateMachine, AGroupThatOneHostCannotSpawnWaitsForTheRanksOfTheOthers) {
+TEST(StateMachine, AGroupThatOneNodeCannotSpawnWaitsForTheRanksOfTheOthers) {
   RunDriver d(4);
   d.start_group().feed(event::SpawnFailed{Error(Code::kEnvironment, "no memory"), 1, 2});
   d.die(0);
-  EXPECT_FALSE(d.find<action::EndAttempt>()) << "ranks 2 and 3 are another host's, which has them";
+  EXPECT_FALSE(d.find<action::EndAttempt>()) << "ranks 2 and 3 are another node's, which has them";
   d.die(2);
   EXPECT_FALSE(d.find<action::EndAttempt>());
   d.feed(event::SpawnFailed{Error(Code::kEnvironment, "no processes"), 3, 4});
@@ -226,14 +226,14 @@ TEST(StateMachine, AGroupThatOneHostCannotSpawnWaitsForTheRanksOfTheOthers) {
   EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "no memory");
 }
 
-TEST(StateMachine, AHostThatIsEvictedEndsTheAttemptAndCostsNoRetryOfTheScript) {
-  const Error error(Code::kWorkerLost, "evicted: host n1: its link");
+TEST(StateMachine, ANodeThatIsEvictedEndsTheAttemptAndCostsNoRetryOfTheScript) {
+  const Error error(Code::kWorkerLost, "evicted: node n1: its link");
   RunDriver d(2);
   d.run().feed(event::NodeUnhealthy{1, error, FailureKind::kPreemption});
   EXPECT_TRUE(d.find<action::KillGroup>());
   d.all_gone();
   ASSERT_TRUE(d.find<action::EndAttempt>());
-  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "evicted: host n1: its link");
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.message(), "evicted: node n1: its link");
   EXPECT_EQ(d.find<action::EndAttempt>()->error->rank, 1);
   d.feed(event::AttemptEnded{false});
   EXPECT_TRUE(d.find<action::SetRetryTimer>()) << "max_failures is 0";
@@ -241,7 +241,7 @@ TEST(StateMachine, AHostThatIsEvictedEndsTheAttemptAndCostsNoRetryOfTheScript) {
   EXPECT_EQ(d.state(), RunState::kRunning);
 }
 
-TEST(StateMachine, AHostThatIsEvictedAfterTheEndOfItsAttemptChangesNothing) {
+TEST(StateMachine, ANodeThatIsEvictedAfterTheEndOfItsAttemptChangesNothing) {
   const event::NodeUnhealthy late{1, Error(Code::kWorkerLost, "late"), FailureKind::kPreemption};
   RunDriver d(2);
   d.run().die(0).feed(late).all_gone();

@@ -11,7 +11,7 @@
 namespace rtrain::machine {
 namespace {
 
-// A host with two devices, the first of them busy. tests/fake_nvidia/nvml.cpp is linked into this
+// A node with two devices, the first of them busy. tests/fake_nvidia/nvml.cpp is linked into this
 // process, so its functions are found by name.
 class NvmlTest : public ::testing::Test {
  protected:

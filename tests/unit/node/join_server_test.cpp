@@ -166,7 +166,7 @@ TEST_F(JoinServerTest, WhoeverComesAfterTheEndOfTheJobHearsOfItToo) {
 TEST_F(JoinServerTest, ALocalRankThatThereIsNotIsRefused) {
   server_->begin(1);
   EXPECT_EQ(next_of(*join(2)),
-            "refused: rank 6 says that its local rank is 2: this host has 2 processes of the job, "
+            "refused: rank 6 says that its local rank is 2: this node has 2 processes of the job, "
             "and those that join are 0 to 1");
 }
 

@@ -112,7 +112,7 @@ TEST(NodeChecks, StorageThatWritesIsFineAndLeftAsItWas) {
   EXPECT_NE(problem.find("cannot create"), std::string::npos) << problem;
 }
 
-TEST(NodeChecks, AFullDiskIsNoFaultOfTheHost) {
+TEST(NodeChecks, AFullDiskIsNoFaultOfTheNode) {
   EXPECT_TRUE(is_disk_fault(cat("cannot write /x: ", std::strerror(EIO))));
   EXPECT_TRUE(is_disk_fault(cat("cannot create /x: ", std::strerror(EROFS))));
   EXPECT_FALSE(is_disk_fault(cat("cannot write /x: ", std::strerror(ENOSPC))));

@@ -248,7 +248,7 @@ TEST_F(JobOfRanksTest, MoreProcessesThanTheJobHasAreRefused) {
   spec.join->num_ranks = 2;
   const AgentThread agent(spec);
   run_until(loop_, [&] { return !delegate_.problem.empty(); });
-  EXPECT_NE(delegate_.problem.find("has 2 of the 2 processes of this job: the other hosts leave 1"),
+  EXPECT_NE(delegate_.problem.find("has 2 of the 2 processes of this job: the other nodes leave 1"),
             std::string::npos)
       << delegate_.problem;
 }

@@ -47,7 +47,7 @@ TEST(ProcessSeries, AProcessThatTookARanksPlaceIsNotComparedWithTheOneBefore) {
   EXPECT_TRUE(series.add_process(0, 102, {}, std::nullopt, 3000).empty());
 }
 
-TEST(ProcessSeries, TheHostHasWhatItTells) {
+TEST(ProcessSeries, TheNodeHasWhatItTells) {
   ProcessSeries series(1);
   machine::NodeFacts facts;
   facts.cpu_s = 50;

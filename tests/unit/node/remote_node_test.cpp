@@ -67,7 +67,7 @@ class RemoteNodeTest : public testing::Test {
       std::chrono::milliseconds(5)};
 };
 
-TEST_F(RemoteNodeTest, WorkersOfAnotherHostAreAsThoseOfThisOne) {
+TEST_F(RemoteNodeTest, WorkersOfAnotherNodeAreAsThoseOfThisOne) {
   spawn("echo");
   EXPECT_TRUE(delegate_.has("rank 2 is spawned"));
   EXPECT_EQ(delegate_.workers[3].threads, 1);
@@ -86,7 +86,7 @@ TEST_F(RemoteNodeTest, WhatAWorkerPrintsComesBeforeItsEnd) {
   EXPECT_EQ(delegate_.printed[2], "one\ntwo\nthree\n");
 }
 
-TEST_F(RemoteNodeTest, FactsArriveOnThisHostsClock) {
+TEST_F(RemoteNodeTest, FactsArriveOnThisNodesClock) {
   spawn("hang");
   run_until(loop_, [this] {
     carry();
@@ -97,7 +97,7 @@ TEST_F(RemoteNodeTest, FactsArriveOnThisHostsClock) {
     carry();
     return node_->facts(3).state == 'T';
   });
-  EXPECT_LT(std::abs(node_->clock_offset_s()), 60) << "both are one host";
+  EXPECT_LT(std::abs(node_->clock_offset_s()), 60) << "both are one node";
 }
 
 TEST_F(RemoteNodeTest, ADeathIsTold) {
@@ -152,7 +152,7 @@ TEST_F(RemoteNodeTest, ALostRankIsReplacedWhileTheOtherLives) {
   EXPECT_FALSE(host_.is_busy());
 }
 
-TEST_F(RemoteNodeTest, AHostWhoseRanksAreAllLostReplacesThem) {
+TEST_F(RemoteNodeTest, ANodeWhoseRanksAreAllLostReplacesThem) {
   spawn("hang");
   for (const int rank : {2, 3}) kill(delegate_.workers[rank].pid, SIGKILL);
   wait_for("rank 2 is gone");
@@ -169,7 +169,7 @@ TEST_F(RemoteNodeTest, AHostWhoseRanksAreAllLostReplacesThem) {
   wait_for("rank 3 is gone", next);
 }
 
-TEST_F(RemoteNodeTest, TheOthersOfAHostGoOnWithoutALostRank) {
+TEST_F(RemoteNodeTest, TheOthersOfANodeGoOnWithoutALostRank) {
   spawn("hang");
   kill(delegate_.workers[3].pid, SIGKILL);
   wait_for("rank 3 is gone");
@@ -189,20 +189,20 @@ TEST_F(RemoteNodeTest, WhatAnOlderAttemptSaysIsDropped) {
   EXPECT_TRUE(delegate_.log.empty());
 }
 
-TEST_F(RemoteNodeTest, AHostThatIsLostBeforeItHasStartedThem) {
+TEST_F(RemoteNodeTest, ANodeThatIsLostBeforeItHasStartedThem) {
   RemoteNode& lost = node(1, "wait");
   lost.spawn();
-  lost.lose("host n1 has not been heard of for 30 s");
+  lost.lose("node n1 has not been heard of for 30 s");
   EXPECT_TRUE(delegate_.has("rank 2 is gone"));
   EXPECT_TRUE(delegate_.has("rank 3 is gone"));
   EXPECT_FALSE(lost.is_running());
 }
 
-TEST_F(RemoteNodeTest, AHostThatIsLostTakesItsWorkersWithIt) {
+TEST_F(RemoteNodeTest, ANodeThatIsLostTakesItsWorkersWithIt) {
   spawn("hang");
-  node_->lose("host n1 has not been heard of for 30 s");
-  EXPECT_EQ(delegate_.ends[2].lost, "host n1 has not been heard of for 30 s");
-  EXPECT_EQ(delegate_.ends[3].lost, "host n1 has not been heard of for 30 s");
+  node_->lose("node n1 has not been heard of for 30 s");
+  EXPECT_EQ(delegate_.ends[2].lost, "node n1 has not been heard of for 30 s");
+  EXPECT_EQ(delegate_.ends[3].lost, "node n1 has not been heard of for 30 s");
   delegate_.log.clear();
   host_.kill("");
   run_until(loop_, [this] {
@@ -227,7 +227,7 @@ TEST_F(RemoteNodeTest, MessagesForARankOfAnotherNodeAreRefused) {
 
 TEST_F(RemoteNodeTest, NothingIsHeardOfARankAfterItsEnd) {
   node(1, "hang");
-  node_->lose("host n1 has not been heard of for 30 s");
+  node_->lose("node n1 has not been heard of for 30 s");
   delegate_.log.clear();
   node_->receive(to_value(message::Dying{.attempt = 1, .rank = 2}));
   node_->receive(to_value(message::Printed{.attempt = 1, .rank = 2, .bytes = "late"}));

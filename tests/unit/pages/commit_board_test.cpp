@@ -115,7 +115,7 @@ TEST(CommitBoard, ARankThatIsAbsentEndsTheWaitUnlessItWasReady) {
   board.wait(5, soon());
 }
 
-TEST(CommitBoard, IsOfTheRanksOfOneHost) {
+TEST(CommitBoard, IsOfTheRanksOfOneNode) {
   CommitBoard board(4, 2);
   EXPECT_FALSE(board.is_node_ready(1));
   board.set_ready(2, 1);
@@ -127,7 +127,7 @@ TEST(CommitBoard, IsOfTheRanksOfOneHost) {
   EXPECT_TRUE(other.is_node_ready(1));
 }
 
-TEST(CommitBoard, WaitsForTheRanksOfOtherHostsUntilOneOfThemIsLost) {
+TEST(CommitBoard, WaitsForTheRanksOfOtherNodesUntilOneOfThemIsLost) {
   constexpr auto kAll = CommitBoard::Scope::kAllHosts;
   CommitBoard board(2);
   board.set_ready(0, 5);

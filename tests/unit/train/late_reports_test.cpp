@@ -78,7 +78,7 @@ class LateReportsTest : public testing::Test,
   std::vector<OnAdded> stored_;
 };
 
-TEST_F(LateReportsTest, AHostForgetsWhatIsInTheStore) {
+TEST_F(LateReportsTest, ANodeForgetsWhatIsInTheStore) {
   late_->ask(1, "n1");
   run_until(run_.loop, [this] { return stored_.size() == 1; });
   EXPECT_EQ(num_rows_, 1U);
@@ -91,7 +91,7 @@ TEST_F(LateReportsTest, AHostForgetsWhatIsInTheStore) {
   EXPECT_TRUE(store::read_spools(spool()).empty());
 }
 
-TEST_F(LateReportsTest, AHostThatHasComeAgainKeepsWhatOnlyItsLastAnswerBrings) {
+TEST_F(LateReportsTest, ANodeThatHasComeAgainKeepsWhatOnlyItsLastAnswerBrings) {
   late_->ask(1, "n1");
   run_until(run_.loop, [this] { return stored_.size() == 1; });
   late_->drop(1);

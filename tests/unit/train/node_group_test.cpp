@@ -78,7 +78,7 @@ TEST_F(NodeGroupTest, ASmallerGroupIsDenseByNodeAgain) {
   EXPECT_EQ(log_, (std::vector<std::string>{"without 0", "closed", "without 5"}));
 }
 
-TEST_F(NodeGroupTest, AHostWithoutRanksHearsOfTheNextAttempt) {
+TEST_F(NodeGroupTest, ANodeWithoutRanksHearsOfTheNextAttempt) {
   group_.keep({0, 1, 4, 5});
   ASSERT_EQ(group_.members().size(), 2U);
   EXPECT_EQ(group_.of(2).host, "n2");

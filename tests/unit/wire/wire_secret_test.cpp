@@ -185,7 +185,7 @@ TEST_F(RendezvousTest, AClientNamesThePathWhenItsTimeIsOver) {
   options.timeout = std::chrono::milliseconds(50);
   ClientEnd client(loop, options);
   run_until(loop, [&] { return client.record.end.has_value(); });
-  EXPECT_TRUE(contains(client.record.end->text, "no connection within 0.05 s: on host ") &&
+  EXPECT_TRUE(contains(client.record.end->text, "no connection within 0.05 s: on node ") &&
               contains(client.record.end->text, path_))
       << client.record.end->text;
 }

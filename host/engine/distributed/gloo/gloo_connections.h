@@ -1,7 +1,7 @@
 // host/engine/distributed/gloo/gloo_connections.h: the sockets that Gloo has opened for a group, so
 // that another thread can end its waits.
 //
-// Gloo offers no way to do so: when a host is gone, a rank that waits for it would wait until the
+// Gloo offers no way to do so: when a node is lost, a rank that waits for it would wait until the
 // deadline, and so would the ranks that wait for that rank. To Gloo a socket that was shut down
 // looks like a lost peer. Gloo does not tell which sockets it owns, so this class takes all that
 // are connected between begin() and end(), including those of other threads that connect meanwhile.

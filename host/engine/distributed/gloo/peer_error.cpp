@@ -36,7 +36,7 @@ std::optional<Error> peer_error(std::string_view text) {
   return Error(late ? Code::kTimeout : Code::kPeerLost, std::string(split(text, '\n').front()));
 }
 
-Error lost_peer() { return Error(Code::kPeerLost, "its process or its host has ended"); }
+Error lost_peer() { return Error(Code::kPeerLost, "its process has ended, or its node is lost"); }
 
 std::optional<Error> translate_peer_error(const std::exception& e) {
   const std::optional<Error> cause = peer_error(error_text(e));

@@ -1,4 +1,4 @@
-// host/engine/distributed/shm/backend.h: c10d backend "shm": CPU tensors of ranks on one host
+// host/engine/distributed/shm/backend.h: c10d backend "shm": CPU tensors of ranks on one node
 // travel over shared memory.
 //
 // Collectives run in the order of their calls. Asynchronous ones run on a thread of the backend if

@@ -13,7 +13,7 @@
 namespace rtrain::engine {
 namespace {
 
-// Exceeds any host's memory.
+// Exceeds any node's memory.
 constexpr uint64_t kMostBytes = uint64_t{1} << 44;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// host/engine/distributed/shm/segment.h: the shared memory of a group's ranks on one host.
+// host/engine/distributed/shm/segment.h: the shared memory of a group's ranks on one node.
 //
 // Each rank has counters, slots for its data, a ring of bytes to each other rank, and an arena for
 // tensors that the others read in place. The segment is a memory file without a name: one rank
