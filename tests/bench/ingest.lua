@@ -1,5 +1,5 @@
 -- Two ranks on core 0 whose step waits for a simulated device and for each other, as with DDP. Their JPEG images are
--- decoded in the loop itself, or by ingest workers on core 1, on this host or another one.
+-- decoded in the loop itself, or by ingest workers on core 1, on this node or another one.
 local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'
 
 local RANK_CORE, INGEST_CORE, CROP = 0, 1, 224

@@ -117,7 +117,7 @@ TEST_P(GroupOfNodes, WhatNobodyWaitsForAndWhatGoesOverGlooAlone) {
   });
 }
 
-TEST_P(GroupOfNodes, AGroupInsideAHostSharesMemoryAlone) {
+TEST_P(GroupOfNodes, AGroupInsideANodeSharesMemoryAlone) {
   run([](const std::shared_ptr<Group>& group) {
     for (const int host : {1, 2, 3}) {
       NewGroupOptions wanted{
@@ -149,7 +149,7 @@ TEST_P(GroupOfNodes, ARankThatHasEndedFreesTheOthers) {
   });
 }
 
-TEST(GroupOfSeveralHosts, SharesNoMemory) {
+TEST(GroupOfSeveralNodes, SharesNoMemory) {
   fork_ranks(2, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
     const api::HostApi api;
     GroupOptions options = rank_options(rank, 2);

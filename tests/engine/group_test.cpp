@@ -22,7 +22,7 @@ namespace {
 
 at::Tensor filled(double value) { return at::full({3}, value); }
 
-// Tests run with each backend of CPU tensors; "hosts": the last rank is on a separate host.
+// Tests run with each backend of CPU tensors; "hosts": the last rank is on a separate node.
 class GroupOver : public testing::TestWithParam<const char*> {
  protected:
   static bool has_hosts() { return std::string_view(GetParam()) == "hosts"; }
@@ -385,7 +385,7 @@ TEST(GroupOverGloo, AWaitForARankThatTakesNothingEndsWhenTheConnectionsAreCut) {
   });
 }
 
-TEST(GroupOfSeveralHosts, AWaitForARankThatTakesNothingEndsWhenTheConnectionsAreCut) {
+TEST(GroupOfSeveralNodes, AWaitForARankThatTakesNothingEndsWhenTheConnectionsAreCut) {
   fork_ranks(3, [](int rank, const c10::intrusive_ptr<c10d::Store>& store) {
     GroupOptions options = rank_options(rank, 3);
     options.address = rank == 1 ? "127.0.0.2" : "127.0.0.1";

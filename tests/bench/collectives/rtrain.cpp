@@ -4,7 +4,7 @@
 //
 // Prints "NAME SECONDS" for each size, from rank 0: the median call of all_reduce on float32. With
 // shm the largest tensor lies in the arena, as DistributedDataParallel's buckets do. hosts: each
-// half of the ranks is on a separate simulated host. copy: all ranks copy equally many bytes within
+// half of the ranks is on a separate simulated node. copy: all ranks copy equally many bytes within
 // their own memory at the same time.
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>

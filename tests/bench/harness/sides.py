@@ -75,8 +75,8 @@ def start_launched(config, program, settings):
     return Job("launched", command, rtrain_environment(config))
 
 
-def start_rtrain_on_two_hosts(config, script, settings):
-    """Simulates both hosts on this machine: the process of node 0, and an agent with a separate runtime folder. With
+def start_rtrain_on_two_nodes(config, script, settings):
+    """Simulates both nodes on this machine: the process of node 0, and an agent with a separate runtime folder. With
     SPREAD, rank 1 runs there.
     """
 

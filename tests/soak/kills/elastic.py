@@ -6,7 +6,7 @@
 elastic.lua runs twice: once left alone, once with N kills: any rank, rank 0 too, two at once, while others are being replaced.
 One rank that holds the state is always spared; without it there is nothing to continue with. What every rank wrote at its end
 must be equal byte by byte, the reports must be those of the calm run, every attempt but the last must be HEALED, and the
-processes that were not killed must be the same in the next attempt. With `--hosts` the workers are on that many hosts, which
+processes that were not killed must be the same in the next attempt. With `--hosts` the workers are on that many nodes, which
 are namespaces (tests/cluster/hosts.py). With `--gpus` each has a GPU that is simulated: FOLDER is that of libfake_gpu.so
 (tests/README.md). The executable is $RTRAIN.
 """

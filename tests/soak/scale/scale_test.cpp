@@ -154,7 +154,7 @@ void ScaleTest::expect_steady() {
                  "%");
 }
 
-TEST_F(ScaleTest, ManyWorkersOnManyHosts) {
+TEST_F(ScaleTest, ManyWorkersOnManyNodes) {
   const double begun_s = monotonic_s();
   run_->start();
   wait_for("state", "state", "RUNNING");

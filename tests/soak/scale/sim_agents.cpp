@@ -89,13 +89,13 @@ class SimAgent : public wire::LinkDelegate {
       client_.link().finish(std::chrono::seconds(5), [this](uint64_t) { on_left_(); });
     }
   }
-  // Serves a host that checks this host's network, as node 0 does.
+  // Serves a node that checks this node's network, as node 0 does.
   void check(const message::CheckNode& host) {
     if (!echo_) echo_ = std::make_unique<node::EchoServer>(loop_, host.address, 0, host.key);
     send(message::FromHealth(message::NodeChecked{.port = echo_->port(), .results = {}}));
   }
 
-  // Reports that all links to other simulated hosts are good.
+  // Reports that all links to other simulated nodes are good.
   void check(const message::CheckLinks& links) {
     message::LinksChecked checked;
     for (const node::LinkPeer& peer : links.peers) {

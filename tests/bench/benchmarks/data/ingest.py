@@ -1,5 +1,5 @@
 """How long two ranks on one core wait for JPEG images that are decoded in the loop, or by ingest workers on another
-core or host.
+core or node.
 """
 
 import os
@@ -26,12 +26,12 @@ def build(config):
         metrics=[Metric("stall", "%", "time between two steps, of both ranks", 1)],
         goals=[Goal("stall", 5), Goal("stall", 5 / 30, "loop")],
         sides={
-            OWN: lambda: _sample(sides.start_rtrain_on_two_hosts, config, 1, batches),
-            "one host": lambda: _sample(sides.start_rtrain, config, 1, batches),
+            OWN: lambda: _sample(sides.start_rtrain_on_two_nodes, config, 1, batches),
+            "one node": lambda: _sample(sides.start_rtrain, config, 1, batches),
             "loop": lambda: _sample(sides.start_rtrain, config, 0, batches),
         },
         notes=[
-            "both ranks are on one host; rtrain: the ingest workers are on another one, over TLS",
+            "both ranks are on one node; rtrain: the ingest workers are on another one, over TLS",
             "loop: prefetch_batches = 0, without ingest workers",
         ],
     )

@@ -1,4 +1,4 @@
-"""train.report() of a rank on another host than the controller: how long it takes, and when others can read the report."""
+"""train.report() of a rank on another node than the controller: how long it takes, and when others can read the report."""
 
 from benchmarks.runs import report
 from harness import sides
@@ -12,7 +12,7 @@ def build(config):
     settings = {"reports": 5 if config.quick else 2000, "spaced": report.SPACED, "gap": report.GAP_S}
 
     def start():
-        return sides.start_rtrain_on_two_hosts(config, "report.lua", settings)
+        return sides.start_rtrain_on_two_nodes(config, "report.lua", settings)
 
     return Benchmark(
         name=NAME,

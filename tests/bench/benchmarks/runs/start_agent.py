@@ -1,4 +1,4 @@
-"""From the start of rtrain's processes to the first step: two hosts with one worker each, and one machine with both
+"""From the start of rtrain's processes to the first step: two nodes with one worker each, and one machine with both
 workers.
 """
 
@@ -13,7 +13,7 @@ ONE = "one machine"
 def build(config):
     settings = {"model": "convnet", "steps": 1, "batch": config.batch, "data": config.data}
     starts = {
-        OWN: lambda: sides.start_rtrain_on_two_hosts(config, "train.lua", settings),
+        OWN: lambda: sides.start_rtrain_on_two_nodes(config, "train.lua", settings),
         ONE: lambda: sides.start_rtrain(config, "train.lua", settings),
     }
     phases = [Metric(phase, "s", f"{phase} on all ranks") for phase in cold_start.PHASES]

@@ -1,5 +1,5 @@
-"""all_reduce between ranks of one host: shared memory and Gloo through c10d, Open MPI, oneCCL, and as the floor copies
-of equally many bytes; and between ranks of two simulated hosts (addresses of this one): shared memory with Gloo, and
+"""all_reduce between ranks of one node: shared memory and Gloo through c10d, Open MPI, oneCCL, and as the floor copies
+of equally many bytes; and between ranks of two simulated nodes (addresses of this one): shared memory with Gloo, and
 Gloo alone.
 """
 
@@ -57,7 +57,7 @@ def build_on_hosts(config):
     names = [f"{count}x{size}" for count in ranks for size in SIZES]
     return Benchmark(
         name=ON_HOSTS_NAME,
-        text="microseconds of one all_reduce, ranks × bytes, half of the ranks on each of two hosts, all on two cores",
+        text="microseconds of one all_reduce, ranks × bytes, half of the ranks on each of two nodes, all on two cores",
         metrics=[Metric(name, "us") for name in names],
         goals=[Goal(name, 1, GLOO) for name in names],
         sides={side: _sampler(_through_c10d(program, backend), ranks) for side, backend in ON_HOSTS_BACKENDS.items()},
