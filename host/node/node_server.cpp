@@ -106,7 +106,7 @@ class NodeServer::Host : public wire::LinkDelegate {
                     NodeServerDelegate& d) { d.on_node_message(node, std::move(*message)); });
   } catch (const Error& e) {
     // Not rethrown, because the agent would connect again and send the same frame.
-    give_up(cat("node ", info_.host, " has sent what makes no sense: ", e.message()));
+    give_up(cat("node ", info_.host, " has sent an invalid message: ", e.message()));
   }
   void on_connected() override { owner_.set_address(link_.near().host()); }
   void on_disconnected(const std::string&) override {}

@@ -332,7 +332,7 @@ def peak_mb(pid):
     return int(re.search(r"VmHWM:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1)) / 1024
 
 
-# fault: an agent that sends what makes no sense
+# fault: an agent that sends invalid messages
 def test_what_a_node_says_of_itself(rtrain, job, hosts):
     run = Run(rtrain, job, hosts, reporting(), nodes=[0])
     attack = Attack(run, hosts[1])
@@ -418,7 +418,7 @@ def about_workers(agent):
 
 
 # The delay before an attempt grows with each failure, so each run gets a third of the messages.
-# fault: an agent that says of its workers what makes no sense
+# fault: an agent that sends invalid messages about its workers
 @pytest.mark.parametrize("third", range(3))
 def test_what_a_node_says_of_its_workers(rtrain, job, hosts, third):
     run = Run(

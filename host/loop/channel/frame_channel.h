@@ -19,7 +19,7 @@ class FrameChannel {
  public:
   // Throws Error for a body that makes no sense: the channel closes.
   using OnFrame = std::function<void(std::string body)>;
-  // Called once, when the other end is closed ("") or has sent what makes no sense (the reason).
+  // Called once, when the other end is closed ("") or has sent an invalid message (the reason).
   using OnClose = std::function<void(const std::string& reason)>;
 
   // Owns the descriptor from here on.

@@ -218,7 +218,7 @@ void JobNodes::on_node_message(int node, Value message) try {
   }
 } catch (const std::exception& e) {
   nodes_.give_up(node,
-                 cat("node ", roster_.name(node), " has sent what makes no sense: ", e.what()));
+                 cat("node ", roster_.name(node), " has sent an invalid message: ", e.what()));
 }
 
 void JobNodes::on_node_lost(int node, const std::string& reason) {

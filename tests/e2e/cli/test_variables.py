@@ -4,7 +4,7 @@ import re
 
 from conftest import SOURCE
 
-LIST = SOURCE / "host" / "cli" / "variables.cpp"
+LIST = SOURCE / "host" / "cli" / "machine" / "variables.cpp"
 
 
 def names_in(text, suffix):
