@@ -306,11 +306,11 @@ class Attack:
     def send(self, payload):
         """Sends a payload. Returns whether the link survives it."""
         agent = self.connected()
-        before = self.run.stderr.count("makes no sense")
+        before = self.run.stderr.count("has sent an invalid message")
         agent.send(payload)
         if agent.is_heard():
             return True
-        wait_until(lambda: self.run.stderr.count("makes no sense") > before, message="what is said of it")
+        wait_until(lambda: self.run.stderr.count("has sent an invalid message") > before, message="what is said of it")
         self.ended += 1
         assert self.run.controller.running, self.run.said()
         return False
@@ -394,7 +394,7 @@ def about_workers(agent):
         ([{**spawned, "rank": 0}], "rank 0 is of another node"),
         ([{**spawned, "rank": 4}], "rank 4 is of another node"),
         ([{**spawned, "rank": -1}], "rank -1 is of another node"),
-        ([{**spawned, "rank": 2**40}], "makes no sense"),
+        ([{**spawned, "rank": 2**40}], "has sent an invalid message"),
         ([spawned, spawned], f"rank {first} was started before"),
         ([{**spawned, "worker": {**WORKER, "pid": -5}}], f"rank {first} is process -5"),
         ([{**spawned, "now": float("inf")}], "now is inf"),
@@ -404,7 +404,7 @@ def about_workers(agent):
         ([{**facts, "ranks": [FACTS]}], "facts of 1 ranks, the node has 2"),
         ([{**facts, "ranks": [FACTS, {**FACTS, "beat": float("nan")}]}], "beat is nan"),
         ([{**facts, "copied_bytes": -1}], "-1 bytes copied"),
-        ([{"type": "device_failed", **now, "fault": {"rank": 0, "gpu": {}, "xid": 79}}], "makes no sense"),
+        ([{"type": "device_failed", **now, "fault": {"rank": 0, "gpu": {}, "xid": 79}}], "has sent an invalid message"),
         ([{"type": "spooled", **now, "rank": -1, "report": pack({"type": "report", **REPORT})}], "report 0 of rank -1"),
         # Messages of another attempt, and of a rank that was not started.
         ([{**spawned, **late}, {**facts, **late}, {"type": "gone", **late, "rank": 0, **GONE}], None),
@@ -435,7 +435,7 @@ def test_what_a_node_says_of_its_workers(rtrain, job, hosts, third):
     for number in range(third, count, 3):
         agent = attack.connected()
         messages, reason = about_workers(agent)[number]
-        before = run.stderr.count(reason or "makes no sense")
+        before = run.stderr.count(reason or "has sent an invalid message")
         for message in messages:
             agent.send(pack(message))
         assert agent.is_heard() == (reason is None), messages
