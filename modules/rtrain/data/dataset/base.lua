@@ -6,7 +6,7 @@ local Plan = require 'rtrain.data.executor.plan'
 
 ---Rows with named columns. A dataset is lazy: methods that transform return a new dataset at once, and nothing is read
 ---until rows are requested; then they stream through threads, with bounded memory. Functions of rtrain.data such as
----from_items and read_parquet make datasets. Ray equivalent: ray.data.Dataset.
+---from_items and read_parquet make datasets; scripts do not pass a plan themselves. Ray equivalent: ray.data.Dataset.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
