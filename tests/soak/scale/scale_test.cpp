@@ -3,7 +3,7 @@
 // workers are processes that simulate workers in the same way (sim_worker.h).
 //
 // Without an argument the run is small: its behaviour is checked, but figures are only printed.
-// With --full, as scripts/test --scale runs it, 1,000 workers on 128 agents have to keep the
+// With --full, as scripts/test --soak scale runs it, 1,000 workers on 128 agents have to keep the
 // limits.
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // load_test.cpp: measures the wire under load and checks limits. Small without an argument; at full
-// size with --full, as scripts/test --wire-load runs it.
+// size with --full, as scripts/test --soak wire runs it.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
