@@ -14,7 +14,8 @@ CODES = {"500": "InternalError", "503": "SlowDown", "403": "AccessDenied"}
 class Proxy:
     """Answers one of `every` requests wrongly, chosen by the seed. `counts`: how often each kind of fault was used.
 
-    Requests for which refused(method, path) is true are always answered with `refusal`.
+    Requests for which refused(method, path) is true are always answered with `refusal`; "forever" is a silence that
+    ends with the proxy.
     """
 
     def __init__(self, upstream, every=None, seed=0, refused=lambda method, path: False, refusal="503"):
@@ -59,8 +60,8 @@ class Proxy:
         fault = self._next_fault(request.command, request.path)
         if fault in CODES:
             return _send(request, int(fault), [], f"<Error><Code>{CODES[fault]}</Code></Error>".encode())
-        if fault == "silence":
-            self._ended.wait(4)  # longer than a client waits for an answer
+        if fault in ("silence", "forever"):
+            self._ended.wait(4 if fault == "silence" else None)  # longer than a client waits for an answer
             request.close_connection = True
             return None
         upstream = http.client.HTTPConnection(self._upstream)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import threading
 
 import pytest
 
@@ -303,6 +304,37 @@ def test_faults_of_the_store_are_survived(rtrain, s3):
         assert files_of(s3, f"checkpoint_{epoch:06}") == {
             f"deep/rank-{rank}": f"{epoch} {'x' * 1000}" for rank in (0, 1)
         }
+
+
+# fault: an object store that accepts connections and is silent for good, from the middle of a run
+@pytest.mark.parametrize("is_of", ["a commit", "an upload"])
+def test_a_store_that_falls_silent_ends_the_run_within_its_patience(rtrain, s3, is_of):
+    silent = threading.Event()
+    refused = {
+        "a commit": lambda method, path: silent.is_set(),
+        "an upload": lambda method, path: silent.is_set() and "/run/files/" in path,
+    }
+    patience_s, request_s = 1, 3
+    proxy = Proxy(s3.variables["AWS_ENDPOINT_URL"], refused=refused[is_of], refusal="forever")
+    rtrain.env.update(AWS_ENDPOINT_URL=proxy.url, RTRAIN_STORE_PATIENCE_S=str(patience_s))
+    running = rtrain.start("run", rtrain.script(SCRIPT), "--set", "wait_at=1")
+    wait_until(lambda: "epoch=1  checkpoint checkpoint_000001" in running.stderr, message="the second commit")
+    silent.set()
+    (rtrain.folder / "go").touch()
+    try:
+        result = running.wait(12 * (patience_s + request_s))
+    finally:
+        proxy.end()
+    assert result.returncode == 4, result.stderr
+    assert f"the object store does not answer; it is asked again for up to {patience_s} s" in result.stderr
+    assert "'s3://bucket/results/" in result.stderr and "Timeout was reached" in result.stderr
+    rtrain.env.update(s3.variables)
+    said = ended(rtrain).stderr
+    assert "going on with the run 'run'" in said, said
+    assert [row["metrics"]["epoch"] for row in known(rtrain, "metrics", "run")] == [0, 1, 2, 3]
+    assert [attempt["status"] for attempt in known(rtrain, "show", "run")["attempts"]] == ["ERRORED", "FINISHED"]
+    assert checkpoints_of(s3) == ["checkpoint_000002", "checkpoint_000003"]
+    assert len(files(s3, "results/run/files/")) == 4
 
 
 # fault: an object store that removes nothing for a while
