@@ -1,6 +1,10 @@
 -- horovod/elastic.lua: hvd.elastic: training that survives the loss of ranks, over train.elastic.
 
 local errors = require 'base.errors'
+local objects = require 'horovod.objects'
+local ordered = require 'base.ordered'
+local parts = require 'rtrain.state.parts'
+local session = require 'rtrain.session'
 local TrainState = require('rtrain.state').TrainState
 
 local elastic = {}
@@ -38,8 +42,24 @@ end
 ---Looks whether the group is to change, without a commit: the run does that at a commit, so this does nothing.
 function State:check_host_updates() end  -- luacheck: ignore
 
+---Gives all ranks rank 0's models, optimizers and plain values. `elastic.run` begins with it.
+function State:sync()
+  for _, model in ordered.items(parts.modules(self)) do objects.broadcast_parameters(model:state_dict(), 0) end
+  for _, optimizer in ordered.items(parts.optimizers(self)) do objects.broadcast_optimizer_state(optimizer, 0) end
+  parts.set_values(self, objects.broadcast_object(parts.values(self), 0))
+end
+
+-- After the return to the last commit.
+local function begin_again(state)
+  for _, optimizer in ordered.items(parts.optimizers(state)) do
+    if optimizer._forget_passes then optimizer:_forget_passes() end
+  end
+  for _, reset in ipairs(rawget(state, '_reset_callbacks') or {}) do reset() end
+end
+
 ---Gives back a train function, `fn(state, ...)`, that goes on from the last commit when ranks are lost: as train.elastic does.
----Horovod equivalent: hvd.elastic.run.
+---Parameters change only in steps of an optimizer, each with its `state:commit()`: a rank that is lost after a step without a
+---commit restarts the group. Horovod equivalent: hvd.elastic.run.
 ---@param fn fun(state: State): any more arguments are passed on
 ---@return fun(state: State): any
 ---
@@ -48,7 +68,6 @@ function State:check_host_updates() end  -- luacheck: ignore
 ---local result = train.HorovodTrainer({
 ---  train_loop_per_worker = function()
 ---    hvd.init()
----    torch.manual_seed(1)  -- the same parameters on all ranks: collectives belong into the function
 ---    local model = torch.nn.Linear(2, 1)
 ---    local optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model:parameters(), {lr = 0.1}))
 ---    local run = hvd.elastic.run(function(state)
@@ -70,9 +89,14 @@ function State:check_host_updates() end  -- luacheck: ignore
 function elastic.run(fn)
   if type(fn) ~= 'function' then errors.raise('argument', 'elastic.run: expected a function(state), got ' .. type(fn)) end
   return function(state, ...)
-    local arguments, count, is_first = {...}, select('#', ...), true
+    local arguments, count, is_first, is_joining = {...}, select('#', ...), true, session.is_joining()
     return require('rtrain').elastic(state, function()
-      for _, reset in ipairs(not is_first and rawget(state, '_reset_callbacks') or {}) do reset() end
+      if not is_first then
+        begin_again(state)
+      elseif not is_joining then
+        state:sync()
+        state:commit()
+      end
       is_first = false
       return fn(state, unpack(arguments, 1, count))
     end)

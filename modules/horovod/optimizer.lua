@@ -9,6 +9,7 @@ local collectives = require 'horovod.collectives'
 local errors = require 'base.errors'
 local Optimizer = require('torch.optim').Optimizer
 local ranks = require 'horovod.ranks'
+local replicas = require 'rtrain.session.replicas'
 local torch = require 'torch'
 
 local OPTIONS = {'named_parameters', 'compression', 'backward_passes_per_step', 'op', 'gradient_predivide_factor',
@@ -131,13 +132,20 @@ local function DistributedOptimizer(optimizer, options)
   ranks._check()
   options = args.options(options, OPTIONS, 'DistributedOptimizer')
   local passes = check(optimizer, options)
+  replicas.finish()  -- it looks before the hook of each step that exchanges the gradients
   local counts = watch(params_of(optimizer), passes)
   local is_skipped, is_synchronized = false, false
 
   function optimizer:synchronize()
     reduce(params_of(self), options)
-    for param in next, counts do counts[param] = nil end
+    self:_forget_passes()
     is_synchronized = true
+  end
+
+  -- For elastic.run: a lost rank has cut the step after its backward passes.
+  function optimizer:_forget_passes()  -- luacheck: no unused args
+    for param in next, counts do counts[param] = nil end
+    is_synchronized = false
   end
 
   function optimizer:skip_synchronize(fn)  -- luacheck: no unused args

@@ -30,7 +30,7 @@ function replicas.begin(state)
   end)
 end
 
----Stops watching: the script wants a model for each rank, or has ended.
+---Stops watching: the script wants a model for each rank, exchanges gradients in a hook of its optimizer, or has ended.
 function replicas.finish() hooks.watch_steps(nil) end
 
 return replicas

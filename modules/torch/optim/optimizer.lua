@@ -171,6 +171,14 @@ local function check_params(self, params, names)
   for _, param in ipairs(params) do check_param(self, param, seen) end
 end
 
+-- A group may change its list, such as betas, which all optimizers of the class have as default.
+local function own_copy(value)
+  if type(value) ~= 'table' or getmetatable(value) ~= nil then return value end
+  local copy = {}
+  for key, item in next, value do copy[key] = item end
+  return copy
+end
+
 ---Adds parameters with options of their own, for example a new layer's.
 ---@param group table {params = tensors, option = value, …}
 function Optimizer:add_param_group(group)
@@ -183,7 +191,7 @@ function Optimizer:add_param_group(group)
   for _, name in ipairs(allowed) do
     if name ~= 'params' then
       local value = group[name]
-      if value == nil then value = self.defaults[name] end
+      if value == nil then value = own_copy(self.defaults[name]) end
       new[name] = value
     end
   end

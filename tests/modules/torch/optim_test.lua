@@ -101,6 +101,16 @@ function TestOptimizer:test_groups_have_their_own_options()
   lu.assertEquals(optimizer.param_groups[3].momentum, 0.5)
 end
 
+function TestOptimizer:test_a_group_changes_its_own_betas()
+  local function made() return torch.optim.Adam({torch.ones({1}, {requires_grad = true})}) end
+  local first = made()
+  first:add_param_group {params = {torch.ones({1}, {requires_grad = true})}}
+  first.param_groups[1].betas[1] = 0.5
+  lu.assertEquals(first.param_groups[1].betas, {0.5, 0.999})
+  lu.assertEquals(first.param_groups[2].betas, {0.9, 0.999})
+  lu.assertEquals(made().param_groups[1].betas, {0.9, 0.999})
+end
+
 function TestOptimizer:test_parameters_without_gradient_stay()
   local a, b = parameter(1), parameter(1)
   local optimizer = optim.SGD({a, b}, {lr = 1, momentum = 0.9, weight_decay = 1})
