@@ -174,6 +174,57 @@ def test_a_script_of_horovod_trains_as_one_process_would(rtrain, python):
     assert lines[0].split("]")[0] == alone.split("]")[0]  # each rank trains on a half of the same batch
 
 
+ELASTIC = """
+import os, signal, sys
+import torch, horovod.torch as hvd
+hvd.init()
+torch.manual_seed(hvd.rank())
+model = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Linear(4, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
+state = hvd.elastic.TorchState(model=model, optimizer=optimizer, step=0, names=[])
+resets = []
+state.register_reset_callbacks([lambda: resets.append(state.step)])
+
+@hvd.elastic.run
+def train(state, last):
+    begun = state.step
+    while state.step < last:
+        optimizer.zero_grad()
+        x = torch.arange(8.).reshape(4, 2)[hvd.rank()::2] * (state.step + 1) / 16
+        model(x).square().mean().backward()
+        optimizer.step()
+        state.step += 1
+        state.names = [*state.names, f"step {state.step}"]
+        if state.step % 3 == 0:
+            state.commit()
+        else:
+            state.check_host_updates()
+        if state.step == int(sys.argv[1]) and hvd.rank() == 1 and begun == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return begun
+
+begun = train(state, 10)
+print([p.tolist() for p in model.parameters()], len(state.names), state.names[-1])
+print("begun at", begun, "resets", resets)
+"""
+
+
+# behaviour: a script of hvd.elastic goes on from its last commit when a rank is lost
+@needs_torch
+def test_a_script_of_elastic_horovod_goes_on_from_its_last_commit(rtrain, python):
+    script = python(ELASTIC)
+    rtrain.env["TORCHINDUCTOR_CACHE_DIR"] = str(rtrain.folder)
+    options = ["-n", "2", "--backend", "horovod", "--max-failures", "1"]
+    calm = lines_of(launched(rtrain, *options, script, "0"))
+    assert calm[2:] == ["begun at 0 resets []"] * 2
+    lost = lines_of(launched(rtrain, *options, "--name", "lost", script, "8"))
+    assert lost[:2] == calm[:2] and calm[0] == calm[1]
+    assert lost[2:] == ["begun at 6 resets [6]"] * 2
+    assert rtrain.statuses("lost") == ["ERRORED", "FINISHED"]
+    assert list(rtrain.run_folder("lost").glob("horovod*")) == []
+
+
 @needs_torch
 def test_the_process_group_ends_before_the_interpreter(rtrain, python):
     rtrain.env["TORCHINDUCTOR_CACHE_DIR"] = str(rtrain.folder)

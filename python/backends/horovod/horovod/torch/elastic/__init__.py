@@ -1,8 +1,11 @@
-"""hvd.elastic: a state that returns to its last commit. rtrain restarts all programs if one is lost: --max-failures."""
+"""hvd.elastic: a state that returns to its last commit. rtrain restarts all programs if one is lost (--max-failures), and they
+go on from the last commit, which rank 0 keeps in the run's folder.
+"""
 
 import copy
 import functools
 
+from horovod.torch.elastic import committed
 from horovod.torch.objects import broadcast_object, broadcast_optimizer_state, broadcast_parameters
 
 
@@ -30,6 +33,13 @@ class State:
 
     def commit(self):
         self.save()
+        committed.write(self._content())
+
+    def _content(self):
+        return {"values": self._saved}
+
+    def _set_content(self, content):
+        self._saved = content["values"]
 
     def save(self):
         self._saved = {name: copy.deepcopy(getattr(self, name)) for name in self._names}
@@ -62,6 +72,13 @@ class TorchState(State):
         self._model = copy.deepcopy(self.model.state_dict()) if self.model is not None else None
         self._optimizer = copy.deepcopy(self.optimizer.state_dict()) if self.optimizer is not None else None
 
+    def _content(self):
+        return {**super()._content(), "model": self._model, "optimizer": self._optimizer}
+
+    def _set_content(self, content):
+        super()._set_content(content)
+        self._model, self._optimizer = content["model"], content["optimizer"]
+
     def restore(self):
         super().restore()
         if self.model is not None:
@@ -78,11 +95,21 @@ class TorchState(State):
 
 
 def run(func):
-    """Calls func(state, …) with rank 0's state on all ranks."""
+    """Calls func(state, …) with rank 0's state on all ranks: that of its last commit, after which come the functions of
+    register_reset_callbacks, if programs of this run were there before.
+    """
 
     @functools.wraps(func)
     def wrapper(state, *args, **kwargs):
+        content = committed.read()
+        if content is not None:
+            state._set_content(content)
+            state.restore()
         state.sync()
-        return func(state, *args, **kwargs)
+        if broadcast_object(content is not None):
+            state.on_reset()
+        result = func(state, *args, **kwargs)
+        committed.forget()
+        return result
 
     return wrapper
