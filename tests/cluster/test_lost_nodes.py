@@ -35,6 +35,26 @@ def test_an_agent_that_is_killed_takes_its_workers_along(rtrain, job):
     assert not processes_of(rtrain.storage)
 
 
+# fault: a host that is cut off while its workers are killed
+def test_a_host_that_cannot_kill_its_workers_is_said_to_be_cut_off(rtrain, job, hosts):
+    """The disk of a worker's own host is not what keeps it."""
+    body = WAITING.replace("step = step + 1", "step = step + 1 assert(not files.exists 'failing', 'enough')")
+    running = job("run", script(rtrain, body, "node_timeout_s = 9"))
+    wait_for_reports(rtrain, running)
+    pids = {worker["rank"]: worker["pid"] for worker in workers_of(rtrain)}
+    hosts[1].set_link("down")
+    (rtrain.folder / "failing").touch()
+    result = running.processes[0].wait()
+    for rank in (2, 3):
+        assert (
+            f"rank {rank} (pid {pids[rank]}) has not ended 5 s after host n1 was to kill it: the host is gone or cut off, "
+            "which is known after 9 s (FailureConfig.node_timeout_s), or the process waits in the kernel"
+            in result.stderr
+        )
+    assert "has not ended 5 s after SIGKILL" not in result.stderr
+    assert result.returncode == 1 and "enough" in result.stderr, result.stderr
+
+
 def test_workers_end_without_a_word_of_their_agent(rtrain, job):
     running = job("run", script(rtrain, WAITING, "node_timeout_s = 2"))
     wait_for_reports(rtrain, running)
