@@ -126,10 +126,10 @@ def test_show_has_no_commit_but_that_of_the_script(store):
     environment = {"git_commit": "feedbee", "libtorch": "2.11.0+cpu, commit 70d99e9", "version": "0.1.0", "cores": 2}
     with contextlib.closing(sqlite3.connect(store.storage / "rtrain.db")) as db, db:
         db.execute("UPDATE runs SET environment = ? WHERE name = 'alpha'", [json.dumps(environment)])
-    lines = store("show", "alpha").stdout.splitlines()
+    shown = store("show", "alpha").stdout
+    lines = shown.splitlines()
     assert "machine     2 cores, LibTorch 2.11.0+cpu, rtrain 0.1.0" in lines
-    assert [line for line in lines if "commit" in line or "70d99e9" in line] == []
-    assert "git         feedbee" in lines
+    assert "git         feedbee" in lines and "70d99e9" not in shown
     assert store.json("show", "alpha")["environment"]["libtorch"] == "2.11.0+cpu, commit 70d99e9"
 
 
