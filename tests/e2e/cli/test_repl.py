@@ -400,6 +400,28 @@ def test_without_a_folder_for_it_the_history_is_the_sessions_own(rtrain, typing)
     assert session.end() == 0
 
 
+# fault: the disk fails under the lines that rtrain repl keeps
+@pytest.mark.parametrize("lines", [3, 20000])
+def test_a_disk_that_fails_keeps_the_history_of_the_session(rtrain, typing, lines):
+    """Above some thousand lines the file is written anew when the session begins."""
+    path = rtrain.folder / ".local/state/rtrain/repl_history"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"x = {i}\n" for i in range(lines)))
+    before = path.read_bytes()
+    log = rtrain.folder / "faults"
+    rtrain.fail_calls("write|pwrite:1+:EIO:path=repl_history", RTRAIN_FAULTIO_LOG=str(log))
+    session = typing()
+    session.press(UP + b"\n")
+    session.wait_for(r"\n> $")
+    assert f"\n{lines - 1}\n" in session.line("x")
+    assert "\n2\n" in session.line("1 + 1")
+    session.press(UP + b"\n")
+    assert "\n2\n" in session.wait_for(r"\n> $")
+    assert session.end() == 0
+    assert log.exists() and path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
 def test_characters_of_several_bytes(typing):
     session = typing(LANG="C.UTF-8", LC_ALL="C.UTF-8")
     assert "\nnaïve µ\n" in session.line("print('naïve µ')")

@@ -152,6 +152,19 @@ def test_a_store_that_cannot_be_written_does_not_stop_the_job(site):
     assert "rtrain: `rtrain ls` will not show the run as QUEUED: " in result.stderr
 
 
+# fault: the disk of the store fails while a job is submitted
+@pytest.mark.parametrize("rule", ["open:1+", "write|pwrite:1+", "fsync|fdatasync:1+"])
+def test_a_store_that_fails_does_not_stop_the_job(site, rule):
+    program(site, "sbatch", "cat >>$LOG; echo 123")
+    faults = site.folder / "faults"
+    site.fail_calls(f"{rule}:EIO:path=rtrain.db", RTRAIN_FAULTIO_LOG=str(faults))
+    result = site("submit", "slurm", "train.lua")
+    assert result.returncode == 0 and result.stdout.startswith("submitted job 123\n"), result.stderr
+    assert log(site, "sbatch").count("#SBATCH --job-name=") == 1
+    assert "rtrain: `rtrain ls` will not show the run as QUEUED: " in result.stderr
+    assert str(site.storage) in result.stderr and faults.exists(), result.stderr
+
+
 SWEEP = [
     "slurm",
     "train.lua",

@@ -15,9 +15,12 @@ local function build_model() return torch.nn.Linear(3, 1) end
 train.TorchTrainer {
   train_loop_per_worker = function()
     local model = build_model()
+    local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.1})
     train.log_image('noise', torch.zeros({3, 90, 90}, {dtype = 'uint8'}):random_(0, 255), {step = 1})
     train.log_text('words', ('word '):rep(3000), {step = 1})
     for i = 1, 3 do
+      model(torch.ones(2, 3)):sum():backward()
+      optimizer:step()
       train.tempdir(function(dir)
         torch.save({model = model:state_dict()}, dir .. '/model.pt')
         train.report({loss = 1 / i}, {checkpoint = train.Checkpoint.from_directory(dir)})
@@ -57,6 +60,8 @@ COMMANDS = {
     "predict.csv": ("predict", "run", "in.csv", "-o"),
     "predict.parquet": ("predict", "run", "in.csv", "-o"),
     "man/": ("man", "-o"),
+    "stubs/": ("doc", "--stubs"),
+    "trace.json": ("profile", "run", "--timeline", "-o"),
     "bundled": ("bundle", "train.lua", "-o"),
     "project/": ("init", "blank"),
 }
@@ -133,3 +138,31 @@ def test_a_disk_that_fails(trained, name):
             shutil.rmtree(path, ignore_errors=True)
         else:
             assert leftovers(folder) == [name] and path.read_text() == "old", call
+
+
+SWEPT = """
+local train = require 'rtrain'
+train.TorchTrainer({
+  train_loop_per_worker = function(config)
+    for step = 1, 2 do train.report {loss = config.lr + step} end
+  end,
+  train_loop_config = {lr = 1},
+}):fit()
+"""
+
+
+# fault: the disk fails under the journal of a sweep
+@pytest.mark.parametrize("rule", ["open:1", "fsync|fdatasync:1+", "fsync|fdatasync:2+"])
+def test_a_sweep_whose_journal_fails_goes_on_later(rtrain, rule):
+    sweep = ["sweep", rtrain.script(SWEPT), "--grid", "lr=1,2,3", "--metric", "loss", "--jobs", "1", "--name", "swept"]
+    before = dict(rtrain.env)
+    rtrain.fail_calls(f"{rule}:EIO:path=journal.jsonl")
+    result = rtrain(*sweep)
+    journal = rtrain.storage / ".sweeps/swept/journal.jsonl"
+    check_refused(result, "Input/output error", journal, "swept")
+    rtrain.wait_for_processes()
+    rtrain.env = before
+    result = rtrain(*sweep, "--resume", "auto")
+    assert result.returncode == 0, result.stderr
+    runs = sorted((run["name"], run["status"], run["metrics"]["loss"]) for run in rtrain.json("ls"))
+    assert runs == [(f"swept-00{i}", "FINISHED", i + 3) for i in range(3)]
