@@ -4,9 +4,12 @@ stranger.py send HOST PORT FILE      sends the file, then waits for the end of t
 stranger.py drip HOST PORT FILE      does the same, a byte in a tenth of a second
 stranger.py relay HOST PORT FILE     listens on any port, which it prints; forwards one connection and records the
                                      client's bytes in the file
+stranger.py crowd HOST PORT COUNT    keeps that many connections, and makes those again that are closed, until it is
+                                     killed; prints a line once all have been made
 """
 
 import pathlib
+import select
 import socket
 import sys
 import threading
@@ -43,9 +46,28 @@ def send(address, data, pause_s=0):
         pass
 
 
+def crowd(address, count):
+    poll, peers = select.poll(), {}
+    made = 0
+    while True:
+        while len(peers) < count:
+            peer = socket.create_connection(address, timeout=30)
+            peers[peer.fileno()] = peer
+            poll.register(peer, select.POLLIN)
+            made += 1
+            if made == count:
+                print(count, flush=True)
+        for number, _ in poll.poll():
+            poll.unregister(number)
+            peers.pop(number).close()
+        time.sleep(0.2)
+
+
 def main():
     what, host, port, path = sys.argv[1:]
     address = (host, int(port))
+    if what == "crowd":
+        return crowd(address, int(path))
     if what == "relay":
         return relay(address, path)
     data = b"" if path == "-" else pathlib.Path(path).read_bytes()

@@ -2,11 +2,14 @@
 
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from conftest import wait_until
+from conftest import RTRAIN, wait_until
 from fake_driver import simulate_driver, use_libtorch
+from launchers import Task
+from test_port import STRANGER, listening
 
 # All ranks make steps together until the file `go` exists.
 TRAIN = """
@@ -144,6 +147,34 @@ def test_of_two_nodes_that_do_not_reach_each_other_one_is_evicted(rtrain, job, h
     run = finish(rtrain, running)
     assert list(evicted(run)) == ["n2"] and "the link to node n1 lets nothing through" in evicted(run)["n2"]
     assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and nodes_of(run, 2) == {"n0", "n1"}
+
+
+# fault: a stranger with more connections than a host has descriptors
+def test_a_strangers_connections_end_no_agent_and_evict_nobody(rtrain, job, hosts):
+    agent = rtrain.folder / "agent"
+    agent.write_text(f'#!/bin/bash\nulimit -Sn 128\nexec {RTRAIN} "$@"\n')
+    agent.chmod(0o755)
+    running = start(rtrain, job, without=[1])
+    running.processes.insert(1, running.start(Task(1, 0, running.counts), program=agent))
+    wait_for_step(rtrain, 1)
+    pid = running.processes[1].pid
+    (port,) = (port for _, port, pids in listening(hosts[1]) if pid in pids)
+    crowd = subprocess.Popen(
+        hosts.switch.command(sys.executable, STRANGER, "crowd", hosts[1].address, port, 400, folder=rtrain.folder),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert crowd.stdout.readline() == "400\n"
+        before = len(rtrain.reports("health"))
+        wait_until(lambda: len(rtrain.reports("health")) > before + 100, message="steps of all ranks meanwhile")
+        assert crowd.poll() is None
+        run = finish(rtrain, running)
+    finally:
+        crowd.kill()
+        crowd.wait()
+    assert evicted(run) == {} and rtrain.statuses("health") == ["FINISHED"]
+    assert not rtrain.query("SELECT text FROM events WHERE text LIKE 'health: %'")
 
 
 # fault: an endless loop in the script
