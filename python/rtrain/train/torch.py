@@ -123,6 +123,22 @@ class TorchConfig:
         self.backend, self.init_method, self.timeout_s = backend, init_method, timeout_s
 
 
+def _storage(place):
+    """A folder as an absolute path; the URI of an object store as rtrain keeps it."""
+    place = os.fspath(place)
+    return place.rstrip("/") if "://" in place else os.path.abspath(os.path.expanduser(place))
+
+
+def _storage_of(fields):
+    """The storage of the run. That of an object store is a folder with its URI in a file."""
+    folder = fields.get("storage_path")
+    try:
+        with open(os.path.join(folder or "", ".object-store")) as file:
+            return file.read().strip()
+    except OSError:
+        return folder
+
+
 def _without_effect(scaling, run, fields):
     """Settings in a script's configs that the run ignores: (setting, the option for it, or None)."""
     settings = fields.get("run_config", {})
@@ -131,11 +147,11 @@ def _without_effect(scaling, run, fields):
         run.failure_config or train.FailureConfig(),
         run.checkpoint_config or train.CheckpointConfig(),
     )
-    storage = run.storage_path and os.path.abspath(os.path.expanduser(run.storage_path))
+    storage = run.storage_path and _storage(run.storage_path)
     workers = fields["world_size"] if scaling.num_workers == 1 else scaling.num_workers
     compared = [
         ("RunConfig", "name", run.name, fields["experiment_name"], "--name"),
-        ("RunConfig", "storage_path", storage, fields.get("storage_path"), "--storage"),
+        ("RunConfig", "storage_path", storage, _storage_of(fields), "--storage"),
         (
             "FailureConfig",
             "max_failures",

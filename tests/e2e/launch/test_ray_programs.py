@@ -33,7 +33,7 @@ DDP = """
     TorchTrainer(
         train_func, train_loop_config={"lr": 0.05}, scaling_config=train.ScalingConfig(num_workers=2),
         run_config=train.RunConfig(
-            name="digits", failure_config=train.FailureConfig(max_failures=2),
+            name="digits", storage_path="s3://bucket/runs", failure_config=train.FailureConfig(max_failures=3),
             checkpoint_config=train.CheckpointConfig(
                 num_to_keep=3, checkpoint_score_attribute="loss", checkpoint_score_order="min"),
             callbacks=[print])).fit()
@@ -41,6 +41,8 @@ DDP = """
 # Settings that have no effect under the command → the option of the command that replaces them.
 WITHOUT_EFFECT = {
     "RunConfig(name='digits')": "--name digits",
+    "RunConfig(storage_path='s3://bucket/runs')": "--storage s3://bucket/runs",
+    "FailureConfig(max_failures=3)": "--max-failures 3",
     "CheckpointConfig(num_to_keep=3)": "--num-to-keep 3",
     "CheckpointConfig(checkpoint_score_order='min')": "--checkpoint-score-order min",
     "RunConfig(callbacks=": "has no option for it",

@@ -1,6 +1,7 @@
 """Empty names, and very long names, tags and values: in commands, files and pages."""
 
 import os
+import re
 import sqlite3
 
 import pytest
@@ -114,3 +115,23 @@ def test_documents_have_all_of_it(long):
     run = long.json("show", "long")
     assert run["metrics"]["text"] == LONG and run["config"]["prompt"] == "z" * 5000 and run["tags"] == ["t" * 100]
     assert long.json("metrics", "long")[0]["metrics"]["n" * 5000] == 0.25
+
+
+@pytest.mark.parametrize("name", ["ü" * 120, "- " + "n" * 240])
+def test_a_run_of_a_script_with_a_long_name_has_a_short_one(rtrain, name):
+    """Its name is a folder's, to which others are added, and a line of listings."""
+    script = rtrain.script(
+        """
+        local train = require 'rtrain'
+        train.DataParallelTrainer {train_loop_per_worker = function() train.report {loss = 1} end}:fit()
+        """,
+        f"{name}.lua",
+    )
+    for _ in range(2):
+        assert rtrain("run", script).returncode == 0
+    first, second = [run["name"] for run in rtrain.json("ls")]
+    base = re.sub(r"[^a-zA-Z0-9_.-]", "_", os.fsencode(name).decode("latin-1")).lstrip("-")[:80]
+    for run in (first, second):
+        assert re.fullmatch(re.escape(base) + r"-\d{8}-[0-9a-f]{4}", run)
+        assert rtrain.json("show", run)["status"] == "FINISHED" and rtrain.run_folder(run).is_dir()
+    assert first != second
