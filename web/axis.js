@@ -56,13 +56,19 @@ export class Axis {
     return out;
   }
 
+  // Of the least doubles, all lie within a step's tolerance.
+  #has(tick) {
+    const place = this.place(tick);
+    return place >= -1e-6 && place <= 1 + 1e-6;
+  }
+
   // Multiplies the steps: above 2^53 adding one step may not change the sum.
   #linear(most) {
     const step = roundStep(Math.max(this.to / most - this.from / most, finestStep(this.from, this.to)));
     const first = Math.ceil(this.from / step - 1e-9);
     const count = Math.min(Math.floor(this.to / step + 1e-9) - first + 1, 2 * most);
     return Array.from({length: Math.max(0, count)}, (_, at) => within((first + at) * step))
-      .filter((tick) => tick >= this.from - step * 1e-9 && tick <= this.to + step * 1e-9);
+      .filter((tick) => tick >= this.from - step * 1e-9 && tick <= this.to + step * 1e-9 && this.#has(tick));
   }
 }
 
