@@ -17,7 +17,10 @@ local State = TrainState:extend('State')
 elastic.State = State
 
 ---@param given table name → model, optimizer, another part or a plain value
-function State:init(given) TrainState.init(self, given) end
+function State:init(given)
+  TrainState.init(self, given)
+  rawset(self, '_keeps_copies', true)
+end
 
 ---The same by the name that scripts of PyTorch use. Horovod equivalent: hvd.elastic.TorchState.
 ---@class TorchState: State
@@ -58,8 +61,8 @@ local function begin_again(state)
 end
 
 ---Gives back a train function, `fn(state, ...)`, that goes on from the last commit when ranks are lost: as train.elastic does.
----Parameters change only in steps of an optimizer, each with its `state:commit()`: a rank that is lost after a step without a
----commit restarts the group. Horovod equivalent: hvd.elastic.run.
+---A commit copies parameters and the optimizers' state, so that it may come after several steps. Horovod equivalent:
+---hvd.elastic.run.
 ---@param fn fun(state: State): any more arguments are passed on
 ---@return fun(state: State): any
 ---

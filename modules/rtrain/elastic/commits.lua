@@ -7,6 +7,9 @@
 -- Small data is kept on a board in shared memory (host/pages/commit_board.h), for this rank to return to, and for the
 -- process that replaces it.
 --
+-- A state that keeps copies (hvd.elastic.State) may have several steps of an optimizer between two commits. It waits for
+-- all ranks in the commit alone, which copies parameters and the optimizers' state, and returns to that copy.
+--
 -- A device executes collectives asynchronously, and the loss of a rank leaves their results undefined: `prepare` waits
 -- until the device has executed all of them.
 
@@ -40,7 +43,8 @@ function Commits:init(state, host)
   self.step = 0  -- the last commit; 0 if there is none
   self._prepared = 0
   self._has_devices = host.has_devices()
-  for _, optimizer in ordered.items(self._optimizers) do
+  self._keeps_copies = rawget(state, '_keeps_copies')
+  for _, optimizer in ordered.items(self._keeps_copies and ordered.new() or self._optimizers) do
     self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function() self:prepare() end)
   end
 end
@@ -139,16 +143,35 @@ function Commits:commit()
   self:_take(self._prepared)
 end
 
+local function dicts_of(parts_of_kind)
+  local dicts = ordered.new()
+  for name, part in ordered.items(parts_of_kind) do dicts[name] = part:state_dict() end
+  return dicts
+end
+
+-- Returns to the copy. An optimizer's step need not change the versions.
+local function take_back(self)
+  local copy = require('torch._C').data.unpack_tensor(self._copy)
+  for name, model in ordered.items(self._modules) do model:load_state_dict(copy.modules[name]) end
+  for name, optimizer in ordered.items(self._optimizers) do optimizer:load_state_dict(copy.optimizers[name]) end
+  self._versions = versions(self)
+end
+
 function Commits:_take(step)
   self.step, self._prepared = step, step
+  if self._keeps_copies then
+    local large = {modules = dicts_of(self._modules), optimizers = dicts_of(self._optimizers)}
+    self._copy = require('torch._C').data.pack_tensor(large)
+  end
   self.index = self._host.next_report()
   self._versions = versions(self)
 end
 
 ---Returns the step whose complete state this rank holds, so that it can return to it; 0 if there is none. There is no
----return once an optimizer, or anything else, has begun to change parameters.
+---return once an optimizer, or anything else, has begun to change parameters, unless there is a copy.
 ---@return integer
 function Commits:held()
+  if self._keeps_copies and self.step > 0 and self._prepared == self.step then take_back(self) end
   local is_whole = self._prepared == self.step and versions(self) == self._versions
   return is_whole and self.step or 0
 end
@@ -167,11 +190,8 @@ end
 ---@param orders? table order of gradients: DistributedDataParallel.gradient_orders
 ---@return table
 function Commits:large(orders)
-  local large = {modules = ordered.new(), optimizers = ordered.new(), gradients = gradients_of(self), orders = orders,
-                 common = unpack_bytes(self._host.committed(self.step)).common}
-  for name, model in ordered.items(self._modules) do large.modules[name] = model:state_dict() end
-  for name, optimizer in ordered.items(self._optimizers) do large.optimizers[name] = optimizer:state_dict() end
-  return large
+  return {modules = dicts_of(self._modules), optimizers = dicts_of(self._optimizers), gradients = gradients_of(self),
+          orders = orders, common = unpack_bytes(self._host.committed(self.step)).common}
 end
 
 ---@param large table the result of another rank's `large`

@@ -77,11 +77,10 @@ train.HorovodTrainer({
         optimizer:step()
         state.step = state.step + 1
         state.seen[#state.seen + 1] = state.step
-        state:check_host_updates()
+        if state.step % 3 == 0 then state:commit() else state:check_host_updates() end
         if state.step == config.lost_at and hvd.rank() == config.lost and files.once 'lost-rank' then
           os.execute 'kill -9 $PPID'
         end
-        state:commit()
       end
       return state.step
     end)
@@ -97,8 +96,10 @@ train.HorovodTrainer({
 
 
 # behaviour: hvd.elastic goes on from the last commit when a rank is lost
-@pytest.mark.parametrize("lost, class_name", [(0, "TorchState"), (1, "ObjectState")])
-def test_a_lost_rank_is_replaced_from_the_last_commit(rtrain, lost, class_name):
+@pytest.mark.parametrize(
+    "lost, lost_at, class_name", [(0, 5, "TorchState"), (1, 2, "TorchState"), (1, 9, "ObjectState")]
+)
+def test_a_lost_rank_is_replaced_from_the_last_commit(rtrain, lost, lost_at, class_name):
     def trained(*options):
         result = rtrain.run_ok(ELASTIC, "--set", f"class={class_name}", *options)
         assert "warning" not in result.stderr
@@ -107,7 +108,7 @@ def test_a_lost_rank_is_replaced_from_the_last_commit(rtrain, lost, class_name):
 
     calm = trained()
     assert [each["resets"] for each in calm] == [0, 0]
-    healed = trained("--set", "lost_at=5", "--set", f"lost={lost}")
+    healed = trained("--set", f"lost_at={lost_at}", "--set", f"lost={lost}")
     assert [each.pop("resets") for each in healed] == [11 * (rank != lost) for rank in (0, 1)]
     assert healed == [{"sum": calm[0]["sum"], "steps": 12, "seen": list(range(1, 13))}] * 2
     assert rtrain.statuses() == ["HEALED", "FINISHED"]
