@@ -342,44 +342,6 @@ def test_the_last_words_of_a_library_that_gives_up_are_in_the_error(rtrain):
     )
 
 
-SMALL_STACK = """
-local torch, train = require 'torch', require 'rtrain'
-train.TorchTrainer({
-  train_loop_per_worker = function()
-    local model = train.torch.prepare_model(torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)))
-    local optimizer = torch.optim.Adam(model:parameters())
-    for step = 1, 2 do
-      optimizer:zero_grad()
-      model(torch.ones(16, 8)):mean():backward()
-      optimizer:step()
-      train.report {step = step}
-    end
-  end,
-  scaling_config = train.ScalingConfig {num_workers = tonumber(os.getenv 'WORKERS')},
-}):fit()
-"""
-
-
-# fault: a small limit of the stack
-def test_a_small_limit_of_the_stack_ends_nothing(rtrain):
-    """Threads have stacks of that size too, unless their makers ask for other ones."""
-    script = rtrain.script(SMALL_STACK)
-    code = "local x = require('torch').ones(64, 64); print(x:matmul(x):sum():item())"
-    commands = [("1", "run", script), ("2", "run", script), ("2", "check", script), ("1", "exec", "-e", code)]
-    for workers, *command in commands:
-        done = subprocess.run(
-            ["bash", "-c", f'ulimit -s 64; exec {RTRAIN} "$@"', "bash", *command],
-            cwd=rtrain.folder,
-            env={**rtrain.env, "WORKERS": workers},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, (command, done.returncode, done.stdout + done.stderr)
-    assert done.stdout == "262144\n"
-    assert [row["step"] for row in rtrain.reports("last")] == [1, 2]
-
-
 def test_a_limit_of_addresses_is_named(rtrain):
     """The limits range from a worker that cannot load LibTorch to a worker that runs; in between, allocations fail."""
     script = rtrain.script(in_a_worker("require('torch').ones(4)"))
