@@ -39,7 +39,7 @@ void on_fatal(int number, siginfo_t* info, void*) {
     crash.address = number == SIGABRT ? 0 : reinterpret_cast<uint64_t>(info->si_addr);
     if (syscall(SYS_gettid) != getpid()) prctl(PR_GET_NAME, crash.thread.bytes);
     if (number == SIGSEGV && machine::is_at_stack_end(info->si_addr))
-      crash.reason.set(machine::kFullStack);
+      crash.reason.set(machine::full_stack_reason());
     crash.num_native = native_frames(crash.native, kHandlerFrames);
     std::atomic_thread_fence(std::memory_order_release);
     crash.signal = number;

@@ -4,11 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include "host/base/error.h"
 #include "host/base/fault.h"
@@ -139,7 +139,7 @@ void FrameChannel::on_ready(int events) {
 }
 
 void FrameChannel::read(size_t most) {
-  std::array<char, 65536> buffer;
+  static thread_local std::vector<char> buffer(65536);  // a stack may be small
   size_t done = 0;
   try {
     while (!input_->ended && done < most) {

@@ -174,7 +174,7 @@ void ClosureReader::make_module(int id) {
   for (uint64_t n = in.count(); n > 0; --n) {
     const auto kind = in.tag<StepKind>();
     push_ref(read_ref(in));
-    if (kind == StepKind::kKey && lua_isstring(L_, -1) != 0)
+    if (kind == StepKind::kKey && lua_type(L_, -1) == LUA_TSTRING)
       path += cat(".", std::string_view(lua_tostring(L_, -1)));
     if (resolve_step(kind)) continue;
     lua_settop(L_, top);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +18,8 @@ namespace {
 // A call may reserve more than a page at once: buffers of Lua's string library are 8 KiB each.
 constexpr uintptr_t kNearEnd = 256 * 1024;
 constexpr size_t kHandlerBytes = 64 * 1024;
+// With less than that, operators fill the stack without any recursion.
+constexpr rlim_t kSmallBytes = 1024 * 1024;
 
 uintptr_t stack_end = 0;  // the lowest address; 0 where it is not known
 
@@ -27,7 +30,7 @@ void write_error(std::string_view text) {
 void on_fault(int signal, siginfo_t* info, void*) {
   if (is_at_stack_end(info->si_addr)) {
     write_error("rtrain: ");
-    write_error(kFullStack);
+    write_error(full_stack_reason());
     write_error("\n");
     _exit(exit_code(Code::kUser));
   }
@@ -38,6 +41,16 @@ void on_fault(int signal, siginfo_t* info, void*) {
 }
 
 }  // namespace
+
+const char* full_stack_reason() {
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kSmallBytes) {
+    return "stack overflow: the main thread may have less than 1 MiB (ulimit -s): allow 8 MiB, "
+           "ulimit -s 8192";
+  }
+  return "stack overflow: a function calls itself without end through string.gsub, coroutine.wrap "
+         "or another function of C";
+}
 
 void note_stack_end() {
   pthread_attr_t attributes;

@@ -7,9 +7,8 @@
 
 namespace rtrain::machine {
 
-inline constexpr const char* kFullStack =
-    "stack overflow: a function calls itself without end through string.gsub, coroutine.wrap or "
-    "another function of C";
+// The message for the main thread's full stack. A signal handler may call it.
+const char* full_stack_reason();
 
 // Remembers where the stack of the calling thread ends, which is the main one.
 void note_stack_end();

@@ -3,6 +3,9 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <cstdint>
+
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
@@ -19,18 +22,26 @@ int files_open_now() {
   return count;
 }
 
+std::atomic<int> reserved{0};
+
 }  // namespace
 
-void provide_open_files(int count) {
-  const auto needed = static_cast<rlim_t>(files_open_now()) + static_cast<rlim_t>(count);
+FileReserve::FileReserve(int count) : count_(count) {
+  const auto needed = static_cast<rlim_t>(files_open_now() + reserved.load() + count);
   struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
-  const rlim_t allowed = limit.rlim_max;
-  limit.rlim_cur = needed;
-  if (allowed >= needed && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) return;
-  throw Error(Code::kEnvironment,
-              cat("the workers need ", static_cast<int64_t>(needed), " open files, allowed are ",
-                  static_cast<int64_t>(allowed), ": raise the limit (ulimit -n)"));
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
+    const rlim_t allowed = limit.rlim_max;
+    limit.rlim_cur = needed;
+    if (allowed < needed || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+      throw Error(
+          Code::kEnvironment,
+          cat("the workers need ", static_cast<int64_t>(needed), " open files, allowed are ",
+              static_cast<int64_t>(allowed), ": raise the limit (ulimit -n)"));
+    }
+  }
+  reserved += count;
 }
+
+FileReserve::~FileReserve() { reserved -= count_; }
 
 }  // namespace rtrain::machine

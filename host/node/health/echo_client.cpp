@@ -6,11 +6,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
@@ -91,7 +91,7 @@ void EchoClient::send(size_t bytes, std::chrono::milliseconds timeout) {
 
 bool EchoClient::receive(std::chrono::milliseconds timeout) {
   const double until_s = deadline(timeout);
-  std::array<char, kPartBytes> part{};
+  static thread_local std::vector<char> part(kPartBytes);  // a stack may be small
   while (expected_ > 0) {
     const ssize_t n = ::recv(socket_.get(), part.data(), std::min(part.size(), expected_), 0);
     if (n > 0) {

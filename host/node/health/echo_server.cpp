@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,7 +14,6 @@
 #include "host/base/files/fd.h"
 #include "host/base/secrets.h"
 #include "host/base/text/text.h"
-#include "host/machine/processes/open_files.h"
 #include "host/wire/listener.h"
 
 namespace rtrain::node {
@@ -74,7 +72,7 @@ class EchoServer::Guest {
 
   // Returns false once the socket has no more data.
   bool receive() {
-    std::array<char, kPartBytes> part{};
+    static thread_local std::vector<char> part(kPartBytes);  // a stack may be small
     const size_t head = has_key_ ? sizeof(uint32_t) : kEchoKeyBytes;
     const size_t wanted = to_receive_ > 0 ? to_receive_ : head - head_.size();
     const ssize_t n = ::recv(poll_.fd(), part.data(), std::min(part.size(), wanted), 0);
@@ -135,7 +133,7 @@ EchoServer::EchoServer(loop::Loop& loop, const std::string& address, int port, s
     throw Error(Code::kEnvironment, cat("cannot listen at '", address, "' for the checks of other ",
                                         "nodes: ", std::strerror(errno)));
   }
-  machine::provide_open_files(static_cast<int>(kMostStrangers));
+  files_ = std::make_unique<machine::FileReserve>(static_cast<int>(kMostStrangers));
   listener_ = std::make_unique<loop::Poll>(loop, listener.release(), [this](int) { accept(); });
   listener_->start(UV_READABLE);
   timer_.start(kLook);

@@ -16,6 +16,7 @@
 #include "host/loop/loop.h"
 #include "host/loop/poll.h"
 #include "host/loop/timer.h"
+#include "host/machine/processes/open_files.h"
 
 namespace rtrain::node {
 
@@ -42,6 +43,7 @@ class EchoServer {
 
   loop::Loop& loop_;
   std::string key_;
+  std::unique_ptr<machine::FileReserve> files_;  // for strangers
   std::unique_ptr<loop::Poll> listener_;
   std::vector<std::unique_ptr<Guest>> guests_;  // oldest first
   loop::Timer timer_;

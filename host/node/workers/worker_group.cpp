@@ -16,7 +16,6 @@
 #include "host/loop/channel/frame_channel.h"
 #include "host/loop/pipe_reader.h"
 #include "host/loop/processes/worker_descriptors.h"
-#include "host/machine/processes/open_files.h"
 
 namespace rtrain::node {
 namespace {
@@ -240,7 +239,9 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
   // and copies; the store, logs and files of a commit are additional.
   constexpr int kForEach = 4;
   constexpr int kBesides = 32;
-  if (workers_.empty()) machine::provide_open_files(kForEach * options_.num_workers + kBesides);
+  if (workers_.empty()) {
+    files_ = std::make_unique<machine::FileReserve>(kForEach * options_.num_workers + kBesides);
+  }
   fault_point("group.spawn");
   if (!guard_ && !options_.local) {
     descendants_ = std::make_unique<loop::Descendants>();

@@ -14,6 +14,7 @@
 #include "host/loop/loop.h"
 #include "host/loop/processes/group_guard.h"
 #include "host/loop/processes/process.h"
+#include "host/machine/processes/open_files.h"
 #include "host/node/workers/output_lines.h"
 #include "host/node/workers/worker_end.h"
 #include "host/node/workers/worker_place.h"
@@ -94,6 +95,7 @@ class WorkerGroup {
   WorkerGroupOptions options_;
   std::optional<pages::ProgressBoard> own_board_;
   WorkerGroupDelegate& delegate_;
+  std::unique_ptr<machine::FileReserve> files_;
   std::unique_ptr<loop::Descendants> descendants_;  // null in local mode
   std::unique_ptr<loop::GroupGuard> guard_;
   int running_ = 0;  // number of processes, including those being forked

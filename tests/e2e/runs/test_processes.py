@@ -342,6 +342,53 @@ def test_the_last_words_of_a_library_that_gives_up_are_in_the_error(rtrain):
     )
 
 
+SMALL_STACK = """
+local torch, train = require 'torch', require 'rtrain'
+train.TorchTrainer({
+  train_loop_per_worker = function()
+    local model = train.torch.prepare_model(torch.nn.Sequential(torch.nn.Conv1d(1, 4, 3), torch.nn.Flatten(), torch.nn.Linear(24, 1)))
+    local optimizer = torch.optim.Adam(model:parameters())
+    for step = 1, 2 do
+      optimizer:zero_grad()
+      model(torch.ones(16, 1, 8)):mean():backward()
+      optimizer:step()
+      train.report {step = step}
+    end
+  end,
+  scaling_config = train.ScalingConfig {num_workers = tonumber(os.getenv 'WORKERS')},
+}):fit()
+"""
+
+
+def with_limit(rtrain, limit, workers, *command):
+    return subprocess.run(
+        ["bash", "-c", f'ulimit {limit} 64; exec {RTRAIN} "$@"', "bash", *command],
+        cwd=rtrain.folder,
+        env={**rtrain.env, "WORKERS": workers},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+# fault: a small limit of the stack
+def test_a_small_limit_of_the_stack_ends_nothing(rtrain):
+    """Threads have stacks of that size too, unless the process asks for other ones."""
+    script = rtrain.script(SMALL_STACK)
+    code = "local torch = require 'torch'; print(torch.nn.Conv2d(1, 2, 3)(torch.ones(1, 1, 8, 8)):sum():item())"
+    commands = [("1", "run", script), ("2", "run", script), ("2", "check", script), ("1", "exec", "-e", code)]
+    for workers, *command in commands:
+        done = with_limit(rtrain, "-S -s", workers, *command)
+        assert done.returncode == 0, (command, done.returncode, done.stdout + done.stderr)
+
+
+def test_a_hard_limit_of_the_stack_is_named_where_it_is_too_small(rtrain):
+    script = rtrain.script(SMALL_STACK)
+    for workers in ("1", "2"):
+        done = with_limit(rtrain, "-s", workers, "run", script)
+        assert done.returncode == 0 or "ulimit -s 8192" in done.stderr, (done.returncode, done.stdout + done.stderr)
+
+
 def test_a_limit_of_addresses_is_named(rtrain):
     """The limits range from a worker that cannot load LibTorch to a worker that runs; in between, allocations fail."""
     script = rtrain.script(in_a_worker("require('torch').ones(4)"))

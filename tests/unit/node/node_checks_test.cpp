@@ -148,7 +148,7 @@ TEST(NodeChecks, StrangersTakeAFewDescriptorsAndKeepNobodyOut) {
   const int pid = fork();
   if (pid == 0) {
     const auto address = wire::SocketAddress::parse("127.0.0.1", echo.address().port);
-    machine::provide_open_files(1000);
+    const machine::FileReserve files(1000);
     for (int i = 0; i < 900; ++i) {
       const int fd = socket(AF_INET, SOCK_STREAM, 0);
       if (connect(fd, address->get(), address->size()) != 0) _exit(1);
