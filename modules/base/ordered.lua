@@ -12,8 +12,12 @@ local DELETED = {}
 
 local meta = {__name = 'base.ordered'}
 
+-- What `ordered.watch` was given.
+local on_store
+
 function meta.__newindex(map, key, value)
   if value == nil then return end
+  if on_store then on_store(map, key) end
   local order = order_of[map]
   local stale = order.position[key]
   if stale then order.keys[stale] = DELETED end
@@ -115,6 +119,10 @@ function ordered.len(map)
   compact(map, order)
   return #order.keys
 end
+
+---Calls a function before each new key of any map, until it is called with nil.
+---@param fn? fun(map: table, key: any)
+function ordered.watch(fn) on_store = fn end
 
 meta.__order = ordered.keys
 

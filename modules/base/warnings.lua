@@ -19,9 +19,10 @@ end
 
 ---Writes `warning: text` to stderr with the script's line, once for each text and line, as Python's default filter.
 ---@param text string
+---@param at? string the line, `FILE:LINE: `, where the warning is not about the nearest
 ---@return boolean shown false when it was said before
-function warnings.warn(text)
-  local line = ('%swarning: %s\n'):format(place(), text)
+function warnings.warn(text, at)
+  local line = ('%swarning: %s\n'):format(at or place(), text)
   if shown[line] then return false end
   shown[line] = true
   io.stderr:write(line)

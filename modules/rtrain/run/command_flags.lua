@@ -43,7 +43,10 @@ local given, has_fitted
 
 ---@param flags? CommandFlags nil: not set
 ---Raises code 'argument' for an unknown name. So does reading an unknown field.
-function command_flags.set(flags) given = flags and record.of('CommandFlags', NAMES, flags) end
+function command_flags.set(flags)
+  given = flags and record.of('CommandFlags', NAMES, flags)
+  if given and given.tryout then require('rtrain.tryout.order_watch').begin() end
+end
 
 ---@return CommandFlags
 function command_flags.get() return given or record.of('CommandFlags', NAMES, {set = {}, tags = {}}) end

@@ -92,7 +92,10 @@ function worker.run(job, pump)
   prepare_engine(host, state.context.threads, job.set_cuda_device == false and {} or state.gpus)
   state.flags = job.flags
   local asked = job.flags and job.flags.tryout
-  if asked then state.probe = require('rtrain.tryout.' .. asked.probe)(asked, state.context.world_rank) end
+  if asked then
+    state.probe = require('rtrain.tryout.' .. asked.probe)(asked, state.context.world_rank)
+    if state.context.world_rank == 0 then require('rtrain.tryout.order_watch').begin() end
+  end
   if not state.probe then replicas.begin(state) end
   run_flags.apply(job.flags, job.kind == 'torch')
   dataset_shards.begin(state, job.datasets)

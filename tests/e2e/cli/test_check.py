@@ -1,6 +1,7 @@
 """rtrain check: tries a script on every rank without recording a run."""
 
 import json
+import re
 
 import pytest
 
@@ -175,3 +176,45 @@ def test_a_loader_that_does_not_come(rtrain):
     assert result.returncode == 6 and "no loader within 1 s" in result.stderr, result.stderr
     assert "looked for a loop over a DataLoader" in result.stderr
     assert leftovers(rtrain.temp) == []
+
+
+def test_an_assignment_whose_order_is_lost_is_warned_of(rtrain):
+    """A module knows the written order, an ordered map does not, nor a class that stores in functions of its own."""
+    script = rtrain.script(
+        """local torch, train, ordered = require 'torch', require 'rtrain', require 'base.ordered'
+        local nn = torch.nn
+        local Own, Net = nn.Module:extend 'Own', nn.Module:extend 'Net'
+        local function register(self, name, value) nn.Module.__newindex(self, name, value) return true end
+        function Own.__newindex(self, name, value) register(self, name, value) end
+        function Own:init()
+          self.first, self.second = nn.Linear(2, 2), nn.Linear(2, 2)
+        end
+        function Net:init() self.first, self.second = nn.Linear(2, 2), nn.Linear(2, 2) end
+        local sizes = ordered.new()
+        sizes.width, sizes.depth = 1, 2
+        train.TorchTrainer{train_loop_per_worker = function()
+          local fields = ordered.new()
+          for i = 1, 2 do
+            fields['x' .. i], fields['y' .. i] = 1, 2
+          end
+          fields.z = 1
+          fields.a = 2
+          local model = train.torch.prepare_model(nn.Sequential(Own().first, Net().second))
+          local set = torch.utils.data.TensorDataset(torch.rand(4, 2))
+          for x in torch.utils.data.DataLoader(set, {batch_size = 2}) do model(x):sum():backward() end
+        end, scaling_config = train.ScalingConfig{num_workers = 2}}:fit()"""
+    )
+    result = rtrain("check", script)
+    assert result.returncode == 0, result.stderr
+    told = "warning: this assignment adds '{1}' before '{0}', since Lua stores from right to left; in Python '{0}' is first"
+    lines = [re.sub(r"\S*train.lua", "train.lua", line) for line in result.stderr.splitlines() if "warning" in line]
+    assert lines == [
+        f"{rank}train.lua:{line}: {told.format(*names)}: give each a line of its own"
+        for rank, line, names in [
+            ("", 11, ("width", "depth")),
+            ("[rank 0] ", 15, ("x1", "y1")),
+            ("[rank 0] ", 7, ("first", "second")),
+        ]
+    ], result.stderr
+    run = rtrain("run", script)
+    assert run.returncode == 0 and "this assignment" not in run.stderr, run.stderr

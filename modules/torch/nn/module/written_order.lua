@@ -10,6 +10,13 @@ local latest = setmetatable({}, {__mode = 'v'})
 -- List of names → index of the first name of the current assignment.
 local first_of = setmetatable({}, {__mode = 'k'})
 
+-- What `written_order.watch` was given.
+local on_store
+
+---Calls a function before each registration whose place in an assignment is not known, until it is called with nil.
+---@param fn? fun(list: string[], name: string)
+function written_order.watch(fn) on_store = fn end
+
 -- Returns the stack level of the function that assigns. Above it are place, enlist, Module's function, and perhaps a
 -- __newindex of the class.
 local function level_of_assignment(of)
@@ -27,6 +34,7 @@ function written_order.place(of, list, name)
   local assigning = debug.getinfo(level, 'fl')
   local fn, line = assigning and assigning.func, assigning and assigning.currentline
   local is_same = fn ~= nil and fn == latest.fn and line == latest.line and assignment.joins(level, latest.name, name)
+  if on_store and not is_same then on_store(list, name) end
   if not is_same then first_of = setmetatable({}, {__mode = 'k'}) end
   latest.fn, latest.line, latest.name = fn, line, name
   first_of[list] = first_of[list] or #list + 1
