@@ -62,12 +62,12 @@ function Adam:_update_plain(group, batch, grads)
   batch:count_step()
   local beta1, beta2, rate = group.betas[1], group.betas[2], Rates.number(group.lr)
   if group.decoupled_weight_decay and group.weight_decay ~= 0 then
-    torch._foreach_mul_(batch.params, 1 - rate * group.weight_decay)
+    self._multiply(batch, batch.params, 1 - rate * group.weight_decay)
   end
   local params, gradients, averages, squares, largest =
     self._kernel_lists(batch, self._plain_gradients(group, batch, grads), LISTS)
   torch._foreach_lerp_(averages, gradients, 1 - beta1)
-  torch._foreach_mul_(squares, beta2)
+  self._multiply(batch, squares, beta2)
   torch._foreach_addcmul_(squares, gradients, gradients, 1 - beta2)
   if group.amsgrad then torch._foreach_maximum_(largest, squares) end
   local corrections, sizes = {}, {}

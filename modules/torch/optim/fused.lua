@@ -117,6 +117,23 @@ function Fused._plain_gradients(group, batch, grads)
   return torch._foreach_add(grads, batch.params, {alpha = group.weight_decay})
 end
 
+local HALF = {float16 = true, bfloat16 = true}
+
+---Whether the parameters of a batch have 16 bits and are on the CPU.
+---@param batch optim.Batch
+---@return boolean
+function Fused._has_halves(batch) return HALF[batch.params[1].dtype] and batch.params[1].is_cpu or false end
+
+---Multiplies a list of a batch in place. The operator over a list first rounds the number to 16 bits on the CPU, and the
+---operator of one tensor, which Python's default takes there, does not.
+---@param batch optim.Batch
+---@param list torch.Tensor[]
+---@param number number
+function Fused._multiply(batch, list, number)
+  if not Fused._has_halves(batch) then return torch._foreach_mul_(list, number) end
+  for _, tensor in ipairs(list) do tensor:mul_(number) end
+end
+
 ---The counts of steps of a batch.
 ---@param batch optim.Batch
 ---@return number[]

@@ -10,7 +10,8 @@ local torch = require 'torch'
 ---
 ---Options: lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0 (added to g), nesterov = false, {maximize, foreach,
 ---differentiable, fused}. Dense gradients take one fused kernel; `fused = true` also lets a GradScaler leave unscaling to
----it, `fused = false` takes the operators of Python's default. Sparse gradients are fine without weight_decay and nesterov.
+---it, `fused = false` takes the operators of Python's default, as parameters of 16 bits on the CPU always do. Sparse
+---gradients are fine without weight_decay and nesterov.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -63,7 +64,16 @@ end
 
 local LISTS = {'momentum_buffer'}
 
+-- LibTorch's kernel for 16 bits on the CPU changes only what is left over from whole vectors: all others stay as they are.
+-- The operators do its work there, a GradScaler's part too.
+function SGD:_update_halves(group, batch, grads)
+  if self.found_inf and self.found_inf:item() > 0 then return end
+  if self.grad_scale then torch._foreach_div_(grads, self.grad_scale:item()) end
+  self:_update_plain(group, batch, grads)
+end
+
 function SGD:_update_dense(group, batch, grads)
+  if self._has_halves(batch) then return self:_update_halves(group, batch, grads) end
   local is_first_step = is_unset(self, batch.states[1])
   local params, gradients, buffers = self._kernel_lists(batch, grads, LISTS)
   torch._fused_sgd_(params, gradients, buffers, {
@@ -83,7 +93,7 @@ function SGD:_update_plain(group, batch, grads)
       torch._foreach_copy_(buffers, gradients)
       mark_set(self, batch)
     else
-      torch._foreach_mul_(buffers, group.momentum)
+      self._multiply(batch, buffers, group.momentum)
       torch._foreach_add_(buffers, gradients, {alpha = 1 - group.dampening})
     end
     gradients = group.nesterov and torch._foreach_add(gradients, buffers, {alpha = group.momentum}) or buffers

@@ -18,7 +18,7 @@ CASES = [
     ("Adagrad", {"lr": 0.1}),
     ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.2, "initial_accumulator_value": 0.5}),
 ]
-DTYPES = [torch.float32, torch.float64, torch.complex64]
+DTYPES = [torch.float32, torch.float64, torch.complex64, torch.bfloat16, torch.float16]
 
 SCRIPT = """
 local torch = require 'torch'

@@ -411,6 +411,34 @@ function TestStateDict:test_wrong_groups_are_refused()
   lu.assertStrContains(message_of(one.load_state_dict, one, two:state_dict()), 'has 2 parameters')
 end
 
+-- LibTorch's fused kernel leaves whole vectors of 16-bit numbers on the CPU as they are.
+function TestOptimizer:test_each_value_of_16_bits_is_trained()
+  for _, dtype in ipairs {'bfloat16', 'float16'} do
+    for _, count in ipairs {1, 7, 16, 40} do
+      for _, options in ipairs {{lr = 0.5}, {lr = 0.5, fused = true}, {lr = 0.5, momentum = 0.5, nesterov = true}} do
+        local x = torch.nn.Parameter(torch.ones(count, {dtype = dtype}))
+        local optimizer = optim.SGD({x}, options)
+        x.grad = torch.ones(count, {dtype = dtype})
+        optimizer:step()
+        lu.assertEquals(x:tolist(), torch.full({count}, options.momentum and 0.25 or 0.5):tolist(), dtype .. count)
+      end
+    end
+  end
+end
+
+function TestOptimizer:test_a_scaler_of_16_bits()
+  local x = torch.nn.Parameter(torch.ones(40, {dtype = 'bfloat16'}))
+  local optimizer = optim.SGD({x}, {lr = 0.5, momentum = 0.5, fused = true})
+  local scaler = torch.amp.GradScaler('cpu', {init_scale = 8})
+  for _, case in ipairs {{1, 0.5}, {math.huge, 0.5}, {1, -0.25}} do
+    optimizer:zero_grad()
+    scaler:scale(torch.sum(x * case[1])):backward()
+    scaler:step(optimizer)
+    scaler:update()
+    lu.assertEquals(x:tolist(), torch.full({40}, case[2]):tolist())
+  end
+end
+
 -- The fused kernels walk memory in its order, operators walk by index.
 TestMemoryOrder = {}
 
