@@ -1,7 +1,7 @@
 -- VisionTransformer on CIFAR-10 with a DataLoader, on two workers: rtrain run examples/cifar_vit.lua
 --
--- Ray equivalent: step 2 of "Distributing your PyTorch Training Code with Ray Train and Ray Data". The marks [1] … [3] are
--- the original's: what differs from examples/single_machine.lua.
+-- Ray equivalent: step 2 of "Distributing your PyTorch Training Code with Ray Train and Ray Data". The marks [1] … [4] say
+-- what differs from examples/single_machine.lua; the original has no [3], so that each worker reports its own images.
 --
 -- Images: $RTRAIN_DATA/cifar10; `-- --download` fetches them from the mirror $RTRAIN_DATA_URL, --set dataset=shapes10
 -- needs no files. Shorter: --set limit=2000 --set test_limit=1000.
@@ -41,9 +41,9 @@ local function train_func_per_worker(config)
   local train_dataloader, valid_dataloader = get_dataloaders(config)
 
   -- [1] Prepare the data loaders for distributed training: each worker gets rows of its own, so that the model sees each row
-  -- once per epoch.
+  -- once per epoch. All workers train equally many steps; without padding the validation has no row twice.
   train_dataloader = train.torch.prepare_data_loader(train_dataloader)
-  valid_dataloader = train.torch.prepare_data_loader(valid_dataloader)
+  valid_dataloader = train.torch.prepare_data_loader(valid_dataloader, {padding = false})
 
   local model = VisionTransformer {
     image_size = 32,   -- CIFAR-10 image size is 32x32
@@ -85,16 +85,19 @@ local function train_func_per_worker(config)
         local pred = model(X)
         local loss = loss_fn(pred, y)
 
-        valid_loss = valid_loss + loss:item()
+        valid_loss = valid_loss + loss:item() * y.shape[1]
         num_total = num_total + y.shape[1]
         num_correct = num_correct + pred:argmax(1):eq(y):sum():item()
       end
     end)
 
-    valid_loss = valid_loss / #valid_dataloader
-    local accuracy = num_correct / num_total
+    -- [3] Means over the images of all workers.
+    local sums = torch.tensor({valid_loss, num_correct, num_total}, {device = train.torch.get_device()})
+    torch.distributed.all_reduce(sums)
+    valid_loss = (sums[0] / sums[2]):item()
+    local accuracy = (sums[1] / sums[2]):item()
 
-    -- [3] Report metrics and a checkpoint. Every rank saves: the run keeps one model.pt.
+    -- [4] Report metrics and a checkpoint. Every rank saves: the run keeps one model.pt.
     train.tempdir(function(temp_checkpoint_dir)
       -- With one worker prepare_model gives the model itself.
       torch.save((model.module or model):state_dict(), temp_checkpoint_dir .. '/model.pt')

@@ -71,7 +71,7 @@ local function train_func_per_worker(config)
     end
 
     model:eval()
-    local valid_loss, num_correct, num_total, num_batches = 0, 0, 0, 0
+    local valid_loss, num_correct, num_total = 0, 0, 0
     torch.no_grad(function()
       for batch in valid_dataloader do
         -- [2] Each batch is a table of columns.
@@ -79,15 +79,17 @@ local function train_func_per_worker(config)
         local pred = model(X)
         local loss = loss_fn(pred, y)
 
-        valid_loss = valid_loss + loss:item()
+        valid_loss = valid_loss + loss:item() * y.shape[1]
         num_total = num_total + y.shape[1]
-        num_batches = num_batches + 1
         num_correct = num_correct + pred:argmax(1):eq(y):sum():item()
       end
     end)
 
-    valid_loss = valid_loss / num_batches
-    local accuracy = num_correct / num_total
+    -- Means over the images of all workers.
+    local sums = torch.tensor({valid_loss, num_correct, num_total}, {device = train.torch.get_device()})
+    torch.distributed.all_reduce(sums)
+    valid_loss = (sums[0] / sums[2]):item()
+    local accuracy = (sums[1] / sums[2]):item()
 
     train.tempdir(function(temp_checkpoint_dir)
       -- With one worker prepare_model gives the model itself.

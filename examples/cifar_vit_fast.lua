@@ -35,18 +35,20 @@ local function transforms_of(config)
   return augmentation.Compose{crop, augmentation.RandomHorizontalFlip(), normalize}, normalize
 end
 
--- Loss and accuracy over the test images of this rank; read from the device once.
+-- Loss and accuracy over the test images of all ranks; read from the device once.
 local function evaluate(forward, loader, device)
-  local loss, correct, total = torch.zeros(1, {device = device}), torch.zeros(1, {device = device}), 0
+  local sums = torch.zeros(3, {device = device})
   torch.no_grad(function()
     for X, y in loader do
       local pred = forward(X)
-      loss:add_(nn.functional.cross_entropy(pred, y, {reduction = 'sum'}))
-      correct:add_(pred:argmax(1):eq(y):sum())
-      total = total + #y
+      sums[0]:add_(nn.functional.cross_entropy(pred, y, {reduction = 'sum'}))
+      sums[1]:add_(pred:argmax(1):eq(y):sum())
+      sums[2]:add_(#y)
     end
   end)
-  return loss:item() / total, correct:item() / total
+  torch.distributed.all_reduce(sums)
+  local loss, correct, total = unpack(sums:tolist())
+  return loss / total, correct / total
 end
 
 local function train_func_per_worker(config)
@@ -59,7 +61,8 @@ local function train_func_per_worker(config)
   local batch_size = config.batch_size_per_worker
   local train_loader = train.torch.prepare_data_loader(
     data.DataLoader(train_set, {batch_size = batch_size, shuffle = true, drop_last = true}))
-  local test_loader = train.torch.prepare_data_loader(data.DataLoader(test_set, {batch_size = 4 * batch_size}))
+  local test_loader = train.torch.prepare_data_loader(data.DataLoader(test_set, {batch_size = 4 * batch_size}),
+    {padding = false})  -- each image once
 
   local model = train.torch.prepare_model(VisionTransformer{
     image_size = 32, patch_size = 4, num_layers = 12, num_heads = 8, hidden_dim = 384, mlp_dim = 768, num_classes = 10,

@@ -212,18 +212,37 @@ def test_mnist_convnet_advanced_stops_early_on_all_ranks(tiny):
     assert len(tiny.reports()) == 2
 
 
-VIT = ["limit=16", "test_limit=8", "dataset=shapes10"]
+VIT = ["limit=16", "test_limit=7", "dataset=shapes10"]
 
 
-def assert_saved_transformer(rtrain):
+# Prints the names in the saved model, and its loss and accuracy over the first test images, each of them once.
+SAVED = """
+local torch, ordered, datasets = require 'torch', require 'base.ordered', require 'vision.datasets'
+local state = torch.load(arg[1] .. '/model.pt')
+local names = ordered.keys(state)
+print(#names, names[1], names[#names], state['encoder.pos_embedding'].shape[2])
+local model = require('vision.models').VisionTransformer {
+  image_size = 32, patch_size = 4, num_layers = 12, num_heads = 8, hidden_dim = 384, mlp_dim = 768, num_classes = 10}
+model:load_state_dict(state)
+model:eval()
+local set, count = datasets.shapes10 {train = false}, tonumber(arg[2])
+local images = set.data:narrow(0, 0, count):permute(0, 3, 1, 2):float():div(255):sub(0.5):div(0.5)
+local labels = set.targets:narrow(0, 0, count)
+torch.no_grad(function()
+  local output = model(images)
+  print(torch.nn.functional.cross_entropy(output, labels):item(), output:argmax(1):eq(labels):double():mean():item())
+end)
+"""
+
+
+def assert_saved_transformer(rtrain, count):
+    """The run reported the loss and accuracy of its saved model over that many test images, on all workers together."""
     (checkpoint,) = rtrain.json("checkpoint", "ls", "last")
-    script = rtrain.script(f"""
-        local torch, ordered = require 'torch', require 'base.ordered'
-        local state = torch.load('{checkpoint["path"]}/model.pt')
-        local names = ordered.keys(state)
-        print(#names, names[1], names[#names], state['encoder.pos_embedding'].shape[2])
-        """)
-    assert rtrain("exec", script).stdout.split() == ["152", "class_token", "heads.head.bias", "65"]
+    said = rtrain("exec", rtrain.script(SAVED), checkpoint["path"], count)
+    names, numbers = said.stdout.splitlines()
+    assert names.split() == ["152", "class_token", "heads.head.bias", "65"]
+    (row,) = rtrain.reports()
+    assert [row["loss"], row["accuracy"]] == pytest.approx([float(number) for number in numbers.split()], rel=1e-4)
 
 
 @pytest.mark.parametrize("workers", sample("1", "2"))
@@ -235,7 +254,7 @@ def test_cifar_vit(alone, workers):
     assert 1 < row["loss"] < 5 and 0 <= row["accuracy"] <= 1
     assert f"{{accuracy = {row['accuracy']:.14g}, epoch_num = 0, loss = {row['loss']:.14g}}}" in result.stdout
     assert "Training result: Result(metrics={accuracy=" in result.stdout
-    assert_saved_transformer(alone)
+    assert_saved_transformer(alone, 7)
 
 
 @pytest.mark.parametrize("workers, augment", sample(("2", "false"), ("1", "true")))
@@ -246,7 +265,7 @@ def test_cifar_vit_fast_runs_without_a_gpu(alone, workers, augment):
     (row,) = alone.reports()
     assert 1 < row["loss"] < 5 and 0 <= row["accuracy"] <= 1
     assert f"epoch_num=0 loss={row['loss']:.4f} accuracy={row['accuracy']:.4f} seconds=" in result.stdout
-    assert_saved_transformer(alone)
+    assert_saved_transformer(alone, 7)
 
 
 def test_cifar_airbench_makes_several_networks(alone):
@@ -305,4 +324,4 @@ def test_cifar_vit_data(alone):
     (row,) = alone.reports()
     assert 1 < row["loss"] < 5 and 0 <= row["accuracy"] <= 1
     assert "Training result: Result(metrics={accuracy=" in result.stdout
-    assert_saved_transformer(alone)
+    assert_saved_transformer(alone, 16)
