@@ -24,10 +24,11 @@ function time.perf_counter() return system.monotonic() end
 
 ffi.cdef 'int poll(void *descriptors, unsigned long count, int timeout_ms);'
 
--- sleep waits in slices of at most this length and notices a stop of the run between two slices.
+-- sleep waits in slices of at most this length, so that hooks which end the train function run between two slices.
 local LONGEST_SLICE_S = 0.05
 
----Waits. A stop of the run ends the wait. Python equivalent: time.sleep.
+---Waits. What ends the workers of a run ends the wait too: an error of another rank, `rtrain stop --now`. A stop at the
+---next checkpoint does not. Python equivalent: time.sleep.
 ---@param seconds number 0 or more
 ---
 ---```lua

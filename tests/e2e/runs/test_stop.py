@@ -77,3 +77,33 @@ end
     told = told_at(result)
     assert len(told) == 36
     assert len(set(told)) == 12, "each run's ranks got the request at one step"
+
+
+# Sleeps for longer than a test may take, after a report.
+SLEEPING = """
+local train = require 'rtrain'
+train.DataParallelTrainer{
+  train_loop_per_worker = function()
+    train.report{step = 1}
+    %s
+    train.time.sleep(3600)
+    print 'awake'
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'stopped'},
+}:fit()
+"""
+
+
+def test_a_stop_ends_a_sleep(rtrain):
+    running = rtrain.started("run", rtrain.script(SLEEPING % ""))
+    assert rtrain("stop", "stopped", "--now").returncode == 0
+    result = running.wait()
+    assert result.returncode == 130 and "awake" not in result.stdout, result.stderr
+    rtrain.wait_for_processes()
+
+
+def test_an_error_of_another_rank_ends_a_sleep(rtrain):
+    broken = "if train.get_context():get_world_rank() == 1 then error 'broken' end"
+    result = rtrain("run", rtrain.script(SLEEPING % broken))
+    assert result.returncode == 1 and "rank 1 raised an error" in result.stderr and "awake" not in result.stdout

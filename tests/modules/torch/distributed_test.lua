@@ -69,6 +69,7 @@ function TestDistributed:test_collectives_with_gradients()
   end
   lu.assertErrorMsgContains('ZeroRedundancyOptimizer divides', function() return dist.fsdp end)
   lu.assertErrorMsgContains('train.report', function() return dist.checkpoint end)
+  lu.assertErrorMsgContains('a model is whole on each rank: torch.distributed.nn', function() return dist.tensor.DTensor end)
 end
 
 function TestDistributed:test_works()

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from cases.lists.calls import plain
+from cases.lists.groups import GROUPED, SDPA
 from cases.lists.inputs import ROWS, WIDE, X1, X2, indices
 from cases.lists.parameters import INIT, UTILS
 from cases.lists.protocol import PROTOCOL
@@ -461,6 +462,8 @@ CASES = [
     *LOOKUPS,
     *LOSSES,
     *ATTENTION,
+    *SDPA,
+    *GROUPED,
     *INIT,
     *UTILS,
 ]

@@ -1,6 +1,7 @@
-"""Image models: the logits of the models that the examples train, the names in their state_dict; grids and boxes."""
+"""Image models: the logits of the models that the examples train, the names in their state_dict; grids, boxes, vision.ops."""
 
 import torch
+import torchvision.ops as ops
 import torchvision.utils
 
 from harness import T, code
@@ -38,6 +39,107 @@ def boxes(x, *rows, **options):
     )
 
 
+def op(lua_call, python, _=None, **inputs):
+    """Returns the case of a call of vision.ops, with the gradients of its inputs. `boxes` adds sizes to corners."""
+    text = (
+        "local ops = require 'vision.ops' "
+        "local function boxes(xy, wh) return torch.cat({xy, xy + wh}, 1) end "
+        f"return ops.{lua_call}"
+    )
+    return code(lua_call.split("(")[0], text, python, _={"grad": True, **(_ or {})}, **inputs)
+
+
+def corners(xy, wh):
+    return torch.cat([xy, xy + wh], 1)
+
+
+def pairs(name):
+    """Returns the case of an overlap of all pairs of five and four boxes."""
+    function = getattr(ops, name)
+    return op(
+        f"{name}(boxes(a, s), boxes(b, t))",
+        lambda a, s, b, t: function(corners(a, s), corners(b, t)),
+        a=T(5, 2),
+        s=T(5, 2, fill="positive"),
+        b=T(4, 2, seed=5),
+        t=T(4, 2, fill="positive", seed=6),
+    )
+
+
+CROWD = {"xy": T(24, 2, grad=False), "wh": T(24, 2, fill="positive", grad=False), "s": T(24, fill="unit", grad=False)}
+# Two images of three channels, and boxes in them: corners in 0 … 7.8, sizes to 7.8, some of them reach over the edge.
+MAPS = {"x": T(2, 3, 8, 9), "xy": T(4, 2, fill="unit", grad=False), "wh": T(4, 2, fill="positive", grad=False)}
+
+
+def regions(name, lua_options="", **options):
+    function = getattr(ops, name)
+
+    def python(x, xy, wh):
+        boxes = corners(xy * 8, wh * 4)
+        return function(x, [boxes[:1], boxes[1:]], (3, 2), **options)
+
+    return op(
+        f"{name}(x, {{boxes(xy * 8, wh * 4):narrow(0, 0, 1), boxes(xy * 8, wh * 4):narrow(0, 1, 3)}}, {{3, 2}}{lua_options})",
+        python,
+        **MAPS,
+    )
+
+
+OPS = [
+    *[
+        op(
+            f"box_convert(x, '{one}', '{other}')",
+            lambda x, one=one, other=other: ops.box_convert(x, one, other),
+            x=T(3, 2, 4),
+        )
+        for one, other in [("xyxy", "xywh"), ("xywh", "cxcywh"), ("cxcywh", "xyxy"), ("xyxy", "cxcywh")]
+    ],
+    op("box_area(x)", ops.box_area, x=T(5, 4)),
+    *[pairs(name) for name in ("box_iou", "generalized_box_iou", "distance_box_iou", "complete_box_iou")],
+    *[
+        op(
+            f"nms(boxes(xy, wh), s, {threshold})",
+            lambda xy, wh, s, threshold=threshold: ops.nms(corners(xy, wh), s, threshold),
+            {"grad": False},
+            **CROWD,
+        )
+        for threshold in (0, 0.2, 0.5)
+    ],
+    op(
+        "batched_nms(boxes(xy, wh), s, c, 0.1)",
+        lambda xy, wh, s, c: ops.batched_nms(corners(xy, wh), s, c, 0.1),
+        {"grad": False},
+        **CROWD,
+        c=T(24, dtype="int64", fill="index:3"),
+    ),
+    op("masks_to_boxes(x)", ops.masks_to_boxes, {"grad": False}, x=T(3, 5, 6, fill="index:2", grad=False)),
+    op("clip_boxes_to_image(x, {5, 7})", lambda x: ops.clip_boxes_to_image(x, (5, 7)), x=T(6, 4, fill="wide")),
+    op(
+        "remove_small_boxes(boxes(xy, wh), 0.7)",
+        lambda xy, wh, s: ops.remove_small_boxes(corners(xy, wh), 0.7),
+        {"grad": False},
+        **CROWD,
+    ),
+    regions("roi_align"),
+    regions("roi_align", ", {spatial_scale = 0.5, sampling_ratio = 2}", spatial_scale=0.5, sampling_ratio=2),
+    regions("roi_align", ", {aligned = true}", aligned=True),
+    regions("roi_pool"),
+    regions("roi_pool", ", {spatial_scale = 0.5}", spatial_scale=0.5),
+    *[
+        op(
+            f"sigmoid_focal_loss(x, y{given})",
+            lambda x, y, options=options: ops.sigmoid_focal_loss(x, y, **options),
+            x=T(3, 4),
+            y=T(3, 4, fill="bool", grad=False),
+        )
+        for given, options in [
+            ("", {}),
+            (", {alpha = -1, gamma = 1.5, reduction = 'mean'}", {"alpha": -1, "gamma": 1.5, "reduction": "mean"}),
+            (", 0.6, 2, 'sum'", {"alpha": 0.6, "gamma": 2, "reduction": "sum"}),
+        ]
+    ],
+]
+
 BYTES = T(3, 20, 24, dtype="uint8", fill="index:256")
 
 CASES = [
@@ -66,4 +168,5 @@ CASES = [
         lambda: VisionTransformer(32, 4, 12, 8, 384, 768, 10),
         T(2, 3, 32, 32),
     ),
+    *OPS,
 ]
