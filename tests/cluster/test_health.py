@@ -149,7 +149,7 @@ def test_of_two_nodes_that_do_not_reach_each_other_one_is_evicted(rtrain, job, h
     assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and nodes_of(run, 2) == {"n0", "n1"}
 
 
-# fault: a stranger with more connections than a host has descriptors
+# fault: a stranger with more connections than a node has descriptors
 def test_a_strangers_connections_end_no_agent_and_evict_nobody(rtrain, job, hosts):
     agent = rtrain.folder / "agent"
     agent.write_text(f'#!/bin/bash\nulimit -Sn 128\nexec {RTRAIN} "$@"\n')

@@ -37,7 +37,7 @@ def test_an_agent_that_is_killed_takes_its_workers_along(rtrain, job):
 
 # fault: a host that is cut off while its workers are killed
 def test_a_host_that_cannot_kill_its_workers_is_said_to_be_cut_off(rtrain, job, hosts):
-    """The disk of a worker's own host is not what keeps it."""
+    """The disk of a worker's own node is not what keeps it."""
     body = WAITING.replace("step = step + 1", "step = step + 1 assert(not files.exists 'failing', 'enough')")
     running = job("run", script(rtrain, body, "node_timeout_s = 9"))
     wait_for_reports(rtrain, running)
@@ -47,7 +47,7 @@ def test_a_host_that_cannot_kill_its_workers_is_said_to_be_cut_off(rtrain, job, 
     result = running.processes[0].wait()
     for rank in (2, 3):
         assert (
-            f"rank {rank} (pid {pids[rank]}) has not ended 5 s after host n1 was to kill it: the host is gone or cut off, "
+            f"rank {rank} (pid {pids[rank]}) has not ended 5 s after node n1 was to kill it: the node is lost or cut off, "
             "which is known after 9 s (FailureConfig.node_timeout_s), or the process waits in the kernel"
             in result.stderr
         )

@@ -346,7 +346,8 @@ SMALL_STACK = """
 local torch, train = require 'torch', require 'rtrain'
 train.TorchTrainer({
   train_loop_per_worker = function()
-    local model = train.torch.prepare_model(torch.nn.Sequential(torch.nn.Conv1d(1, 4, 3), torch.nn.Flatten(), torch.nn.Linear(24, 1)))
+    local nn = torch.nn
+    local model = train.torch.prepare_model(nn.Sequential(nn.Conv1d(1, 4, 3), nn.Flatten(), nn.Linear(24, 1)))
     local optimizer = torch.optim.Adam(model:parameters())
     for step = 1, 2 do
       optimizer:zero_grad()
