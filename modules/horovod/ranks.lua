@@ -12,7 +12,7 @@ local is_begun = false
 ---Begins: in a train function the process group is formed. Elsewhere this process is the only rank.
 function ranks.init()
   if session.peek() then
-    -- A rank in the place of a lost one meets the others in elastic.run.
+    -- A rank in the place of a lost one synchronizes with the others in elastic.run.
     if not session.is_joining() then default_group.ensure() end
   elseif not dist.is_initialized() then
     dist.init_process_group('gloo', {rank = 0, world_size = 1})

@@ -7,8 +7,8 @@
 
 namespace rtrain {
 
-// While it lives, this process cannot open files. The standard streams stay within the limit: poll()
-// refuses more descriptors than that.
+// While it lives, this process cannot open files. The standard streams stay within the limit:
+// poll() refuses more descriptors than that.
 class NoMoreFiles {
  public:
   NoMoreFiles() {

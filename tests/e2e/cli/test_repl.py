@@ -403,7 +403,7 @@ def test_without_a_folder_for_it_the_history_is_the_sessions_own(rtrain, typing)
 # fault: the disk fails under the lines that rtrain repl keeps
 @pytest.mark.parametrize("lines", [3, 20000])
 def test_a_disk_that_fails_keeps_the_history_of_the_session(rtrain, typing, lines):
-    """Above some thousand lines the file is written anew when the session begins."""
+    """Above some thousand lines the file is written again when the session begins."""
     path = rtrain.folder / ".local/state/rtrain/repl_history"
     path.parent.mkdir(parents=True)
     path.write_text("".join(f"x = {i}\n" for i in range(lines)))
