@@ -29,8 +29,8 @@ std::string CollectiveClient::synchronize(const std::string& collective, const s
                       copied = worker_.progress().copied_bytes()]() mutable {
     return std::exchange(copied, progress.copied_bytes()) != copied;
   };
-  const auto answer =
-      worker_.wait_reply(id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAnswerGrace, moves);
+  const auto answer = worker_.wait_reply(
+      id, std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAnswerGrace, moves);
   if (!answer) throw controller_silent(collective, context.collective_timeout_s);
   return answer->as_string();
 }

@@ -1,5 +1,5 @@
-// tests/soak/fuzz/table_reader.h: runs a reader of tables on bytes and reads every value through the
-// views that the engine uses.
+// tests/soak/fuzz/table_reader.h: runs a reader of tables on bytes and reads every value through
+// the views that the engine uses.
 //
 // libarrow is the ordinary library, without coverage: only this project's code is explored.
 #pragma once

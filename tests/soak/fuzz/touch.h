@@ -1,5 +1,5 @@
-// tests/soak/fuzz/touch.h: reads everything that a reader returned, so that the sanitizer checks every
-// byte that a tensor claims to have.
+// tests/soak/fuzz/touch.h: reads everything that a reader returned, so that the sanitizer checks
+// every byte that a tensor claims to have.
 #pragma once
 
 #include <unordered_set>

@@ -1,5 +1,5 @@
-// tests/soak/scale/sim_board.h: shared memory that tells the simulated workers of all processes what to
-// do, and counts what they have done.
+// tests/soak/scale/sim_board.h: shared memory that tells the simulated workers of all processes
+// what to do, and counts what they have done.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// tests/soak/scale/sim_worker.h: a rank without Lua and LibTorch that sends the messages of a worker, as
-// the SimBoard instructs.
+// tests/soak/scale/sim_worker.h: a rank without Lua and LibTorch that sends the messages of a
+// worker, as the SimBoard instructs.
 //
 // Belongs to its loop's thread. The owner carries the messages and calls tick() often.
 #pragma once
