@@ -108,10 +108,11 @@ HttpReply show_stacks(const Api& api, const ApiRequest& request) {
 
 HttpReply record_profiles(const Api& api, const ApiRequest& request) {
   const Value body = body_of(request, {"rank", "seconds", "shapes", "memory"});
-  const message::RecordProfiles asked{.seconds = seconds_of(body),
-                                      .record_shapes = body["shapes"].bool_or(false),
-                                      .is_memory = body["memory"].bool_or(false),
-                                      .rank = rank_of(body)};
+  const message::RecordProfiles asked{
+      .settings = loop::ProfileSettings{.seconds = seconds_of(body),
+                                        .record_shapes = body["shapes"].bool_or(false),
+                                        .is_memory = body["memory"].bool_or(false)},
+      .rank = rank_of(body)};
   store::OpenRun run = api.open_run(request.run);
   return json_reply(control::describe_answer(
       run.ref, control::ControlClient(run, api.stopping()).profiles(asked)));

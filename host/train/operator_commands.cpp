@@ -77,13 +77,7 @@ void OperatorCommands::record_profiles(const message::RecordProfiles& asked,
   }
   ProfilePlan plan;
   plan.ranks = profiled_ranks(asked.rank);
-  plan.seconds = asked.seconds;
-  plan.steps = asked.steps;
-  plan.timeout_s = asked.timeout_s;
-  plan.record_shapes = asked.record_shapes;
-  plan.rate = asked.rate;
-  plan.is_idle_wanted = asked.is_idle_wanted;
-  plan.is_memory = asked.is_memory;
+  plan.settings = asked.settings;
   plan.stem = cat(run_.run_path, "/profiles/", DiagFolder::name(now_ms(), machine_.attempt));
   delegate_.ask_profiles(plan, [attempt = machine_.attempt, reply](auto profiles) {
     reply(to_value(message::Profiles{.attempt = attempt, .profiles = std::move(profiles)}));

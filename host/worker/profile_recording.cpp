@@ -54,8 +54,9 @@ class End {
  public:
   End(Progress& progress, const message::AskProfile& asked)
       : page_(progress.page()),
-        steps_(asked.steps),
-        end_s_(monotonic_s() + (asked.steps > 0 ? asked.timeout_s : asked.seconds)),
+        steps_(asked.settings.steps),
+        end_s_(monotonic_s() +
+               (asked.settings.steps > 0 ? asked.settings.timeout_s : asked.settings.seconds)),
         before_(count()) {}
 
   bool has_come() const {
@@ -75,9 +76,9 @@ class End {
 };
 
 std::string too_few_reports(const message::AskProfile& asked, int64_t reports) {
-  if (reports >= asked.steps) return "";
-  return cat("it has made ", reports, " of ", asked.steps, " reports in ", asked.timeout_s,
-             " s (--timeout)");
+  if (reports >= asked.settings.steps) return "";
+  return cat("it has made ", reports, " of ", asked.settings.steps, " reports in ",
+             asked.settings.timeout_s, " s (--timeout)");
 }
 
 // As PyTorch's traces say it: tools that lay the traces of several ranks together look for it.
@@ -93,7 +94,7 @@ message::Profile record_trace(const api::ProfilerApi& profiler, Progress& progre
   Unfinished file(asked.path);
   api::ProfileOptions options;
   options.cuda = options.with_stack = options.all_threads = true;
-  options.record_shapes = asked.record_shapes;
+  options.record_shapes = asked.settings.record_shapes;
   profiler.start(options);
   profiler.add_metadata("distributedInfo", distributed_info(context));
   const double begin_s = monotonic_s();
@@ -151,8 +152,8 @@ message::Profile record_stacks(Progress& progress, const message::AskProfile& as
   Unfinished file(asked.path);
   message::Profile out{.path = asked.path};
   const double begin_s = monotonic_s();
-  StackSampler sampler(asked.is_idle_wanted);
-  SamplePace pace(asked.rate);
+  StackSampler sampler(asked.settings.is_idle_wanted);
+  SamplePace pace(asked.settings.rate);
   const End end(progress, asked);
   while (!end.has_come()) {
     const double interval_s = pace.next_s(sampler);
@@ -242,13 +243,13 @@ message::Profile record_memory(const api::ProfilerApi& profiler, Progress& progr
 message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
                                 const loop::WorkerContext& context) {
   const api::ProfilerApi* profiler = lua::engine_profiler();
-  if (profiler == nullptr && asked.rate == 0) {
+  if (profiler == nullptr && asked.settings.rate == 0) {
     return {.error = "it has not made a tensor yet: LibTorch, which records, is not loaded"};
   }
   try {
-    if (asked.rate > 0) return record_stacks(progress, asked, context);
-    return asked.is_memory ? record_memory(*profiler, progress, asked, context)
-                           : record_trace(*profiler, progress, asked, context);
+    if (asked.settings.rate > 0) return record_stacks(progress, asked, context);
+    return asked.settings.is_memory ? record_memory(*profiler, progress, asked, context)
+                                    : record_trace(*profiler, progress, asked, context);
   } catch (const Error& e) {
     return {.error = e.message()};
   } catch (const std::exception& e) {

@@ -43,13 +43,14 @@ struct Options : ListingOptions {
 };
 
 message::RecordProfiles request_of(const Options& options) {
-  message::RecordProfiles request{.seconds = options.seconds,
-                                  .steps = options.steps,
-                                  .timeout_s = options.timeout_s,
-                                  .record_shapes = options.record_shapes,
-                                  .rate = options.flame ? options.rate : 0,
-                                  .is_idle_wanted = options.idle,
-                                  .is_memory = options.memory};
+  message::RecordProfiles request{
+      .settings = loop::ProfileSettings{.seconds = options.seconds,
+                                        .steps = options.steps,
+                                        .timeout_s = options.timeout_s,
+                                        .record_shapes = options.record_shapes,
+                                        .rate = options.flame ? options.rate : 0,
+                                        .is_idle_wanted = options.idle,
+                                        .is_memory = options.memory}};
   if (options.rank == "all") return request;
   int rank = 0;
   const char* end = options.rank.data() + options.rank.size();

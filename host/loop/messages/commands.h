@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/base/codec/record.h"
+#include "host/loop/messages/profile_settings.h"
 #include "host/loop/messages/to_controller.h"
 
 namespace rtrain::loop {
@@ -125,22 +126,10 @@ struct Profiles {
 struct RecordProfiles {
   static constexpr std::string_view kType = "profile";
   using Answer = Profiles;
-  double seconds = 0;
-  int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
-  double timeout_s = 0;  // of the steps
-  bool record_shapes = false;
-  double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
-  bool is_idle_wanted = false;       // samples of all threads that wait
-  bool is_memory = false;            // the owners of the memory of tensors, instead
+  loop::ProfileSettings settings = loop::ProfileSettings();
   std::optional<int64_t> rank = {};  // none: all
 
-  static constexpr RecordFields kFields{required("seconds", &RecordProfiles::seconds),
-                                        required("steps", &RecordProfiles::steps),
-                                        required("timeout_s", &RecordProfiles::timeout_s),
-                                        optional("record_shapes", &RecordProfiles::record_shapes),
-                                        optional("rate", &RecordProfiles::rate),
-                                        optional("idle", &RecordProfiles::is_idle_wanted),
-                                        optional("memory", &RecordProfiles::is_memory),
+  static constexpr RecordFields kFields{required("settings", &RecordProfiles::settings),
                                         optional("rank", &RecordProfiles::rank)};
 };
 

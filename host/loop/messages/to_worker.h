@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/base/codec/record.h"
+#include "host/loop/messages/profile_settings.h"
 
 namespace rtrain::loop {
 
@@ -116,25 +117,11 @@ struct AskProfile {
   static constexpr std::string_view kType = "profile";
   int64_t id = 0;
   std::string path;
-  double seconds = 0;
-  int64_t steps = 0;     // that many reports instead of seconds; 0: seconds count
-  double timeout_s = 0;  // of the steps
-  bool record_shapes = false;
-  double rate = 0;  // samples of the stacks a second instead of a trace of operators; 0: the trace
-  bool is_idle_wanted = false;  // samples of all threads that wait
-  bool is_memory = false;       // the owners of the memory of tensors, instead
+  loop::ProfileSettings settings = loop::ProfileSettings();
 
-  static constexpr RecordFields kFields{
-      required("id", &AskProfile::id),
-      required("path", &AskProfile::path),
-      required("seconds", &AskProfile::seconds),
-      required("steps", &AskProfile::steps),
-      required("timeout_s", &AskProfile::timeout_s),
-      required("record_shapes", &AskProfile::record_shapes),
-      optional("rate", &AskProfile::rate),
-      optional("idle", &AskProfile::is_idle_wanted),
-      optional("memory", &AskProfile::is_memory),
-  };
+  static constexpr RecordFields kFields{required("id", &AskProfile::id),
+                                        required("path", &AskProfile::path),
+                                        required("settings", &AskProfile::settings)};
 };
 
 // The reports below `count` have come from all ranks.

@@ -29,22 +29,17 @@ void ProfileRequest::start(const ProfilePlan& plan, Done done) {
   done_ = std::move(done);
   answers_.clear();
   ++id_;
-  is_sampled_ = plan.rate > 0;
-  waits_s_ = profile_deadline_s(plan.steps > 0 ? plan.timeout_s : plan.seconds);
+  is_sampled_ = plan.settings.rate > 0;
+  waits_s_ =
+      profile_deadline_s(plan.settings.steps > 0 ? plan.settings.timeout_s : plan.settings.seconds);
   deadline_.start(to_ms(waits_s_));
-  const std::string ending = plan.is_memory  ? profile::kMemoryReportEnding
-                             : plan.rate > 0 ? ".speedscope.json"
-                                             : ".json";
+  const std::string ending = plan.settings.is_memory  ? profile::kMemoryReportEnding
+                             : plan.settings.rate > 0 ? ".speedscope.json"
+                                                      : ".json";
   for (const int rank : plan.ranks) {
-    send_(rank, message::AskProfile{.id = id_,
-                                    .path = cat(plan.stem, "-rank", rank, ending),
-                                    .seconds = plan.seconds,
-                                    .steps = plan.steps,
-                                    .timeout_s = plan.timeout_s,
-                                    .record_shapes = plan.record_shapes,
-                                    .rate = plan.rate,
-                                    .is_idle_wanted = plan.is_idle_wanted,
-                                    .is_memory = plan.is_memory});
+    send_(rank,
+          message::AskProfile{
+              .id = id_, .path = cat(plan.stem, "-rank", rank, ending), .settings = plan.settings});
   }
 }
 

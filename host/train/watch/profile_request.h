@@ -19,13 +19,7 @@ namespace rtrain::train {
 
 struct ProfilePlan {
   std::vector<int> ranks;
-  double seconds = 0;
-  int64_t steps = 0;     // number of reports to record instead of seconds; 0: seconds
-  double timeout_s = 0;  // for the steps
-  bool record_shapes = false;
-  double rate = 0;  // stack samples per second instead of a trace of operators; 0: the trace
-  bool is_idle_wanted = false;
-  bool is_memory = false;  // a memory profile instead
+  loop::ProfileSettings settings;
   // The files are "<stem>-rank0.json", of samples "<stem>-rank0.speedscope.json", of memory
   // "<stem>-rank0.memory.json".
   std::string stem;

@@ -13,7 +13,7 @@ class ProfileRequestTest : public ::testing::Test {
   void start(const std::vector<int>& ranks) {
     ProfilePlan plan;
     plan.ranks = ranks;
-    plan.seconds = 1;
+    plan.settings.seconds = 1;
     plan.stem = "/run/profiles/now";
     request_.start(plan, [this](const auto& profiles) { profiles_ = profiles; });
   }
