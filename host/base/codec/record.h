@@ -66,6 +66,7 @@ struct NumberedFields;
 template <size_t... I, class... F>
 struct NumberedFields<std::index_sequence<I...>, F...> : NumberedField<I, F>... {
   static constexpr size_t kCount = sizeof...(F);
+  constexpr explicit NumberedFields(F... fields) : NumberedField<I, F>{fields}... {}
 
   // Returns what the function returns for all fields as its arguments.
   template <class Function>
@@ -74,9 +75,10 @@ struct NumberedFields<std::index_sequence<I...>, F...> : NumberedField<I, F>... 
   }
 };
 template <class... F>
-struct RecordFields : NumberedFields<std::index_sequence_for<F...>, F...> {};
-template <class... F>
-RecordFields(F...) -> RecordFields<F...>;
+struct RecordFields : NumberedFields<std::index_sequence_for<F...>, F...> {
+  constexpr explicit RecordFields(F... fields)
+      : NumberedFields<std::index_sequence_for<F...>, F...>(fields...) {}
+};
 
 // The last value of an enum in a record: larger numbers are refused. Specialized for enums that do
 // not name it.
