@@ -44,7 +44,8 @@ TEST(JsonTest, OfEqualKeysTheLastCounts) {
 
 TEST(JsonTest, ANumberBeyondAnIntegerIsAFloat) {
   EXPECT_EQ(from_json("9223372036854775807"), Value(INT64_MAX));
-  EXPECT_EQ(from_json("18446744073709551615"), Value(18446744073709551615.0));
+  EXPECT_EQ(from_json("18446744073709551615"), Value::from_unsigned(UINT64_MAX));
+  EXPECT_EQ(from_json("18446744073709551616"), Value(18446744073709551616.0));
 }
 
 TEST(JsonTest, AMistakeIsToldWithItsPlace) {
