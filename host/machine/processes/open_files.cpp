@@ -27,7 +27,8 @@ std::atomic<int> reserved{0};
 }  // namespace
 
 FileReserve::FileReserve(int count) : count_(count) {
-  const auto needed = static_cast<rlim_t>(files_open_now() + reserved.load() + count);
+  const auto needed = static_cast<rlim_t>(files_open_now()) + static_cast<rlim_t>(reserved.load()) +
+                      static_cast<rlim_t>(count);
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
     const rlim_t allowed = limit.rlim_max;
