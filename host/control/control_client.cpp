@@ -93,10 +93,8 @@ message::Stacks ControlClient::stacks(std::optional<int64_t> rank) {
 }
 
 message::Profiles ControlClient::profiles(const message::RecordProfiles& request) {
-  const double recorded_s =
-      request.settings.steps > 0 ? request.settings.timeout_s : request.settings.seconds;
-  const auto timeout =
-      std::chrono::duration<double>(train::profile_deadline_s(recorded_s) + kAnswerS);
+  const auto timeout = std::chrono::duration<double>(
+      train::profile_deadline_s(request.settings.longest_s()) + kAnswerS);
   return ask(request, std::chrono::ceil<std::chrono::milliseconds>(timeout));
 }
 

@@ -64,9 +64,7 @@ class ValueBuilder {
                   "torch.save its state_dict() into a checkpoint, or report numbers of it");
   }
 
-  static Value large(uint64_t number, const std::string& /*path*/) {
-    return Value::from_unsigned(number);
-  }
+  static Value large(uint64_t number) { return Value::from_unsigned(number); }
 
   std::optional<Value> known(const void*) const { return std::nullopt; }
   void keep(const void*, const Value&) {}

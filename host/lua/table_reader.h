@@ -6,7 +6,7 @@
 //   Node list(std::vector<Node>), Node map(Entries, bool ordered)
 //   std::optional<Node> other(lua_State*, int index, const std::string& path): a value of any other
 //     type; nothing when it cannot be held
-//   Node large(uint64_t, const std::string& path): a uint64 cdata beyond int64
+//   Node large(uint64_t): a uint64 cdata beyond int64
 //   std::optional<Node> known(const void* table), void keep(const void* table, const Node&): for
 //     builders that share nodes
 //   void check_table(lua_State*, int index, const std::string& path): for builders that refuse some
@@ -104,7 +104,7 @@ class TableReader {
     lua_pop(L_, 1);
     if (text.ends_with("ULL")) {
       const uint64_t number = std::strtoull(text.c_str(), nullptr, 10);
-      if (number > INT64_MAX) return builder_.large(number, path);
+      if (number > INT64_MAX) return builder_.large(number);
       return static_cast<int64_t>(number);
     }
     if (!text.ends_with("LL")) {

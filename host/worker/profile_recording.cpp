@@ -55,8 +55,7 @@ class End {
   End(Progress& progress, const message::AskProfile& asked)
       : page_(progress.page()),
         steps_(asked.settings.steps),
-        end_s_(monotonic_s() +
-               (asked.settings.steps > 0 ? asked.settings.timeout_s : asked.settings.seconds)),
+        end_s_(monotonic_s() + asked.settings.longest_s()),
         before_(count()) {}
 
   bool has_come() const {

@@ -13,8 +13,6 @@
 namespace rtrain::engine {
 namespace {
 
-at::Tensor filled(double value) { return at::full({3}, value); }
-
 // The node of each rank: first with consecutive ranks on each node, then not.
 class GroupOfNodes : public testing::TestWithParam<std::vector<int>> {
  protected:

@@ -20,8 +20,6 @@
 namespace rtrain::engine {
 namespace {
 
-at::Tensor filled(double value) { return at::full({3}, value); }
-
 // Tests run with each backend of CPU tensors; "hosts": the last rank is on a separate node.
 class GroupOver : public testing::TestWithParam<const char*> {
  protected:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,5 +74,8 @@ inline void run_ranks(int world_size,
     body(std::make_shared<Group>(rank_options(rank, world_size), store, api));
   });
 }
+
+// A small tensor whose elements are all that value.
+inline at::Tensor filled(double value) { return at::full({3}, value); }
 
 }  // namespace rtrain::engine

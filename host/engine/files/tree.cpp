@@ -51,7 +51,7 @@ class TreeBuilder {
     return *tensor;
   }
 
-  static Tree large(uint64_t number, const std::string&) { return number; }
+  static Tree large(uint64_t number) { return number; }
 
   std::optional<Tree> known(const void* table) const {
     const auto found = known_.find(table);

@@ -16,6 +16,9 @@ struct ProfileSettings {
   bool is_idle_wanted = false;  // samples of all waiting threads too
   bool is_memory = false;       // the owners of the memory of tensors instead
 
+  // How long a recording takes at most.
+  double longest_s() const { return steps > 0 ? timeout_s : seconds; }
+
   static constexpr RecordFields kFields{
       required("seconds", &ProfileSettings::seconds),
       required("steps", &ProfileSettings::steps),

@@ -30,8 +30,7 @@ void ProfileRequest::start(const ProfilePlan& plan, Done done) {
   answers_.clear();
   ++id_;
   is_sampled_ = plan.settings.rate > 0;
-  waits_s_ =
-      profile_deadline_s(plan.settings.steps > 0 ? plan.settings.timeout_s : plan.settings.seconds);
+  waits_s_ = profile_deadline_s(plan.settings.longest_s());
   deadline_.start(to_ms(waits_s_));
   const std::string ending = plan.settings.is_memory  ? profile::kMemoryReportEnding
                              : plan.settings.rate > 0 ? ".speedscope.json"
