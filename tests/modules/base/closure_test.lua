@@ -189,6 +189,13 @@ function TestModules.test_library_objects_travel_by_name()
   lu.assertTrue(rawequal(copy.out, io.stdout))
 end
 
+function TestModules.test_an_object_in_a_list_of_a_library_travels_by_its_place()
+  ordered._listed = {{'first'}, {'second'}}
+  local copy = travel(ordered._listed[2])
+  lu.assertTrue(rawequal(copy, ordered._listed[2]))
+  ordered._listed = nil
+end
+
 function TestModules.test_module_without_a_file_travels_by_value()
   package.loaded.made_up = {value = {1, 2}}
   local module = package.loaded.made_up
