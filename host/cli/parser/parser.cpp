@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <climits>
+#include <cstdint>
 #include <iostream>
 #include <type_traits>
 
@@ -115,7 +115,7 @@ Option& Option::repeatable() {
 }
 
 Option& Option::at_least(int least) {
-  option_->check(CLI::Range(least, INT_MAX).description(""));
+  option_->check(CLI::Range(int64_t{least}, INT64_MAX).description(""));
   return *this;
 }
 

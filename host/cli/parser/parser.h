@@ -24,7 +24,8 @@ namespace rtrain::cli {
 // Where a value is stored. It must outlive the parser: a command's action holds its values.
 using OptionTarget =
     std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<std::string>*,
-                 std::optional<int>*, std::optional<double>*, std::optional<std::string>*>;
+                 std::optional<int>*, std::optional<int64_t>*, std::optional<double>*,
+                 std::optional<std::string>*>;
 
 // The shell's candidates for values of an option or for words of an argument.
 using OfferMap = std::map<const CLI::Option*, std::vector<Offer>>;

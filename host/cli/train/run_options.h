@@ -19,7 +19,7 @@ struct RunOptions {
   std::vector<std::string> args;
   std::optional<int> num_workers;
   std::optional<int> max_failures;
-  std::optional<int> seed;
+  std::optional<int64_t> seed;
   std::optional<int> limit_batches;
   std::optional<int> overfit;
   std::vector<std::string> set;
@@ -54,7 +54,7 @@ struct CommandFlags {
   std::optional<int> num_workers = {};
   std::optional<std::string> gpus = {};
   std::optional<int> max_failures = {};
-  std::optional<int> seed = {};
+  std::optional<int64_t> seed = {};
   std::optional<bool> deterministic = {};
   std::optional<int64_t> limit_batches = {};
   std::optional<int> overfit = {};

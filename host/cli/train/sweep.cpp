@@ -30,7 +30,8 @@ struct SweepRequest {
   static constexpr std::string_view kClass = "SweepRequest";
   std::string script;
   std::vector<std::string> command, args, grid, space, set, tags;
-  std::optional<int> random, jobs, seed, num_workers, max_failures;
+  std::optional<int> random, jobs, num_workers, max_failures;
+  std::optional<int64_t> seed;
   std::optional<std::string> metric, mode, scheduler, search, name, storage, note, resume, gpus;
   bool oversubscribe = false;
   bool quiet = false;

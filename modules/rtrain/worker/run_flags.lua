@@ -35,7 +35,7 @@ end
 function run_flags.apply(asked, uses_torch)
   if not asked then return end
   if asked.seed then
-    math.randomseed(asked.seed)
+    math.randomseed(tonumber(asked.seed))
     require('torch').manual_seed(asked.seed)
   end
   if asked.deterministic and uses_torch then
@@ -53,7 +53,7 @@ end
 ---Applies the flags in the script's process, before the script: LibTorch is seeded when it is loaded.
 ---@param seed integer
 function run_flags.seed_script(seed)
-  math.randomseed(seed)
+  math.randomseed(tonumber(seed))
   local open = package.preload['torch._C']
   package.preload['torch._C'] = function(...)
     local engine = open(...)

@@ -1,4 +1,4 @@
-"""rtrain run --seed, --deterministic, --limit-batches, --overfit: their effect on a script that does not read them.
+"""rtrain run --seed, --deterministic, --limit-batches, --overfit: their effect on a script that does not read
 them."""
 
 import pytest
@@ -54,6 +54,18 @@ def test_a_seed_makes_two_runs_alike(reports):
         assert first[0][name] != other[0][name], name
     assert first[0]["seed"] == 5, "the configuration has one"
     assert reports("--seed", "5", "--set", "seed=7")[0]["seed"] == 7
+
+
+def test_a_seed_has_64_bits(reports):
+    large = 2**53 + 1
+    first, second, neighbour = (reports("--seed", str(seed)) for seed in (large, large, large - 1))
+    assert first == second and first[0]["seed"] == large
+    assert first[0]["torch"] != neighbour[0]["torch"], "a double has no 2^53 + 1"
+
+
+def test_a_seed_of_more_bits_is_refused(rtrain):
+    result = rtrain("run", rtrain.script(SCRIPT), "--seed", str(2**63))
+    assert result.returncode == 2 and str(2**63) in result.stderr, result.stderr
 
 
 def test_without_a_seed_two_runs_differ(reports):

@@ -95,6 +95,9 @@ def test_random_draws_from_spaces_and_lists(rtrain):
     assert len(first) == 6 and all(1e-4 <= c["lr"] <= 1e-1 and c["model"]["width"] in (4, 8, 16) for c in first)
     assert {c["amp"] for c in first} <= {True, False} and all(c["sizes"] in ([1, 2], [3, 4]) for c in first)
     assert configs(rtrain, "b") == first and configs(rtrain, "c") != first
+    for name, seed in (("d", 2**53 + 1), ("e", 2**53)):
+        assert rtrain("sweep", script, *options, "--name", name, "--seed", str(seed)).returncode == 0
+    assert configs(rtrain, "d") != configs(rtrain, "e"), "a double has no 2^53 + 1"
 
 
 def test_a_sampler_and_a_scheduler_can_be_named(rtrain):
