@@ -1,5 +1,6 @@
 #include "host/arrow/objects/object_store.h"
 
+#include <arrow/buffer.h>
 #include <arrow/config.h>
 #include <arrow/filesystem/filesystem.h>
 #include <arrow/util/io_util.h>
@@ -8,10 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "host/arrow/objects/request_deadline.h"
 #include "host/arrow/objects/request_retries.h"
 #include "host/arrow/types/status.h"
 #include "host/base/error.h"
@@ -20,6 +23,8 @@
 
 namespace rtrain::arrow {
 namespace {
+
+using ::arrow::fs::FileSystem;
 
 constexpr const char* kS3Library = "libarrow_s3.so.2600";
 
@@ -52,7 +57,7 @@ void finalize_at_exit() {
 
 // The file system of a bucket, and the bucket's path in it.
 struct Bucket {
-  std::shared_ptr<::arrow::fs::FileSystem> store;
+  std::shared_ptr<FileSystem> store;
   std::string path;
 };
 
@@ -77,10 +82,17 @@ ObjectUri parse(const std::string& uri) {
 
 // A place in a store: the file system, and the path in it.
 struct Place {
-  std::shared_ptr<::arrow::fs::FileSystem> store;
+  std::shared_ptr<FileSystem> store;
   std::string bucket;
   std::string path;
   ObjectUri uri;
+
+  // Calls the function with the file system and the path, within the time limit of its store.
+  template <class Function>
+  auto request(Function function) const {
+    return RequestDeadline(uri.scheme)(
+        [store = store, path = path, function] { return function(*store, path); });
+  }
 
   // The URI of an object below this place.
   std::string uri_of(const std::string& other) const {
@@ -172,37 +184,90 @@ template <class T>
 
 class ObjectInput final : public ::arrow::io::RandomAccessFile {
  public:
-  explicit ObjectInput(std::shared_ptr<::arrow::io::RandomAccessFile> file)
-      : file_(std::move(file)) {}
+  ObjectInput(std::shared_ptr<::arrow::io::RandomAccessFile> file, const RequestDeadline& deadline)
+      : file_(std::move(file)), deadline_(deadline) {}
 
   ::arrow::Status Close() override { return file_->Close(); }
   bool closed() const override { return file_->closed(); }
-  ::arrow::Result<int64_t> GetSize() override { return as_system_error(file_->GetSize()); }
-  ::arrow::Result<int64_t> Tell() const override { return file_->Tell(); }
-  ::arrow::Status Seek(int64_t position) override { return file_->Seek(position); }
+  ::arrow::Result<int64_t> GetSize() override {
+    return as_system_error(deadline_([file = file_] { return file->GetSize(); }));
+  }
+  ::arrow::Result<int64_t> Tell() const override { return position_; }
+  ::arrow::Status Seek(int64_t position) override {
+    position_ = position;
+    return ::arrow::Status::OK();
+  }
   ::arrow::Result<int64_t> Read(int64_t size, void* out) override {
-    return as_system_error(file_->Read(size, out));
+    ARROW_ASSIGN_OR_RAISE(const int64_t read, ReadAt(position_, size, out));
+    position_ += read;
+    return read;
   }
   ::arrow::Result<std::shared_ptr<::arrow::Buffer>> Read(int64_t size) override {
-    return as_system_error(file_->Read(size));
+    ARROW_ASSIGN_OR_RAISE(auto read, ReadAt(position_, size));
+    position_ += read->size();
+    return read;
   }
   ::arrow::Result<int64_t> ReadAt(int64_t position, int64_t size, void* out) override {
-    return as_system_error(file_->ReadAt(position, size, out));
+    if (!deadline_.has_limit()) return as_system_error(file_->ReadAt(position, size, out));
+    ARROW_ASSIGN_OR_RAISE(const auto read, ReadAt(position, size));
+    std::memcpy(out, read->data(), static_cast<size_t>(read->size()));
+    return read->size();
   }
   ::arrow::Result<std::shared_ptr<::arrow::Buffer>> ReadAt(int64_t position,
                                                            int64_t size) override {
-    return as_system_error(file_->ReadAt(position, size));
+    return as_system_error(
+        deadline_([file = file_, position, size] { return file->ReadAt(position, size); }));
   }
 
  private:
   std::shared_ptr<::arrow::io::RandomAccessFile> file_;
+  RequestDeadline deadline_;
+  int64_t position_ = 0;
+};
+
+// The stream of a store with a time limit. After a request that failed no other is made: the failed
+// one may still run, and a stream is for one thread.
+class LimitedOutput final : public ::arrow::io::OutputStream {
+ public:
+  LimitedOutput(std::shared_ptr<::arrow::io::OutputStream> stream, const RequestDeadline& deadline)
+      : stream_(std::move(stream)), deadline_(deadline) {}
+
+  ::arrow::Status Close() override {
+    return request([stream = stream_] { return stream->Close(); });
+  }
+  ::arrow::Status Abort() override {
+    return request([stream = stream_] { return stream->Abort(); });
+  }
+  bool closed() const override { return !failure_.ok() || stream_->closed(); }
+  ::arrow::Result<int64_t> Tell() const override { return position_; }
+  ::arrow::Status Write(const void* data, int64_t size) override {
+    return Write(::arrow::Buffer::FromString(
+        std::string(static_cast<const char*>(data), static_cast<size_t>(size))));
+  }
+  ::arrow::Status Write(const std::shared_ptr<::arrow::Buffer>& data) override {
+    position_ += data->size();
+    return request([stream = stream_, data] { return stream->Write(data); });
+  }
+
+ private:
+  template <class Call>
+  ::arrow::Status request(Call call) {
+    if (failure_.ok()) failure_ = deadline_(std::move(call));
+    return failure_;
+  }
+
+  std::shared_ptr<::arrow::io::OutputStream> stream_;
+  RequestDeadline deadline_;
+  ::arrow::Status failure_;
+  int64_t position_ = 0;
 };
 
 }  // namespace
 
 ObjectKind object_kind(const std::string& uri) {
   const Place place = place_of(uri, "read");
-  const auto info = place.store->GetFileInfo(place.path);
+  const auto info = place.request(
+      [](FileSystem& store, const std::string& path) { return store.GetFileInfo(path); });
   if (!info.ok()) refuse(info.status(), "read", uri);
   switch (info->type()) {
     case ::arrow::fs::FileType::File:
@@ -222,7 +287,8 @@ std::vector<std::string> list_below(const std::string& uri, bool may_be_missing)
   below.base_dir = place.path;
   below.recursive = true;
   below.allow_not_found = may_be_missing;
-  const auto found = place.store->GetFileInfo(below);
+  const auto found = place.request(
+      [below](FileSystem& store, const std::string&) { return store.GetFileInfo(below); });
   if (!found.ok()) refuse(found.status(), "list", uri);
   std::vector<std::string> out;
   for (const ::arrow::fs::FileInfo& info : *found) {
@@ -231,7 +297,9 @@ std::vector<std::string> list_below(const std::string& uri, bool may_be_missing)
   std::sort(out.begin(), out.end());
   // For a missing bucket some stores list nothing instead of an error.
   if (out.empty() && may_be_missing) {
-    const auto bucket = place.store->GetFileInfo(place.bucket);
+    const auto bucket = place.request([name = place.bucket](FileSystem& store, const std::string&) {
+      return store.GetFileInfo(name);
+    });
     if (!bucket.ok()) refuse(bucket.status(), "list", uri);
     if (bucket->type() == ::arrow::fs::FileType::NotFound) {
       throw Error(Code::kEnvironment, cat("cannot list '", uri, "': ", no_bucket(uri)));
@@ -250,27 +318,33 @@ std::vector<std::string> list_objects_if_any(const std::string& uri) {
 
 std::shared_ptr<::arrow::io::RandomAccessFile> open_object(const std::string& uri) {
   const Place place = place_of(uri, "read");
-  auto file = place.store->OpenInputFile(place.path);
+  auto file = place.request(
+      [](FileSystem& store, const std::string& path) { return store.OpenInputFile(path); });
   if (!file.ok()) refuse(file.status(), "read", uri);
-  return std::make_shared<ObjectInput>(*std::move(file));
+  return std::make_shared<ObjectInput>(*std::move(file), RequestDeadline(place.uri.scheme));
 }
 
 std::shared_ptr<::arrow::io::OutputStream> create_object(const std::string& uri) {
   const Place place = place_of(uri, "write");
-  auto stream = place.store->OpenOutputStream(place.path);
+  auto stream = place.request(
+      [](FileSystem& store, const std::string& path) { return store.OpenOutputStream(path); });
   if (!stream.ok()) refuse(stream.status(), "write", uri);
-  return *std::move(stream);
+  const RequestDeadline deadline(place.uri.scheme);
+  if (!deadline.has_limit()) return *std::move(stream);
+  return std::make_shared<LimitedOutput>(*std::move(stream), deadline);
 }
 
 void remove_object_folder(const std::string& uri) {
   const Place place = place_of(uri, "remove");
-  const ::arrow::Status status = place.store->DeleteDir(place.path);
+  const ::arrow::Status status = place.request(
+      [](FileSystem& store, const std::string& path) { return store.DeleteDir(path); });
   if (!status.ok()) refuse(status, "remove", uri);
 }
 
 void remove_object(const std::string& uri) {
   const Place place = place_of(uri, "remove");
-  const ::arrow::Status status = place.store->DeleteFile(place.path);
+  const ::arrow::Status status = place.request(
+      [](FileSystem& store, const std::string& path) { return store.DeleteFile(path); });
   if (!status.ok()) refuse(status, "remove", uri);
 }
 

@@ -4,7 +4,6 @@
 // Uses Arrow's file systems, one for each bucket, which are never destroyed. Credentials, regions
 // and endpoints come from the usual variables and files of each store. Calls block; any thread.
 // Requests with a temporary failure are repeated (request_retries.h).
-// thread. Requests that failed for a reason that may pass are repeated (request_retries.h).
 #pragma once
 
 #include <arrow/io/interfaces.h>

@@ -27,19 +27,6 @@ int64_t delay_before(int64_t retry) {
   return std::min(kFirstDelayMs << std::min<int64_t>(retry, 10), kLongestDelayMs);
 }
 
-// Tells the user, at most every kSilence, why a request is being repeated.
-void say(const std::string& reason, Clock::time_point now) {
-  static std::mutex mutex;
-  static std::optional<Clock::time_point> said;
-  const std::lock_guard lock(mutex);
-  if (said && now - *said < kSilence) return;
-  said = now;
-  std::fprintf(stderr,
-               "rtrain: the object store does not answer; it is asked again for up to %g s "
-               "(RTRAIN_STORE_PATIENCE_S): %s\n",
-               store_patience().count(), reason.c_str());
-}
-
 // The client repeats a request in the thread that made it, so thread_local state belongs to one
 // request.
 class Retries final : public ::arrow::fs::S3RetryStrategy {
@@ -53,7 +40,7 @@ class Retries final : public ::arrow::fs::S3RetryStrategy {
     const std::chrono::milliseconds delay(delay_before(retries));
     const auto end = now + std::max<Clock::duration>(attempt, delay);
     if (!error.should_retry || end - first > store_patience()) return false;
-    if (error.message.find(kTimeout) != std::string::npos) say(error.message, now);
+    if (error.message.find(kTimeout) != std::string::npos) tell_silence(error.message);
     return true;
   }
 
@@ -67,6 +54,19 @@ class Retries final : public ::arrow::fs::S3RetryStrategy {
 std::chrono::duration<double> store_patience() {
   return std::chrono::duration<double>(
       seconds_setting("RTRAIN_STORE_PATIENCE_S", kPatienceS, ZeroSeconds::kAllowed));
+}
+
+void tell_silence(const std::string& reason) {
+  static std::mutex mutex;
+  static std::optional<Clock::time_point> told;
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex);
+  if (told && now - *told < kSilence) return;
+  told = now;
+  std::fprintf(stderr,
+               "rtrain: the object store does not answer; it is asked again for up to %g s "
+               "(RTRAIN_STORE_PATIENCE_S): %s\n",
+               store_patience().count(), reason.c_str());
 }
 
 ::arrow::fs::FileSystemFactoryOptions s3_request_options() {

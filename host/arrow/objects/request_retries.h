@@ -7,12 +7,16 @@
 #include <arrow/filesystem/filesystem.h>
 
 #include <chrono>
+#include <string>
 
 namespace rtrain::arrow {
 
-// How long requests to a store that does not answer are repeated: RTRAIN_STORE_PATIENCE_S, else 60
-// s.
+// How long requests to a store that does not answer are repeated: RTRAIN_STORE_PATIENCE_S, else
+// 60 s.
 std::chrono::duration<double> store_patience();
+
+// Tells the user why a request takes long; once in 20 s. Any thread.
+void tell_silence(const std::string& reason);
 
 // Options for FileSystemFromUriAndOptions of s3://. A request with a temporary failure is repeated
 // while another attempt can end within store_patience() of the first one.

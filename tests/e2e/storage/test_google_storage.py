@@ -5,7 +5,9 @@ import http.server
 import json
 import shutil
 import signal
+import socket
 import threading
+import time
 import urllib.parse
 import urllib.request
 
@@ -19,6 +21,8 @@ pytest.importorskip(
 from gcp_storage_emulator.handlers import buckets
 from gcp_storage_emulator.server import RequestHandler
 from gcp_storage_emulator.storage import Storage
+
+from s3_proxy import Proxy
 
 URI = "gs://anonymous@bucket/results"
 SCRIPT = """
@@ -129,3 +133,43 @@ def test_without_credentials_the_error_names_their_variable(rtrain, store):
     rtrain.env.update(RTRAIN_STORE_PATIENCE_S="0", NO_GCE_CHECK="true", GCE_METADATA_HOST="127.0.0.1:9")
     result = rtrain("ls", "--storage", "gs://bucket/results")
     assert result.returncode == 4 and "GOOGLE_APPLICATION_CREDENTIALS" in result.stderr, result.stderr
+
+
+# fault: a store of Google that accepts connections and is silent
+@pytest.mark.parametrize(
+    "call", ["read_json 'gs://anonymous@bucket/rows'", "range(5):write_json 'gs://anonymous@bucket/rows'", None]
+)
+def test_a_silent_store_is_given_up_within_its_patience(rtrain, store, call):
+    """Google's client would wait 120 s."""
+    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "6"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        rtrain.env["CLOUD_STORAGE_EMULATOR_ENDPOINT"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
+        if call:
+            result = rtrain("exec", rtrain.script(f"return require('rtrain.data').{call}"))
+        else:
+            result = rtrain("ls", "--storage", URI)
+    assert time.monotonic() - began < 60
+    assert result.returncode == 4, result.stderr
+    assert "the object store does not answer; it is asked again for up to 6 s" in result.stderr
+    assert "Timeout was reached: no answer within 6 s" in result.stderr
+
+
+def test_a_store_that_falls_silent_ends_the_run_within_its_patience(rtrain, store):
+    silent = threading.Event()
+    proxy = Proxy(store.url, refused=lambda method, path: silent.is_set(), refusal="forever")
+    rtrain.env.update(CLOUD_STORAGE_EMULATOR_ENDPOINT=proxy.url, RTRAIN_STORE_PATIENCE_S="5")
+    running = rtrain.start("run", rtrain.script(SCRIPT), "--set", "wait_at=1")
+    wait_until(lambda: "epoch=1  checkpoint checkpoint_000001" in running.stderr, message="the second commit")
+    silent.set()
+    (rtrain.folder / "go").touch()
+    try:
+        result = running.wait(100)
+    finally:
+        proxy.end()
+    assert result.returncode == 4, result.stderr
+    assert "Timeout was reached: no answer within 5 s" in result.stderr
+    rtrain.env["CLOUD_STORAGE_EMULATOR_ENDPOINT"] = store.url
+    assert rtrain("run", rtrain.script(SCRIPT)).returncode == 0
+    assert [attempt["status"] for attempt in known(rtrain, "show", "run")["attempts"]] == ["ERRORED", "FINISHED"]
+    assert [row["metrics"]["epoch"] for row in known(rtrain, "metrics", "run")] == [0, 1, 2, 3]
