@@ -10,7 +10,7 @@
 namespace rtrain::dash {
 namespace {
 
-// "[::1]" of "[::1]:8000", "localhost" of "LocalHost:8000".
+// Returns "[::1]" of "[::1]:8000", "localhost" of "LocalHost:8000".
 std::string name_of(std::string_view host) {
   const size_t bracket = host.starts_with('[') ? host.find(']') : std::string_view::npos;
   const size_t colon = host.find(':', bracket == std::string_view::npos ? 0 : bracket);
@@ -19,7 +19,7 @@ std::string name_of(std::string_view host) {
   return out;
 }
 
-// "*.example.org" stands for one label, as in certificates.
+// "*.example.org" matches one label in place of the star, as in certificates.
 bool is_named(std::string_view pattern, std::string_view name) {
   if (!pattern.starts_with("*.")) return pattern == name;
   const size_t dot = name.find('.');
@@ -32,7 +32,7 @@ bool has_name(const std::vector<std::string>& names, std::string_view host) {
                      [&](const std::string& each) { return is_named(name_of(each), name); });
 }
 
-// By the token in a header, in the address of what only reads, or by the cookie.
+// The token may be in a header, in the address of a request that only reads, or in the cookie.
 bool has_key(const http::HttpRequest& request, const AccessKey& key,
              const std::string& cookie_name) {
   return is_same_secret(request.bearer(), key.token) ||
@@ -61,19 +61,19 @@ bool Access::is_ours(std::string_view host) const {
   return has_name(options_.hosts, host) || has_name(options_.proxies, host);
 }
 
-// Sent by a page of another site, as the browser says.
+// Whether a page of another site sent it, according to the browser.
 bool Access::is_from_elsewhere(const http::HttpRequest& request) const {
   const std::string& origin = request.header("origin");
   if (!origin.empty()) {
     const size_t scheme = origin.find("://");
     if (scheme == std::string::npos) return true;  // "null"
     const std::string_view host = std::string_view(origin).substr(scheme + 3);
-    // Another port of this host is another site too.
+    // Another port of this host counts as another site too.
     if (host != request.header("host") && !has_name(options_.proxies, host)) return true;
   }
   const std::string& site = request.header("sec-fetch-site");
   const bool is_other_site = site == "cross-site" || site == "same-site";
-  // A link may lead here: to a page, never to data.
+  // A link of another site may lead to the page, but not to data.
   const bool is_visit =
       request.header("sec-fetch-mode") == "navigate" && request.path == "/" && !request.is_write();
   return is_other_site && !is_visit;
@@ -107,7 +107,7 @@ std::optional<http::HttpResponse> Access::refuse(http::HttpRequest& request) con
   if (!is_writer) {
     return http::error_response(403, "read_only", "this address is for those who only look");
   }
-  // A browser says from where it writes; what says nothing has to know the token itself.
+  // Browsers send the Origin of a writing page. A client without one must send the token itself.
   if (request.header("origin").empty() && request.bearer().empty()) {
     return http::error_response(403, "wrong_origin",
                                 "a request that changes something needs an Origin");

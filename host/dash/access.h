@@ -1,10 +1,10 @@
-// host/dash/access.h: who may ask the dashboard what. Pure.
+// host/dash/access.h: decides which requests the dashboard answers. Pure.
 //
-// A request has to come to a name of ours (Host), so that no other site's name can be pointed here
-// (DNS rebinding); from our own pages (Origin, Sec-Fetch-Site), so that no other site can use the
-// viewer's cookie; and from somebody who has the token: in the address that was printed, in a
-// header, or as the cookie that was given for it. There are two tokens: one of them, for those who
-// only look, cannot change anything. Writing is off for both with read_only.
+// A request must name one of our hosts (Host), so that another site's name cannot be made to lead
+// here (DNS rebinding). It must come from our own pages (Origin, Sec-Fetch-Site), so that another
+// site cannot use the viewer's cookie. And it must have the token: in the address that was printed,
+// in a header, or as the cookie that was given for it. There are two tokens; the viewers' token
+// cannot change anything. With read_only neither token can.
 #pragma once
 
 #include <optional>
@@ -15,34 +15,34 @@
 
 namespace rtrain::dash {
 
-// The token in an address, and the one that it is exchanged for. None: no viewer has it.
+// The token in an address, and the cookie's token that replaces it. Empty: there is none.
 struct AccessKey {
   std::string token;
   std::string cookie;
 };
 
 struct AccessOptions {
-  AccessKey writer;                  // in the printed address
-  AccessKey viewer;                  // for those who only look
-  std::string cookie_name;           // cookies do not know ports: one for each
-  bool is_secure = false;            // the cookie is for TLS alone
+  AccessKey writer;                  // the printed address has it
+  AccessKey viewer;                  // for viewers, who cannot change anything
+  std::string cookie_name;           // cookies ignore ports: so each port has a name
+  bool is_secure = false;            // the browser sends the cookie only over TLS
   std::vector<std::string> hosts;    // our own names and addresses, without a port; "*.name"
-  std::vector<std::string> proxies;  // names of those that pass requests on to us
+  std::vector<std::string> proxies;  // names of proxies that pass requests on to us
   std::string base_path;             // "" or "/name"
   bool read_only = false;
 };
 
-// "/name" of "name/", "" of "/". Throws Error(kUsage) for one that cannot be part of an address.
+// Returns "/name" for "name/", "" for "/". Throws Error(kUsage) if it cannot be part of an address.
 std::string checked_base_path(const std::string& path);
 
 class Access {
  public:
   explicit Access(AccessOptions options) : options_(std::move(options)) {}
 
-  // Why the request is refused; nothing: it may be answered. Takes the base path off its path, and
-  // says whether it may write.
+  // Returns the refusal, or nothing if the request may be answered. Removes the base path from its
+  // path, and sets whether it may write.
   std::optional<http::HttpResponse> refuse(http::HttpRequest& request) const;
-  // The cookie for a request whose address has the token: the value of Set-Cookie.
+  // Returns the value of Set-Cookie for a request whose address has the token.
   std::optional<std::string> cookie_for(const http::HttpRequest& request) const;
 
  private:

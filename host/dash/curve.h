@@ -1,4 +1,4 @@
-// host/dash/curve.h: the columns of a chart as the API answers them. Pure.
+// host/dash/curve.h: a chart's columns as the API returns them. Pure.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace rtrain::dash {
 
-// {steps, times (milliseconds since 1970), min, max, mean, counts, nonfinite}: a list each, an item
-// for each column; step and time are those of its first point, min, max and mean those of all its
-// finite values, nil where there are none. Where each column is one point `max`, `mean` and
-// `counts` are left out.
+// Returns {steps, times (milliseconds since 1970), min, max, mean, counts, nonfinite}: lists with
+// an item for each column. Step and time are those of its first point; min, max and mean those of
+// all its finite values, nil without any. If each column is one point, `max`, `mean` and `counts`
+// are left out.
 Map describe_curve(std::span<const store::SeriesSummary> columns);
 
 }  // namespace rtrain::dash

@@ -1,14 +1,17 @@
 #include "host/dash/dashboard.h"
 
+#include "host/base/codec/json.h"
 #include "host/base/error.h"
 #include "host/dash/open_metrics.h"
+#include "host/dash/openapi.h"
+#include "host/dash/routes.h"
 #include "host/machine/leases/resource_report.h"
 
 namespace rtrain::dash {
 namespace {
 
-// {status: number} of all runs. How runs end is there from the beginning: a rule sees the first
-// one.
+// Counts the runs of each status. Final statuses begin at 0, so that an alert rule sees the change
+// to 1.
 Map count_by_status(std::optional<store::RunReader> reader) {
   Map out;
   for (const char* end : {"FINISHED", "ERRORED", "ABORTED", "PREEMPTED", "LOST"}) out.set(end, 0);
@@ -17,7 +20,7 @@ Map count_by_status(std::optional<store::RunReader> reader) {
   return out;
 }
 
-// Nil where this user cannot read who holds them.
+// Returns nil if this user cannot read the leases.
 Value resources_or_nil() {
   try {
     return machine::read_resources();
@@ -31,6 +34,9 @@ Value resources_or_nil() {
 Dashboard::Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages,
                      std::shared_ptr<const StoreRefresh> refresh)
     : access_(std::move(access)), api_(std::move(storage_path), std::move(refresh)) {
+  pages.push_back({.path = "/openapi.json",
+                   .type = http::kJsonType,
+                   .bytes = to_json(openapi_document(all_routes()))});
   for (PageFile& page : pages) {
     std::string path = page.path;
     pages_.emplace(std::move(path), std::move(page));

@@ -1,8 +1,8 @@
-// host/dash/dashboard.h: all answers of the port: pages, the API and /metrics, to those
-// who may ask.
+// host/dash/dashboard.h: answers all requests to the port: pages, the API and /metrics, if Access
+// allows them.
 //
-// It knows pages as files with names, types and bytes: their content is not its business. A path
-// is looked up among those names and routes, and nowhere else.
+// To it a page is a file with name, type and bytes. It looks up a path only among the pages and the
+// routes.
 #pragma once
 
 #include <map>
@@ -17,21 +17,21 @@
 namespace rtrain::dash {
 
 struct PageFile {
-  std::string path;  // "/app.js"; "/" is the page that addresses with a token lead to
+  std::string path;  // "/app.js"; "/" is the page for addresses with a token
   std::string type;
   std::string bytes;
 };
 
 class Dashboard : public HttpService {
  public:
-  // Null: nothing is known of problems with an object store.
+  // `refresh` knows the problems with an object store; null without one.
   Dashboard(std::string storage_path, AccessOptions access, std::vector<PageFile> pages,
             std::shared_ptr<const StoreRefresh> refresh = nullptr);
 
   std::optional<http::HttpResponse> refuse(http::HttpRequest& request) override;
   bool may_take_long(const http::HttpRequest& request) const override;
   HttpReply answer(const http::HttpRequest& request) override;
-  // Ends answers that wait for live runs: the server's threads are joined soon.
+  // Ends answers that wait for live runs, because the server's threads are about to be joined.
   void stop() { api_.stop(); }
 
  private:

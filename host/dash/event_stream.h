@@ -1,4 +1,4 @@
-// host/dash/event_stream.h: the server-sent events for one viewer, as they happen.
+// host/dash/event_stream.h: server-sent events for one viewer.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace rtrain::dash {
 class EventStream {
  public:
   virtual ~EventStream() = default;
-  // The events since the last call; empty: none. Called on one thread, several times a second; not
-  // while the viewer is behind.
+  // Returns the events since the last call, or "". Called on one thread, several times a second,
+  // except while the viewer is behind.
   virtual std::string next() = 0;
-  // Nothing comes any more: the viewer's connection may end.
+  // Whether no event will follow: the viewer's connection may end.
   virtual bool is_over() const { return false; }
 };
 
-// "event: NAME\ndata: JSON\n\n".
+// Formats "event: NAME\ndata: JSON\n\n".
 std::string event_text(std::string_view name, const Value& data);
 
 }  // namespace rtrain::dash

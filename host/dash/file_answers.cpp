@@ -23,7 +23,7 @@ struct Trace {
 
 std::string traces_folder(const store::RunRef& run) { return run.path + "/profiles"; }
 
-// A name goes into a header.
+// Whether the name can be written into a header.
 bool is_plain(std::string_view name) {
   return !name.starts_with('.') && std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';

@@ -11,13 +11,13 @@
 namespace rtrain::dash {
 namespace {
 
-// Of each kind.
+// Of each kind of threads.
 constexpr int kNumThreads = 4;
 constexpr size_t kMostOfOne = kNumThreads - 1;
 constexpr std::chrono::milliseconds kBetweenEvents{100};
-// After an answer: when no request has come for that long, its memory is given back.
+// When no request has arrived for that long after an answer, its memory is freed.
 constexpr std::chrono::milliseconds kQuiet{1000};
-// A proxy ends a connection on which nothing comes.
+// A proxy ends a connection without traffic, so a stream sends something that often.
 constexpr double kBeatS = 15;
 
 }  // namespace
@@ -64,7 +64,7 @@ void HttpServer::answer_waiting() {
     if (port_.find(waiting->connection) != nullptr) {
       post(*thread, *std::move(waiting));
     } else {
-      turns_.end(waiting->viewer);  // its viewer has gone
+      turns_.end(waiting->viewer);  // its viewer has disconnected
     }
   }
 }
@@ -100,7 +100,7 @@ void HttpServer::on_reply(int64_t number, HttpReply reply) {
 
 void HttpServer::on_closed(int64_t number) { streams_.erase(number); }
 
-// All of them in one round on their thread; the next one when it is over.
+// Asks all streams in one round on their thread. The next round begins after this one.
 void HttpServer::ask_streams() {
   using Asked = std::vector<std::pair<int64_t, std::shared_ptr<EventStream>>>;
   Asked asked;
@@ -109,7 +109,7 @@ void HttpServer::ask_streams() {
     if (connection == nullptr || connection->is_behind()) continue;
     asked.emplace_back(number, stream);
   }
-  if (streams_.empty()) return;  // until the next one comes
+  if (streams_.empty()) return;  // the next stream starts the timer again
   const bool beat = monotonic_s() - last_beat_s_ > kBeatS;
   if (beat) last_beat_s_ = monotonic_s();
   asking_ = true;

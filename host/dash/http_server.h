@@ -1,10 +1,10 @@
-// host/dash/http_server.h: a port, and the threads that answer its requests.
+// host/dash/http_server.h: listens at a port, and answers its requests on several threads.
 //
-// Belongs to the loop's thread. Answers are computed by a few threads, one after the
-// other each, so that a long answer does not hold up the others; viewers (an address, with or
-// without the right to write) take turns for these. Events are computed by a thread of their own,
-// and so what waits for a live run: one at a time on each of a few threads, else it is refused.
-// Memory that answers have used goes back to the kernel when no request has come for a second.
+// Belongs to the loop's thread. A few threads compute answers, one at a time each, so that a long
+// answer does not delay the others; viewers (an address, with or without the right to write) take
+// turns for these threads. A thread of its own computes events. A few more compute answers that
+// wait for a live run, one at a time each; if they are all busy, the request is refused. Memory
+// that answers have used is returned to the kernel when no request has arrived for a second.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,12 @@ inline HttpReply stream_reply(std::shared_ptr<EventStream> events) {
 class HttpService {
  public:
   virtual ~HttpService() = default;
-  // On the loop's thread, before anything is computed: why the request is refused. May rewrite its
-  // path.
+  // Returns why the request is refused, if it is. Called on the loop's thread before anything is
+  // computed. May rewrite the request's path.
   virtual std::optional<http::HttpResponse> refuse(http::HttpRequest& request) = 0;
-  // Whether the answer waits for somebody else. Any thread.
+  // Whether the answer waits for another process. Any thread.
   virtual bool may_take_long(const http::HttpRequest& request) const = 0;
-  // On any thread. Throws nothing.
+  // Computes the answer. Any thread. Never throws.
   virtual HttpReply answer(const http::HttpRequest& request) = 0;
 };
 
@@ -61,7 +61,7 @@ class HttpServer : public http::HttpPortDelegate {
   struct Thread {
     explicit Thread(const char* name) : tasks(name) {}
     loop::TaskThread tasks;
-    bool is_busy = false;  // until the posted work has come back
+    bool is_busy = false;  // until the posted work has ended
   };
   using Threads = std::list<Thread>;
 
@@ -75,14 +75,14 @@ class HttpServer : public http::HttpPortDelegate {
 
   loop::Loop& loop_;
   HttpService& service_;
-  std::map<int64_t, std::shared_ptr<EventStream>> streams_;  // by their connection
-  bool asking_ = false;                                      // the streams, on their thread
+  std::map<int64_t, std::shared_ptr<EventStream>> streams_;  // by their connection's number
+  bool asking_ = false;                                      // on the streams' thread
   double last_beat_s_ = 0;                                   // when all streams last got something
   http::HttpPort port_;
   loop::Timer stream_timer_;
   loop::Timer memory_timer_;
   RequestTurns turns_;
-  // Joined first: what they post to the loop then is not run.
+  // Destroyed first, so its threads are joined first: the loop does not run what they post then.
   Threads answering_;
   Threads waiting_;
   loop::TaskThread stream_thread_{"rtrain-events"};

@@ -15,15 +15,15 @@
 namespace rtrain::dash {
 namespace {
 
-// A controller that is gone changes no file.
+// The files do not change when a controller dies, so the store is read at least that often.
 constexpr double kAtLeastEveryS = 1;
 constexpr double kPartOfACore = 0.05;
 
-// A viewer that has not seen their end by then has been away.
+// The number of ended runs that are kept, so that every viewer sees them end.
 constexpr size_t kMostEnded = 100;
 
 SeenRun seen(const Value& run) {
-  // Without the figures that each look at /proc gives.
+  // The figures that every look reads from /proc are left out.
   std::string state = cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ",
                           run["reports"].as_int(), " ", to_json(run["logged"]));
   return {.run_id = run["run_id"].as_string(),
@@ -43,7 +43,7 @@ class RunEvents : public EventStream {
       if (shown_.empty()) return own_look();
       const std::vector<SeenRun>& runs = feed_->look();
       const bool is_there = std::ranges::find(runs, run_id_, &SeenRun::run_id) != runs.end();
-      // Else it is newer than that look, or has ended and was removed, which is an error.
+      // A run that the feed lacks is newer than its look, or was removed, which is an error.
       return is_there ? changes(runs) : own_look();
     } catch (const Error& e) {
       over_ = true;
@@ -54,7 +54,7 @@ class RunEvents : public EventStream {
   bool is_over() const override { return over_; }
 
  private:
-  // The feed has no run that had ended before. Throws Error(kUsage) for one that was removed.
+  // Reads a run that may have ended before the feed began. Throws Error(kUsage) if it was removed.
   std::string own_look() {
     std::vector<SeenRun> runs;
     for (const Value& run :
@@ -93,7 +93,7 @@ class LogEvents : public EventStream {
 
   std::string next() override {
     if (over_) return "";
-    // Asked before reading, so that what was written before the end is still read.
+    // This is asked before reading, so that lines written before the end are read too.
     const bool has_ended = !store::RunLock::is_held(path_);
     try {
       if (!read(has_ended)) return "";
@@ -108,12 +108,12 @@ class LogEvents : public EventStream {
   bool is_over() const override { return over_; }
 
  private:
-  // Whoever follows a run that prints more than that at once sees the newest of it.
+  // A viewer of a run that prints more lines than that at once gets the newest ones.
   static constexpr size_t kMostAtOnce = 2000;
-  // All viewers share one thread: a long log is read bit by bit.
+  // All viewers share one thread, so a long log is read in slices of that time.
   static constexpr double kSliceS = 0.1;
 
-  // False when there is more to read.
+  // Returns false when there is more to read.
   bool read(bool at_end) {
     logs_.find();
     const double until_s = monotonic_s() + kSliceS;
@@ -129,7 +129,7 @@ class LogEvents : public EventStream {
   }
 
   std::string path_;
-  store::NewestLines newest_;  // of the next event
+  store::NewestLines newest_;  // for the next event
   store::RunLogs logs_;
   bool over_ = false;
 };

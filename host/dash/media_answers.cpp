@@ -9,7 +9,7 @@
 namespace rtrain::dash {
 namespace {
 
-// The text of a run is never more than text to a browser.
+// A text of a run is always plain text for the browser, never HTML.
 const char* type_of(std::string_view kind) {
   if (kind == "image") return "image/png";
   return kind == "text" ? http::kTextType : http::kJsonType;

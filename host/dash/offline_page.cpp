@@ -20,7 +20,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// JSON has "<" within texts alone.
+// In JSON "<" occurs only in strings.
 std::string without_markup(std::string_view json) {
   std::string out;
   out.reserve(json.size());
@@ -52,7 +52,7 @@ class Answers {
  private:
   static std::string path_of(const store::RunRef& run) { return cat("api/runs/", run.name); }
 
-  // Under the path and the query's pairs, as web/stored.js has them.
+  // The key is the path and the query's pairs, as in web/stored.js.
   void write_json(const std::string& path, const Pairs& query, std::string_view json) {
     std::string key = path;
     for (const auto& [name, value] : query) key += cat("\n", name, "=", value);
@@ -62,7 +62,7 @@ class Answers {
     write_json(path, query, to_json(answer));
   }
 
-  // The answers of the API.
+  // Returns the API's answer.
   std::string ask(const std::string& path, const Pairs& query) const {
     http::HttpRequest request;
     request.method = "GET";
@@ -73,13 +73,13 @@ class Answers {
     throw Error(Code::kEnvironment,
                 cat(path, ": ", from_json(answer.body)["error"]["message"].as_string()));
   }
-  // Of the run, by its id: no other run's name can begin with it.
+  // Asks by the run's id, since the beginning of a name could match another run.
   std::string ask_run(const store::RunRef& run, const std::string& part,
                       const Pairs& query = {}) const {
     return ask(cat("/api/runs/", run.run_id, part), query);
   }
 
-  // Returns its row in the list of runs.
+  // Writes the answers about one run, and returns its row in the list of runs.
   Value write_run(const store::RunRef& run) {
     const std::string path = path_of(run);
     store::OpenRun open = api_.open_run(run.run_id);
@@ -101,7 +101,7 @@ class Answers {
     return row;
   }
 
-  // Those that have a part of their own.
+  // Returns the number of ranks whose curves and memory are written.
   int64_t num_ranks(const store::RunRef& run, store::OpenRun& open) const {
     const int64_t workers = open.reader.run(run)["num_workers"].int_or(1);
     return std::clamp<int64_t>(workers, 1, limits_.ranks);
@@ -125,7 +125,7 @@ class Answers {
     }
   }
 
-  // Of all attempts, of each rank the last ones, in their order.
+  // Writes the last lines of each rank, over all attempts, in their order.
   void write_logs(const store::RunRef& run) {
     std::map<int64_t, std::deque<std::pair<int64_t, Value>>> by_rank;
     store::RunLogs logs(run, {.all_attempts = true});
@@ -205,14 +205,14 @@ const std::string& page_text(const std::vector<PageFile>& pages, std::string_vie
   return found->bytes;
 }
 
-// REQUIRES: the text has it.
+// REQUIRES: the text contains `part`.
 void replace(std::string& text, std::string_view part, std::string_view with) {
   const size_t at = text.find(part);
   RT_CHECK(at != std::string::npos);
   text.replace(at, part.size(), with);
 }
 
-// The first page with its style and no script.
+// Returns the first page's head with its style and without scripts.
 std::string head_of(const std::vector<PageFile>& pages, const std::string& nonce) {
   std::string out = page_text(pages, "/");
   replace(out, R"(<meta charset="utf-8">)",

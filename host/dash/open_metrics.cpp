@@ -26,7 +26,7 @@ std::string number_text(double value) {
   return format_double(value);
 }
 
-// Gauges, a family after the other: all samples of one stand together.
+// Writes gauges, one family after the other, since all samples of a family must be together.
 class Families {
  public:
   void begin(const char* name, const char* help, const char* unit = "") {

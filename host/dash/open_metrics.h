@@ -1,5 +1,5 @@
-// host/dash/open_metrics.h: the runs that are not over, in the text that Prometheus and its like
-// collect (OpenMetrics 1.0). Pure.
+// host/dash/open_metrics.h: the runs that are not over, in the text format of Prometheus
+// (OpenMetrics 1.0). Pure.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace rtrain::dash {
 inline constexpr const char* kOpenMetricsType =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-// `runs`: as LiveRuns has them. `by_status`: {status: number} of all runs of the store.
-// `resources`: as read_resources has them, or nil. Metrics of a report have labels, not names, of
-// their own: their names in a script need not be names there.
+// `runs` are LiveRuns', `by_status` is {status: number} of all runs of the store, and `resources`
+// are those of read_resources, or nil. Names of a report's metrics become labels, since a script
+// may use names that OpenMetrics does not allow.
 std::string open_metrics_text(const List& runs, const Map& by_status, const Value& resources);
 
 }  // namespace rtrain::dash

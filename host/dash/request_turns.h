@@ -1,5 +1,5 @@
-// host/dash/request_turns.h: requests that wait for a thread. Those of one viewer come in their
-// order; viewers take turns, and one alone never has all threads. Pure.
+// host/dash/request_turns.h: requests that wait for a thread. A viewer's requests keep their order.
+// Viewers take turns, and one viewer alone never gets all threads. Pure.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ struct WaitingRequest {
 
 class RequestTurns {
  public:
-  // How many of one viewer are answered at the same time.
+  // `most_of_one`: how many requests of one viewer may be in progress at a time.
   explicit RequestTurns(size_t most_of_one) : most_of_one_(most_of_one) {}
 
   void add(WaitingRequest request);
-  // Whose turn it is; it is under way until end(). Nothing: no request waits that may have another
-  // one under way.
+  // Returns the next request, which is in progress until end(). Nothing if no request waits, or all
+  // waiting viewers have the most in progress.
   std::optional<WaitingRequest> next();
   void end(const std::string& viewer);
 
@@ -37,8 +37,8 @@ class RequestTurns {
   };
 
   size_t most_of_one_;
-  std::map<std::string, Viewer> viewers_;  // who waits, or has one under way
-  std::string last_;                       // whose turn it was
+  std::map<std::string, Viewer> viewers_;  // viewers with a waiting request, or one in progress
+  std::string last_;                       // the viewer who had the last turn
 };
 
 }  // namespace rtrain::dash

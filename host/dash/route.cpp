@@ -11,7 +11,7 @@
 namespace rtrain::dash {
 namespace {
 
-// The run in the path; nothing when the path is another one.
+// Returns the run in the path; nothing if the path does not match.
 std::optional<std::string> match(std::string_view pattern, std::string_view path) {
   constexpr std::string_view kRun = "{run}";
   const size_t at = pattern.find(kRun);
@@ -29,21 +29,29 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
   return std::string(path);
 }
 
-// The name in the query that the route does not know; empty: none.
+std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> out;
+  for (const Parameter& each : parameters) out.emplace_back(each.name);
+  return out;
+}
+
+bool has(const std::vector<Parameter>& parameters, const std::string& name) {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [&](const Parameter& each) { return name == each.name; });
+}
+
+// Returns a name in the query that the route does not know; "" without one.
 std::string unknown_query(const Route& route, const http::HttpRequest& request) {
   for (const std::string& name : request.query.names()) {
-    const auto is_it = [&](const char* known) { return name == known; };
-    if (name != "token" && std::none_of(route.queries.begin(), route.queries.end(), is_it)) {
-      return name;
-    }
+    if (name != "token" && !has(route.queries, name)) return name;
   }
   return "";
 }
 
 HttpReply unknown(const Route& route, const std::string& name) {
-  const std::vector<std::string> known(route.queries.begin(), route.queries.end());
-  return {http::error_response(
-      400, "usage", cat(route.path, " has no parameter '", name, "'", suggestion(name, known)))};
+  return {http::error_response(400, "usage",
+                               cat(route.path, " has no parameter '", name, "'",
+                                   suggestion(name, names_of(route.queries))))};
 }
 
 }  // namespace
@@ -67,13 +75,21 @@ bool ApiRequest::flag(const char* name) const {
 }
 
 Value ApiRequest::body() const {
+  Value out;
   try {
-    Value out = from_json(request.body);
-    if (out.is_map()) return out;
+    out = from_json(request.body);
   } catch (const Error& e) {
     throw Error(Code::kUsage, cat("the body: ", e.message()));
   }
-  throw Error(Code::kUsage, "the body is not a JSON object");
+  if (!out.is_map()) throw Error(Code::kUsage, "the body is not a JSON object");
+  for (const auto& [key, value] : out.as_map()) {
+    const auto* name = std::get_if<std::string>(&key);
+    if (name != nullptr && has(route.body, *name)) continue;
+    const std::string given = name != nullptr ? *name : "";
+    throw Error(Code::kUsage,
+                cat("the body has no '", given, "'", suggestion(given, names_of(route.body))));
+  }
+  return out;
 }
 
 const Route* find_route(std::span<const Route> routes, const http::HttpRequest& request) {
@@ -89,7 +105,7 @@ HttpReply call_route(std::span<const Route> routes, const Api& api,
   if (const Route* route = find_route(routes, request)) {
     const std::string name = unknown_query(*route, request);
     if (!name.empty()) return unknown(*route, name);
-    return route->answer(api, ApiRequest{request, *match(route->path, request.path)});
+    return route->answer(api, ApiRequest{request, *route, *match(route->path, request.path)});
   }
   std::vector<std::string> allowed;
   for (const Route& route : routes) {

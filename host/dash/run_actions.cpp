@@ -1,6 +1,5 @@
 #include "host/dash/run_actions.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "host/base/error.h"
@@ -14,7 +13,7 @@ namespace rtrain::dash {
 namespace {
 
 constexpr double kFewSeconds = 5;
-// A browser waits for the answer.
+// The limit for a recording, since a browser waits for the answer.
 constexpr double kMostSeconds = 60;
 
 std::vector<std::string> texts_of(const Value& body, const char* name) {
@@ -22,18 +21,6 @@ std::vector<std::string> texts_of(const Value& body, const char* name) {
   if (body[name].is_nil()) return out;
   for (const Value& text : body[name].as_list()) out.push_back(text.as_string());
   return out;
-}
-
-// The fields of a body: `known`, and no other.
-Value body_of(const ApiRequest& request, const std::vector<std::string>& known) {
-  Value body = request.body();
-  for (const auto& [key, value] : body.as_map()) {
-    const auto* name = std::get_if<std::string>(&key);
-    if (name != nullptr && std::find(known.begin(), known.end(), *name) != known.end()) continue;
-    throw Error(Code::kUsage, cat("the body has no '", name != nullptr ? *name : "", "'",
-                                  name != nullptr ? suggestion(*name, known) : ""));
-  }
-  return body;
 }
 
 std::optional<int64_t> rank_of(const Value& body) {
@@ -83,7 +70,7 @@ HttpReply set_archived(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply stop_run(const Api& api, const ApiRequest& request) {
-  const Value body = body_of(request, {"now"});
+  const Value body = request.body();
   store::OpenRun run = api.open_run(request.run);
   control::ControlClient controller(run, api.stopping());
   const message::Stopping answer = controller.stop(body["now"].bool_or(false), "rtrain dash");
@@ -93,7 +80,7 @@ HttpReply stop_run(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply show_stacks(const Api& api, const ApiRequest& request) {
-  const Value body = body_of(request, {"rank", "native"});
+  const Value body = request.body();
   const train::StackDetail detail =
       body["native"].bool_or(false) ? train::StackDetail::kAll : train::StackDetail::kScript;
   store::OpenRun run = api.open_run(request.run);
@@ -107,7 +94,7 @@ HttpReply show_stacks(const Api& api, const ApiRequest& request) {
 }
 
 HttpReply record_profiles(const Api& api, const ApiRequest& request) {
-  const Value body = body_of(request, {"rank", "seconds", "shapes", "memory"});
+  const Value body = request.body();
   const message::RecordProfiles asked{
       .settings = loop::ProfileSettings{.seconds = seconds_of(body),
                                         .record_shapes = body["shapes"].bool_or(false),

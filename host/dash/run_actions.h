@@ -1,18 +1,18 @@
-// host/dash/run_actions.h: changes of a run, and questions to a live one: one function for
-// each POST of /api/runs. They do what the commands of these names do, through the same code.
-// Errors leave them; Api makes answers of these.
+// host/dash/run_actions.h: changes of a run, and questions to a live run: one function for each
+// POST of /api/runs. They use the same code as the commands of the same names. They throw errors,
+// which Api turns into answers.
 #pragma once
 
 #include "host/dash/api.h"
 
 namespace rtrain::dash {
 
-// Its note, its tags, whether it is archived: RunEditor.
+// These change the run's note, its tags, and whether it is archived, through RunEditor.
 HttpReply set_note(const Api& api, const ApiRequest& request);
 HttpReply change_tags(const Api& api, const ApiRequest& request);
 HttpReply set_archived(const Api& api, const ApiRequest& request);
 
-// Of its controller: ControlClient. They wait for its answer.
+// These ask the run's controller through ControlClient, and wait for its answer.
 HttpReply stop_run(const Api& api, const ApiRequest& request);
 HttpReply show_stacks(const Api& api, const ApiRequest& request);
 HttpReply record_profiles(const Api& api, const ApiRequest& request);

@@ -23,10 +23,10 @@ constexpr size_t kSparkParts = 60;
 constexpr size_t kMostHangs = 20;
 constexpr size_t kMostProblems = 20;
 
-// More than 10,000 runs take: a filter that never ends would hold a thread of the dashboard.
+// Enough for over 10,000 runs. A filter without end would keep a thread of the dashboard busy.
 constexpr double kFilterLimitS = 5;
 
-// Means of a metric of rank 0, few enough for a picture in a line of a table.
+// Returns means of a metric of rank 0, few enough for a small picture in a table's row.
 List spark_of(const Api& api, store::RunReader& reader, const store::RunRef& run,
               const std::string& name) {
   List out;
@@ -41,7 +41,7 @@ List spark_of(const Api& api, store::RunReader& reader, const store::RunRef& run
   return out;
 }
 
-// The newest memory profile of the rank, by the names of the files; nil where there is none.
+// Returns the rank's newest memory profile, by the names of the files; nil without one.
 Value last_memory_report(const store::RunRef& run, int64_t rank) {
   const std::string ending = cat("-rank", rank, profile::kMemoryReportEnding);
   const std::string folder = run.path + "/profiles";
@@ -54,7 +54,7 @@ Value last_memory_report(const store::RunRef& run, int64_t rank) {
                       : from_json(store::read_text_beneath(run.path, cat(folder, "/", last)));
 }
 
-// [{name, problem}] of runs whose rows in the object store cannot be read; some are enough.
+// Returns [{name, problem}] of runs whose rows in the object store cannot be read, up to a number.
 List problems_of(const Api& api) {
   List out;
   for (const auto& [run, problem] : api.problems()) {
@@ -137,7 +137,7 @@ HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
 HttpReply answer_run(const Api& api, const ApiRequest& request) {
   store::OpenRun run = api.open_run(request.run);
   Map out = run.everything().as_map();
-  // Those have pages of their own, or may be long: the newest few are here.
+  // These lists have routes of their own, or may be long: this answer has only the newest rows.
   for (const char* name : {"checkpoints", "annotations", "events"}) {
     List& rows = out.find(name)->as_list();
     const size_t more = rows.size() > kMostRows ? rows.size() - kMostRows : 0;
@@ -186,7 +186,7 @@ HttpReply answer_curves(const Api& api, const ApiRequest& request) {
 
 HttpReply answer_curve(const Api& api, const ApiRequest& request) {
   store::OpenRun run = api.open_run(request.run);
-  // Present and empty: runs of older versions may have a metric of that name.
+  // An empty name is valid: runs of older versions may have a metric with that name.
   const auto given = request.request.query.find("name");
   if (!given) throw Error(Code::kUsage, "name: which metric? /curves lists them");
   const std::string& name = *given;
@@ -216,7 +216,7 @@ HttpReply answer_sources(const Api& api, const ApiRequest& request) {
   return json_reply(Map{{"sources", run.reader.sources(run.ref)}});
 }
 
-// With `tail` the last lines, else those from `offset` on.
+// Answers the last lines with `tail`, else the lines from `offset` on.
 HttpReply answer_logs(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   const int64_t tail = std::min(request.number("tail", 0), kMostRows);

@@ -1,5 +1,5 @@
-// host/dash/run_answers.h: the answers about runs: one function for each route of /api/runs.
-// Errors leave them; Api makes answers of these.
+// host/dash/run_answers.h: answers about runs: one function for each route of /api/runs. They throw
+// errors, which Api turns into answers.
 #pragma once
 
 #include "host/dash/api.h"
@@ -8,7 +8,7 @@ namespace rtrain::dash {
 
 HttpReply answer_runs(const Api& api, const ApiRequest& request);
 HttpReply answer_tags(const Api& api, const ApiRequest& request);
-// The nodes of one run, or of a page of runs, the newest first.
+// Answers the nodes of one run, or of a page of runs, the newest first.
 HttpReply answer_nodes(const Api& api, const ApiRequest& request);
 HttpReply answer_run(const Api& api, const ApiRequest& request);
 HttpReply answer_hangs(const Api& api, const ApiRequest& request);

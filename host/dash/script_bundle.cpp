@@ -23,7 +23,7 @@ struct Import {
   std::string file;   // "x.js"
 };
 
-// Of "import {a, b} from './x.js';".
+// Parses "import {a, b} from './x.js';".
 std::optional<Import> parse_import(std::string_view line) {
   constexpr std::string_view kBegin = "import {";
   constexpr std::string_view kMiddle = "} from './";
@@ -38,7 +38,7 @@ std::optional<Import> parse_import(std::string_view line) {
                 .file = std::string(line.substr(file, line.size() - kEnd.size() - file))};
 }
 
-// Of "export const x = …" and "export class x …"; empty for another line.
+// Returns x of "export const x = …" and "export class x …"; "" for any other line.
 std::string exported_name(std::string_view line) {
   for (const std::string_view begin : {"export const ", "export class "}) {
     if (!line.starts_with(begin)) continue;
@@ -77,7 +77,7 @@ class Bundle {
     return *found;
   }
 
-  // A line as a statement of a function. Adds what it imports, and notes what it exports.
+  // Returns the line as a statement of a function. Adds its imports, and notes its exports.
   std::string statement(const std::string& name, const std::string& line,
                         std::vector<std::string>& exports) {
     if (line.find("</script") != std::string::npos || line.find("<!--") != std::string::npos) {

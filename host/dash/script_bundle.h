@@ -1,8 +1,8 @@
-// host/dash/script_bundle.h: the modules of web/ as one script, for a page that has no server to
-// ask for them. Pure.
+// host/dash/script_bundle.h: joins the modules of web/ into one script, for a page without a
+// server. Pure.
 //
-// Understands only the forms that web/ uses: imports of names from files next to it, one a
-// line, and exports of a const or class at the beginning of a line.
+// It understands only the forms that web/ uses: imports of names from files in the same folder, one
+// a line, and exports of a const or class at the beginning of a line.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@
 
 namespace rtrain::dash {
 
-// What `first` imports, and then it, each as a function that is called once. Throws
-// Error(kInternal) for an import or export of another form, for a file that is not there, for
-// files that import each other and for a text that ends a script element.
+// Returns the modules that `first` imports, followed by `first`, each as a function that is called
+// once. Throws Error(kInternal) for an import or export of another form, for a missing file, for a
+// cycle of imports and for a text that ends a script element.
 std::string bundle_scripts(std::span<const NamedText> files, const std::string& first);
 
 }  // namespace rtrain::dash

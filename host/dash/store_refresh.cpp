@@ -12,7 +12,7 @@
 namespace rtrain::dash {
 namespace {
 
-// Each look lists what the store has of all runs.
+// A pause, because each look lists all runs of the object store.
 constexpr std::chrono::seconds kBetweenLooks{5};
 
 }  // namespace

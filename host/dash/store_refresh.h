@@ -1,5 +1,5 @@
-// host/dash/store_refresh.h: keeps the folder that stands for an object store as new as the
-// snapshots of runs there, as long as it lives.
+// host/dash/store_refresh.h: copies snapshots of runs from an object store into the local folder
+// that mirrors it, as long as this object exists.
 #pragma once
 
 #include <condition_variable>
@@ -13,16 +13,18 @@ namespace rtrain::dash {
 
 class StoreRefresh {
  public:
-  // Nothing happens for a folder that stands for itself. The first look is made here, and throws
-  // where the store does not answer. on_problem is called on the thread that looks: once for each
-  // reason why it cannot look, or cannot read what the store has of a run, until it can again.
+  // Does nothing for a folder that does not mirror an object store. The constructor looks for the
+  // first time, and throws if the store does not answer. on_problem is called on the thread that
+  // looks: once for each reason why it cannot look, or cannot read a run's data, until it can
+  // again.
   StoreRefresh(std::string storage_path, std::function<void(const std::string& text)> on_problem);
-  // Waits for a request under way.
+  // Waits for a request in progress.
   ~StoreRefresh();
   StoreRefresh(const StoreRefresh&) = delete;
   StoreRefresh& operator=(const StoreRefresh&) = delete;
 
-  // Runs that are as they were, since what the store has of them cannot be read: why. Any thread.
+  // Runs that could not be updated, because their data in the object store cannot be read: why. Any
+  // thread.
   std::map<std::string, std::string> problems() const;
 
  private:

@@ -11,7 +11,7 @@ import urllib.parse
 
 import pytest
 
-from conftest import SOURCE, refused, wait_until
+from conftest import refused, wait_until
 from dash_server import NASTY, Dash, dash, many_runs, results  # noqa: F401  (fixtures)
 
 
@@ -311,18 +311,33 @@ def test_one_connection_serves_many_requests(dash):
         assert port == connection.sock.getsockname()[1]
 
 
-def test_the_openapi_file_has_the_routes(dash):
+def test_the_openapi_document_has_the_routes(dash):
     server = dash()
     document = server.json("/openapi.json")
-    assert document == json.loads((SOURCE / "web" / "openapi.json").read_text())
     described = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             queries = [each["name"] for each in operation.get("parameters", []) if each.get("in") == "query"]
             described[method.upper(), path] = queries
             assert ("{run}" in path) == any("$ref" in each for each in operation.get("parameters", [])), path
+            assert ("requestBody" in operation) == (method == "post"), path
+            assert operation["summary"] and operation["responses"]["200"]["description"], path
     routes = {(route["method"], route["path"]): route["queries"] for route in server.json("/api/")["routes"]}
     assert described == routes
+    for name in re.findall(r'"\$ref": "#/components/([^"]+)"', json.dumps(document)):
+        kind, part = name.split("/")
+        assert part in document["components"][kind], name
+
+
+def test_a_body_has_the_fields_of_the_openapi_document_alone(dash, trained):
+    server = dash()
+    paths = server.json("/openapi.json")["paths"]
+    posts = {path: methods["post"]["requestBody"] for path, methods in paths.items() if "post" in methods}
+    assert len(posts) == 6
+    for path, body in posts.items():
+        assert body["content"]["application/json"]["schema"]["additionalProperties"] is False
+        answer = server.post(path.replace("{run}", "one"), {"nothing": 1})
+        assert answer.status == 400 and b"the body has no 'nothing'" in answer.body, path
 
 
 def test_images_histograms_tables_and_texts(dash, trained):
