@@ -21,12 +21,12 @@ double monotonic_s();
 // time measured on another node.
 double boot_s();
 
-// Whether this process was stopped meanwhile (SIGSTOP, Ctrl-Z), because it checks an event that was
-// due at `due_s` much later: the awaited message may be unread in a socket. Both times are on the
-// monotonic clock.
+// Whether this process was stopped meanwhile (SIGSTOP, Ctrl-Z): it checks an event that was due at
+// `due_s` much later than that. The awaited message may then be unread in a socket. Both times are
+// on the monotonic clock.
 bool stood_still(double due_s, double now_s);
 
-// Converts for timers and waits. Rounds up, so that none ends early.
+// Converts for timers and waits. Rounds up, so that no timer ends early.
 std::chrono::milliseconds to_ms(double seconds);
 
 }  // namespace rtrain

@@ -1,5 +1,5 @@
-// host/base/default_timeout.h: how long a wait for other ranks or processes lasts where nobody says
-// otherwise: half an hour, as PyTorch has it. Lua has it as base._system.default_timeout_s.
+// host/base/default_timeout.h: the default limit of a wait for other ranks or processes: half an
+// hour, as in PyTorch. Lua has it as base._system.default_timeout_s.
 #pragma once
 
 #include <chrono>

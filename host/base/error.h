@@ -58,11 +58,11 @@ class Error : public std::exception {
   std::string traceback_;
 };
 
-// Of arguments that make no sense, for the person who has typed them.
+// An error about arguments that make no sense, for the person who has typed them.
 Error usage_error(std::string message);
 
-// Converts any other exception to an Error: a refusal of the system (a thread, a file) is
-// kEnvironment, bad_alloc is kOutOfMemory, anything else a bug.
+// Converts any other exception to an Error: a refusal of the system (a thread, a file) becomes
+// kEnvironment, bad_alloc becomes kOutOfMemory, and anything else is a bug.
 Error error_of(const std::exception& caught);
 
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);

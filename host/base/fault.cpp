@@ -148,7 +148,7 @@ void act(const Fault& fault, std::string_view name) {
       ::kill(::getpid(), SIGKILL);
       break;
     case Act::kStop:
-      ::raise(SIGSTOP);  // to this thread: it goes no further before the process is stopped
+      ::raise(SIGSTOP);  // to this thread: it runs no further before the process is stopped
       break;
     case Act::kSegv:
       write_to_address_0();

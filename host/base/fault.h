@@ -1,7 +1,7 @@
 // host/base/fault.h: named places in the code where a test can make this process fail.
 //
-// RTRAIN_FAULT=point:nth:action[:filter…][,…] says where and how, for the controller and, because
-// they inherit its environment, for the workers:
+// RTRAIN_FAULT=point:nth:action[:filter…][,…] says where and how the controller fails, and the
+// workers, which inherit its environment:
 //   point   a name of kFaultPoints, or a prefix of names: `ckpt.*`, `*`
 //   nth     the n-th time that this process reaches the point; `3+` from the third time on
 //   action  kill, segv, abort, stop (SIGKILL, SIGSEGV, SIGABRT, SIGSTOP to this process), exit (at
@@ -72,7 +72,7 @@ inline constexpr auto kFaultPoints = std::to_array<FaultPointInfo>({
 // A name of kFaultPoints, checked by the compiler.
 class FaultName {
  public:
-  consteval FaultName(const char* name) : index_(0) {    // NOLINT: callers write the name alone
+  consteval FaultName(const char* name) : index_(0) {    // NOLINT: callers write only the name
     while (kFaultPoints[index_].name != name) ++index_;  // beyond the list: not a constant
   }
   constexpr size_t index() const { return index_; }

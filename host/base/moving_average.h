@@ -8,7 +8,7 @@ namespace rtrain {
 
 class MovingAverage {
  public:
-  // `weight`: weight of the past, from 0 (no smoothing) to below 1.
+  // `weight` is the past's weight, from 0 (no smoothing) to below 1.
   explicit MovingAverage(double weight) : weight_(weight) {}
 
   // Adds the number and returns the average. Returns a number that is not finite unchanged and

@@ -31,7 +31,7 @@ struct TimeStampCounter {
   static double seconds() { return monotonic_s(); }
 };
 
-// `Time` reads that counter, or a test's.
+// `Time` reads that counter, or the counter of a test.
 template <class Time>
 class BasicPhaseClock {
  public:
@@ -62,8 +62,8 @@ class BasicPhaseClock {
     if (depth_ < kDepth) stack_[static_cast<size_t>(depth_)] = phase;
     return before;
   }
-  // The same for code that an error may leave without leave(): an open phase of the same kind is
-  // such a leftover and is closed first. A checkpoint may be inside.
+  // As enter(), for code that an error may leave without leave(): an open phase of the same kind is
+  // left over from such an error, and is closed first. A checkpoint may be inside.
   int enter_again(TrainPhase phase) {
     if (current() != phase) return enter(phase);
     return phase == TrainPhase::kCheckpoint ? depth_ : depth_ - 1;
@@ -129,7 +129,7 @@ class BasicPhaseClock {
   }
 
   std::array<uint64_t, kPhases> ticks_{};
-  std::array<TrainPhase, kDepth> stack_{};  // from 1 on; above its end the last one counts
+  std::array<TrainPhase, kDepth> stack_{};  // from index 1; beyond its end, the last one counts
   int depth_ = 0;
   int64_t steps_ = 0;
   uint64_t begun_ = 0;

@@ -8,7 +8,7 @@ namespace rtrain {
 
 std::string random_bytes(size_t count);
 
-// Lower-case hexadecimal digits.
+// Returns that many lower-case hexadecimal digits.
 std::string random_hex(int digits);
 
 }  // namespace rtrain

@@ -16,7 +16,7 @@ bool is_secret_word(const std::string& word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// False for a number or a boolean, as --set reads them.
+// Returns false for a number or a boolean, by the rules of --set.
 bool is_string(const std::string& text) {
   if (text == "true" || text == "false" || text.empty()) return false;
   char* end = nullptr;
@@ -26,7 +26,7 @@ bool is_string(const std::string& text) {
 
 bool is_option(std::string_view argument) { return argument.starts_with("--"); }
 
-// NAME=VALUE, --NAME=VALUE and --set=NAME=VALUE.
+// Masks the value in NAME=VALUE, --NAME=VALUE and --set=NAME=VALUE.
 std::string mask_assignment(const std::string& argument) {
   size_t begin = 0;
   for (size_t equals; (equals = argument.find('=', begin)) != std::string::npos;

@@ -1,8 +1,8 @@
 // host/base/secrets.h: keeps keys and passwords out of a run's record; compares them.
 //
-// A name is a secret's if one of its parts is key, token, secret, password or credential: api_key,
-// WANDB_TOKEN, db.password, but not monkey or tokens. Underscores, dashes and dots separate parts;
-// case is ignored. Only strings are secrets: key_size = 64 is not masked.
+// A name is that of a secret if one of its parts is key, token, secret, password or credential:
+// api_key, WANDB_TOKEN, db.password, but not monkey or tokens. Underscores, dashes and dots
+// separate parts; case is ignored. Only strings are secrets: key_size = 64 is not masked.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ inline constexpr std::string_view kMasked = "***";
 
 bool is_secret_name(std::string_view name);
 
-// Whether both are equal and not empty. Takes the same time wherever they differ.
+// Whether both are equal and not empty. The time does not depend on where they differ.
 bool is_same_secret(std::string_view a, std::string_view b);
 
 // Returns the config with strings under such names masked, at any depth.

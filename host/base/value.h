@@ -20,11 +20,11 @@ class KeyIndex;
 using List = std::vector<Value>;
 using Key = std::variant<std::string, int64_t>;
 
-// The key, a number in decimal.
+// Returns the key; a number becomes decimal digits.
 std::string key_text(const Key& key);
 
-// An ordered map. Small maps, as nearly all are, are searched linearly; larger ones have an index,
-// so that building a map of any size takes linear time.
+// An ordered map. Small maps, which nearly all are, are searched linearly; larger ones have an
+// index, so that building a map of any size takes linear time.
 class Map {
  public:
   using Entry = std::pair<Key, Value>;
@@ -102,7 +102,7 @@ class Value {
   List& as_list();
   Map& as_map();
 
-  // The entry of a map; a nil value if absent. Throws if this is not a map.
+  // Returns the entry of a map; a nil value if absent. Throws if this is not a map.
   const Value& operator[](std::string_view key) const { return as_map()[key]; }
   // The string; `fallback` if the value is nil.
   std::string string_or(std::string_view fallback) const;

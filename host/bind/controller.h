@@ -10,7 +10,7 @@
 //                                "terminate"; `by`: who asks, for users; nil: the kind's text
 //   run:add_event(attempt, level, text)
 //                                adds a line to the run's record
-//   run:close()                  ends everything that still runs
+//   run:close()                  ends everything of the run that is still running
 #pragma once
 
 #include "host/lua/lua.h"

@@ -70,7 +70,7 @@ int run(lua_State* L) {
   return 1;
 }
 
-// The reports of rank 0 in that run.
+// Pushes the reports of rank 0 in that run.
 int report_blocks(lua_State* L) {
   lua::push<store::ReportBlocks>(
       L, std::make_unique<store::ReportBlocks>(text_argument(L, 1), text_argument(L, 2)));
@@ -122,7 +122,7 @@ int module_names(lua_State* L) {
   return 1;
 }
 
-// The text of a module that require would load, and its path below modules/.
+// Pushes the text of a module that require would load, and its path below modules/.
 int module_text(lua_State* L) {
   const auto found = lua::find_module(text_argument(L, 1));
   if (!found) return 0;

@@ -41,7 +41,7 @@ std::vector<int> to_numbers(const Value& list) {
 struct IngestOptions {
   static constexpr std::string_view kClass = "IngestOptions";
   int threads = 1;
-  std::optional<std::vector<int>> cpus;  // none: those of this thread
+  std::optional<std::vector<int>> cpus;  // none: the processors of this thread
 
   static constexpr RecordFields kFields{required("threads", &IngestOptions::threads),
                                         optional("cpus", &IngestOptions::cpus)};

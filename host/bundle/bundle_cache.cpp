@@ -22,7 +22,8 @@ constexpr std::string_view kPartial = ".partial";
 std::string lock_path(const std::string& path) { return cat(path, kLock); }
 std::string partial_path(const std::string& path) { return cat(path, kPartial); }
 
-// The lock of a bundle, if nobody has it. It is made where it is missing, as a bundle would.
+// Returns a bundle's lock if no other process holds it. Makes the file if it does not exist, as a
+// bundle would.
 store::OpenFile try_lock(const std::string& path) {
   store::OpenFile lock(lock_path(path), O_RDWR | O_CREAT);
   const bool is_ours = ::flock(lock.fd(), LOCK_EX | LOCK_NB) == 0 && lock.is_at_its_path();
@@ -78,8 +79,8 @@ std::vector<UnpackedBundle> unpacked_bundles(const std::string& folder) {
   return out;
 }
 
-// What a bundle would take for whole has another name before the first file goes. The lock goes
-// last: whoever waits for it sees that it is gone, and begins again.
+// First the folder, which a bundle would consider complete, gets another name. The lock is removed
+// last: a process that waits for it then sees that it is gone, and begins again.
 bool remove_bundle(const UnpackedBundle& bundle) {
   const store::OpenFile lock = try_lock(bundle.path);
   if (!lock) return false;

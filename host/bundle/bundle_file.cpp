@@ -19,14 +19,14 @@
 namespace rtrain::bundle {
 namespace {
 
-// As packaging/formats/bundle.py packs.
+// The level that packaging/formats/bundle.py uses.
 constexpr int kLevel = 12;
 constexpr int kWindowLog = 27;
 
 constexpr size_t kBlock = size_t{1} << 20;
 constexpr mode_t kModeBits = 0777;
 
-// Packs what it is given into a file, and knows the hash of what came out.
+// Compresses into a file, and computes the hash of the compressed bytes.
 class Packer {
  public:
   explicit Packer(NewFile& out) : out_(out), context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {
@@ -37,7 +37,7 @@ class Packer {
   }
 
   void add(std::string_view bytes) { pack({bytes.data(), bytes.size(), 0}, ZSTD_e_continue); }
-  // Of what was packed; the size of the files is the caller's.
+  // Returns the footer; the caller sets the size of the files in it.
   BundleFooter finish(uint64_t offset) {
     pack({nullptr, 0, 0}, ZSTD_e_end);
     BundleFooter footer = {};

@@ -1,6 +1,6 @@
 // host/bundle/bundle_file.h: writes a bundle: one file that begins with the program of
-// packaging/bundle/run.cpp, which unpacks the rest once and becomes the rtrain in it.
-// packaging/formats/bundle.py writes the same form.
+// packaging/bundle/run.cpp. That program unpacks the rest once, and then executes the rtrain in it.
+// packaging/formats/bundle.py writes the same format.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace rtrain::bundle {
 
 struct BundleEntry {
-  std::string name;    // where it will be, below the bundle's folder
-  std::string source;  // a file; empty for `text`
+  std::string name;    // its path below the bundle's folder
+  std::string source;  // a file; empty to use `text`
   std::string text;
 };
 
@@ -21,8 +21,8 @@ struct BundleSize {
   int64_t file = 0;
 };
 
-// The target appears complete or not at all, and may be executed. Files that may be executed stay
-// so. The same entries give the same bytes. Throws Error(kEnvironment).
+// Writes an executable file that appears complete or not at all. Entries keep whether they are
+// executable. The same entries give the same bytes. Throws Error(kEnvironment).
 BundleSize write_bundle(const std::string& target, std::string_view program,
                         const std::vector<BundleEntry>& entries);
 

@@ -1,5 +1,5 @@
-// host/bundle/bundle_folder.h: where bundles unpack themselves. For the program that a bundle
-// begins with, which links nothing of rtrain, and for `rtrain gc --bundles`.
+// host/bundle/bundle_folder.h: where bundles unpack themselves. For a bundle's own program, which
+// links nothing of rtrain, and for `rtrain gc --bundles`.
 #pragma once
 
 #include <cstdlib>
@@ -7,11 +7,12 @@
 
 namespace rtrain::bundle {
 
-// $XDG_CACHE_HOME/rtrain/bundles, without that ~/.cache/rtrain/bundles; empty without HOME too.
+// Returns $XDG_CACHE_HOME/rtrain/bundles, else ~/.cache/rtrain/bundles; "" without HOME too.
 //
-// A bundle has there the folder HASH, complete or not there; HASH.lock, which whoever uses the
-// folder holds shared until it ends, and whoever makes or removes it alone; and HASH.partial while
-// it is made. The text of HASH.lock is the name of the bundle, its time that of the last start.
+// For each bundle it has the folder HASH, which is complete if it exists; HASH.lock, on which users
+// of the folder hold a shared lock until they end, and which a process that makes or removes the
+// folder locks exclusively; and HASH.partial while the folder is made. The text of HASH.lock is the
+// name of the bundle, its time that of the last start.
 inline std::string bundle_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return std::string(cache) + "/rtrain/bundles";

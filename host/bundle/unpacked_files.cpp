@@ -29,7 +29,7 @@ std::string unpack_once(const std::string& base, std::span<const NamedText> file
   if (rename(made.c_str(), folder.c_str()) == 0) return folder;
   const int reason = errno;
   store::remove_tree(made);
-  if (store::path_kind(folder) == "folder") return folder;  // another one was quicker
+  if (store::path_kind(folder) == "folder") return folder;  // another process was faster
   errno = reason;
   throw store::file_error("make", folder);
 }

@@ -1,5 +1,5 @@
-// host/bundle/unpacked_files.h: files of the executable that another program has to read from a
-// folder.
+// host/bundle/unpacked_files.h: unpacks files of the executable that another program must read from
+// a folder.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace rtrain::bundle {
 
-// Writes the files (paths below a folder, and texts) into `<base>-<hash of all>`, once: into
-// another folder that is then renamed, so that processes that come at the same time never see half
-// of them. Returns the folder. Throws Error(kEnvironment).
+// Writes the files (paths below a folder, and texts) into `<base>-<hash of all>`, once: first into
+// another folder, which is then renamed, so that processes that do this at the same time never see
+// an incomplete folder. Returns the folder. Throws Error(kEnvironment).
 std::string unpack_once(const std::string& base, std::span<const NamedText> files);
 
 }  // namespace rtrain::bundle

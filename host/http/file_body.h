@@ -1,7 +1,7 @@
-// host/http/file_body.h: files, one behind the other, as the body of an answer: read piece by piece
-// as it is sent, so that its size costs no memory.
+// host/http/file_body.h: consecutive files as the body of an answer. They are read in pieces as the
+// answer is sent, so that their size costs no memory.
 //
-// Their sizes are those when they were opened. Any thread, one at a time.
+// Their sizes are those at the time of opening. Any thread, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace rtrain::http {
 
 class FileBody {
  public:
-  // Of paths "<folder>/…". Throws Error(kNotFound) for any other entry than a regular file; no
-  // symlink below the folder is followed.
+  // Opens paths "<folder>/…". Throws Error(kNotFound) for everything but regular files; follows no
+  // symlink below the folder.
   FileBody(const std::string& folder, const std::vector<std::string>& paths);
 
   int64_t size() const { return size_; }
-  // Differs where the bytes do, with its quotes: an ETag.
+  // An ETag, with its quotes, which differs if the bytes do.
   const std::string& tag() const { return tag_; }
-  // Bytes from `begin` on, at most that many and not beyond the end of a file; empty when they are
-  // gone. REQUIRES: begin < size().
+  // Returns bytes from `begin` on, at most that many and not beyond the end of a file; "" when they
+  // cannot be read any more. REQUIRES: begin < size().
   std::string read(int64_t begin, size_t most) const;
 
  private:
@@ -44,9 +44,9 @@ struct ByteRange {
   int64_t end = 0;
 };
 
-// The part that "bytes=2-5", "bytes=2-" or "bytes=-3" asks of a body of that size; {0, 0} where the
-// body has none of it. Nothing for a header that asks for all, for several parts, or is wrong:
-// those are answered with all of it, as RFC 9110 says.
+// Returns the part that "bytes=2-5", "bytes=2-" or "bytes=-3" means for a body of that size; {0, 0}
+// if it is outside of the body. Nothing for a header that means all or several parts, or is
+// invalid: then all of the body is sent, as RFC 9110 says.
 std::optional<ByteRange> parse_range(std::string_view header, int64_t size);
 
 }  // namespace rtrain::http

@@ -13,18 +13,18 @@
 namespace rtrain::http {
 namespace {
 
-// From a connection, or from the first byte of a request on, to the end of that request.
+// From the connection, or from a request's first byte, to the end of that request.
 constexpr double kRequestS = 5;
-// Between two requests.
+// The limit between two requests.
 constexpr double kIdleS = 60;
-// Without a byte read by the peer, while there are bytes for it.
+// The limit for a peer that reads no byte although there are some for it.
 constexpr double kSendS = 20;
 constexpr size_t kMaxBacklog = size_t{256} << 10;
 constexpr size_t kReadBytes = size_t{16} << 10;
-// A large file is sent in turn with the answers to other connections.
+// A large file is sent in such pieces, so that other connections get answers between them.
 constexpr size_t kFileBytes = size_t{64} << 10;
 constexpr size_t kWriteBytes = size_t{1} << 20;
-// Of requests that come before the last one was answered.
+// The limit for requests that arrive before the last one was answered.
 constexpr size_t kMaxAhead = kMaxHeaderBytes + kMaxBodyBytes;
 
 // The first byte of a client that speaks TLS.
@@ -50,27 +50,27 @@ void HttpConnection::on_ready(int events) {
   if ((events & UV_WRITABLE) != 0) write();
   if (!is_closed() && (events & UV_READABLE) != 0 && !read()) return close();
   if (!is_closed()) take_request();
-  if (!is_closed() && has_more()) write();  // of TLS
+  if (!is_closed() && has_more()) write();  // bytes that TLS has produced
   if (!is_closed()) watch();
 }
 
-// False: the peer has gone, or sends bytes that no request waits for.
+// Returns false if the peer has closed, or sends more bytes than requests may wait with.
 bool HttpConnection::read() {
   char buffer[kReadBytes];
   const ssize_t count = ::recv(poll_.fd(), buffer, sizeof(buffer), 0);
   if (count < 0) return may_pass(errno);
   if (count == 0) return false;
-  if (mode_ == Mode::kEvents || mode_ == Mode::kLast) return true;  // nothing more is asked here
+  if (mode_ == Mode::kEvents || mode_ == Mode::kLast) return true;  // no further request is read
   const bool was_within = parser_.is_within_request();
   if (!take({buffer, static_cast<size_t>(count)})) return false;
   if (mode_ == Mode::kRequest && !was_within) deadline_s_ = monotonic_s() + kRequestS;
   return mode_ == Mode::kRequest || parser_.pending_bytes() <= kMaxAhead;
 }
 
-// False: TLS has ended.
+// Returns false if TLS has ended.
 bool HttpConnection::take(std::string_view bytes) {
   if (tls_ && !tls_->is_established() && !has_bytes_ && bytes.front() != kTlsHandshake) {
-    tls_.reset();  // the answer is in plain text too
+    tls_.reset();  // the answer is plain text too
     request_.keep_alive = false;
     mode_ = Mode::kAnswering;
     answer(error_response(400, "wants_tls", "this port speaks TLS: the address begins with https"));
@@ -85,7 +85,7 @@ bool HttpConnection::take(std::string_view bytes) {
   char plain[kReadBytes];
   while (const size_t count = tls_->read(plain, sizeof(plain))) parser_.feed({plain, count});
   if (tls_->failure() == wire::TlsFailure::kNone) return true;
-  write();  // the alert that says why
+  write();  // the alert that says why it ended
   return false;
 }
 
@@ -124,7 +124,7 @@ void HttpConnection::answer(HttpResponse response) {
   has_answered_ = true;
   rest_ = sent_response(request_, std::move(response), keep);
   send(std::exchange(rest_.bytes, {}));
-  // No other answer can begin before the end of a file.
+  // The connection cannot take another request before the file's end.
   if (!rest_.file) mode_ = keep ? Mode::kRequest : Mode::kLast;
   deadline_s_ = monotonic_s() + kSendS;
   write();
@@ -169,7 +169,7 @@ void HttpConnection::write() {
     }
     output.del(static_cast<size_t>(count));
     written += static_cast<size_t>(count);
-    if (mode_ == Mode::kRequest && !has_answered_) continue;  // a handshake has its time too
+    if (mode_ == Mode::kRequest && !has_answered_) continue;  // the limit includes the handshake
     deadline_s_ = monotonic_s() + (output.empty() && mode_ == Mode::kRequest ? kIdleS : kSendS);
   }
   if (mode_ == Mode::kLast && !has_more()) close();
@@ -183,7 +183,7 @@ bool HttpConnection::take_from_file() {
     return false;
   }
   const std::string bytes = rest_.file->read(rest_.part.begin, std::min(left, kFileBytes));
-  if (bytes.empty()) {  // it has become shorter than was said
+  if (bytes.empty()) {  // the file has become shorter
     close();
     return false;
   }
@@ -205,11 +205,11 @@ void HttpConnection::close() { poll_.close(); }
 
 void HttpConnection::check_time(double now_s) {
   if (is_closed()) return;
-  // Requests that came before the last one was answered.
+  // Takes requests that arrived before the last one was answered.
   if (mode_ == Mode::kRequest && unsent().empty() && parser_.pending_bytes() > 0) take_request();
   if (is_closed() || now_s < deadline_s_) return;
   if (has_more()) return close();
-  if (mode_ != Mode::kRequest) return;  // it is being answered, or there is nothing to tell
+  if (mode_ != Mode::kRequest) return;  // it is being answered, or cannot get a refusal
   if (!parser_.is_within_request()) return close();
   refuse(408);
 }

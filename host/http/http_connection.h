@@ -1,10 +1,10 @@
-// host/http/http_connection.h: one client of a port: its bytes become requests, which are
-// answered one after the other, or with a stream of events.
+// host/http/http_connection.h: one client of a port. It reads requests and sends an answer to each,
+// or a stream of events.
 //
-// Belongs to the loop's thread. Reads no request while one is being answered. Time and memory are
-// bounded: a file is read as it is sent, a request has to be whole, and an answer read, within some
-// seconds; events that a slow reader has not taken are at most kMaxBacklog. With a TlsSession all
-// bytes pass through it.
+// Belongs to the loop's thread. It reads no request while one is being answered. Time and memory
+// are bounded: a file is read as it is sent, a request must be complete, and an answer read by the
+// peer, within some seconds; at most kMaxBacklog bytes of events wait for a slow reader. With a
+// TlsSession all bytes pass through it.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ class HttpConnection;
 class HttpConnectionDelegate {
  public:
   virtual ~HttpConnectionDelegate() = default;
-  // To be answered with answer() or begin_events(), at once or later.
+  // Call answer() or begin_events() for it, at once or later.
   virtual void on_request(HttpConnection& connection, HttpRequest request) = 0;
 };
 
 class HttpConnection {
  public:
-  // The socket does not block.
+  // The socket must be non-blocking.
   HttpConnection(loop::Loop& loop, int64_t number, Fd socket, HttpConnectionDelegate& delegate,
                  std::unique_ptr<wire::TlsSession> tls = nullptr);
 
@@ -40,21 +40,21 @@ class HttpConnection {
   // The request that is being answered.
   const HttpRequest& request() const { return request_; }
 
-  // Sends the answer; then the next request may come, or the connection ends.
+  // Sends the answer. Then the next request may arrive, or the connection ends.
   void answer(HttpResponse response);
-  // Sends a head, then events as they come, without end.
+  // Sends the head of an answer. Events follow, without an end.
   void begin_events();
   void add_events(std::string_view events);
-  // The connection ends when the peer has all that was added.
+  // Ends the connection when the peer has received all events.
   void end_events();
-  // Events would only pile up.
+  // Whether the peer reads too slowly, so that more events would only wait.
   bool is_behind();
 
   bool is_closed() const { return poll_.fd() < 0; }
-  // It waits for a request: whoever needs its place may close it.
+  // Whether it waits for a request: then it may be closed in favour of a new connection.
   bool is_idle() const { return mode_ == Mode::kRequest; }
   void close();
-  // Closes it when its time is up.
+  // Closes it after its time limit.
   void check_time(double now_s);
 
  private:
@@ -68,7 +68,7 @@ class HttpConnection {
   void take_request();
   void refuse(int status);
   void write();
-  // Takes the next bytes of the rest of a file; false: there is nothing, or no more now.
+  // Takes the next bytes of the file's rest. Returns false if there are none, or none now.
   bool take_from_file();
   void end_file();
   bool has_more() { return !unsent().empty() || rest_.file; }
@@ -81,11 +81,11 @@ class HttpConnection {
   HttpParser parser_;
   HttpRequest request_;
   std::unique_ptr<wire::TlsSession> tls_;
-  loop::ByteQueue output_;  // without TLS
-  SentResponse rest_;       // of a file that is being sent: the bytes that are not read yet
+  loop::ByteQueue output_;  // before TLS encrypts them
+  SentResponse rest_;       // the bytes of a file that were not read yet
   bool has_bytes_ = false;
   bool has_answered_ = false;
-  double deadline_s_;  // of the work at hand: a request, or bytes to send
+  double deadline_s_;  // of the present step: to read a request, or to send bytes
   loop::Poll poll_;
 };
 

@@ -39,12 +39,12 @@ struct HttpParser::State {
 
   void begin() {
     parser.emplace();
-    parser->eager(false);  // it stops behind the header
+    parser->eager(false);  // it stops after the header
     parser->header_limit(kMaxHeaderBytes);
     parser->body_limit(kMaxBodyBytes);
   }
 
-  // Nothing, and refused, for requests that Beast lets through and we do not.
+  // Returns nothing, and sets `refused`, for requests that Beast accepts and we do not.
   std::optional<HttpRequest> taken() {
     const auto message = parser->release();
     const auto target = parse_target(view(message.target()));
@@ -63,7 +63,7 @@ struct HttpParser::State {
       if (++fields > kMaxFields) refused = 431;
       const std::string name = lower_case(view(field.name_string()));
       const bool is_new = out.headers.emplace(name, view(field.value())).second;
-      // Two different ones, and it is not known which a proxy has used.
+      // With two different hosts it is unknown which one a proxy has used.
       if (!is_new && name == "host") refused = 400;
     }
     if (refused != 0) return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<HttpRequest> HttpParser::next() {
         state.parser->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
     state.pending.del(used);
     if (error == http::error::need_more) {
-      // Beast counts a header only once it is whole.
+      // Beast checks a header's size only when the header is complete.
       if (!state.parser->is_header_done() && state.pending.bytes().size() > kMaxHeaderBytes) {
         state.refused = 431;
       }
@@ -96,7 +96,7 @@ std::optional<HttpRequest> HttpParser::next() {
       return std::nullopt;
     }
     if (state.parser->is_header_done() && state.parser->chunked()) {
-      // No client needs to send us chunks, and Beast 1.74 fails an assertion over some wrong ones.
+      // No client needs chunks for us, and Beast 1.74 fails an assertion on some invalid chunks.
       state.refused = 400;
       return std::nullopt;
     }

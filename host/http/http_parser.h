@@ -1,5 +1,5 @@
-// host/http/http_parser.h: bytes of one connection become requests. Pure; Boost.Beast parses, and
-// its headers take long to compile: http_parser.cpp alone includes them.
+// host/http/http_parser.h: parses the requests of one connection. Pure. It uses Boost.Beast, whose
+// headers take long to compile, so only http_parser.cpp includes them.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ class HttpParser {
   HttpParser();
   ~HttpParser();
 
-  // Takes bytes of the peer.
+  // Adds bytes of the peer.
   void feed(std::string_view bytes);
-  // The next whole request among them; nothing while there is none, and after a refusal.
+  // Returns the next complete request; nothing without one, and after a refusal.
   std::optional<HttpRequest> next();
-  // The status of the refusal of the bytes fed so far, 400, 413, 431: nothing can follow it. 0: it
-  // is fine.
+  // The status with which the bytes are refused, 400, 413 or 431: no request can follow. 0: they
+  // are valid so far.
   int refused() const;
-  // How many bytes were fed that no request has used yet.
+  // How many of the added bytes no request has used yet.
   size_t pending_bytes() const;
-  // A request has begun and is not whole.
+  // Whether a request has begun and is incomplete.
   bool is_within_request() const;
 
  private:

@@ -44,11 +44,11 @@ void HttpPort::accept() {
   for (int i = 0; i < kAcceptsARound; ++i) {
     Fd socket(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.is_open()) {
-      // Until a descriptor is free connections wait in the kernel's queue.
+      // Connections wait in the kernel's queue until a descriptor is free.
       if (errno == EMFILE || errno == ENFILE) listener_->stop();
       return;
     }
-    if (!make_place()) continue;  // closed at once
+    if (!make_place()) continue;  // the new connection is closed at once
     const int64_t number = ++last_number_;
     auto tls = options_.certificate ? options_.certificate->session() : nullptr;
     connections_.emplace(number, std::make_unique<HttpConnection>(loop_, number, std::move(socket),
@@ -56,7 +56,7 @@ void HttpPort::accept() {
   }
 }
 
-// False: all connections are being answered.
+// Returns false if all connections are being answered.
 bool HttpPort::make_place() {
   if (connections_.size() < options_.max_connections) return true;
   const auto idle = std::find_if(connections_.begin(), connections_.end(), [](const auto& entry) {

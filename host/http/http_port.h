@@ -1,7 +1,7 @@
-// host/http/http_port.h: a port that takes requests, and its connections.
+// host/http/http_port.h: listens at a port, and owns its connections.
 //
-// Belongs to the loop's thread. Connections are bounded: where all are in use, one that waits for a
-// request gives up its own.
+// Belongs to the loop's thread. The number of connections is limited: when it is reached, one that
+// waits for a request is closed.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ namespace rtrain::http {
 
 struct HttpPortOptions {
   std::string address = "127.0.0.1";  // numeric
-  int port = 0;                       // 0: any that is free
-  int more_ports = 0;                 // tried after `port` while that is taken
+  int port = 0;                       // 0: any free port
+  int more_ports = 0;                 // number of ports to try after `port` if it is in use
   size_t max_connections = 512;
-  std::shared_ptr<const wire::TlsCertificate> certificate = nullptr;  // without: no TLS
+  std::shared_ptr<const wire::TlsCertificate> certificate = nullptr;  // null: no TLS
 };
 
 class HttpPortDelegate : public HttpConnectionDelegate {
  public:
-  // The connection of that number is gone.
+  // The connection of that number has ended.
   virtual void on_closed(int64_t number) = 0;
 };
 
 class HttpPort {
  public:
   // Listens from here on. Throws Error(kUsage) for an address that is not numeric,
-  // Error(kEnvironment) when no port can be had.
+  // Error(kEnvironment) if no port is available.
   HttpPort(loop::Loop& loop, const HttpPortOptions& options, HttpPortDelegate& delegate);
 
   const wire::SocketAddress& address() const { return address_; }
-  // Null when it is closed.
+  // Returns null if the connection is closed.
   HttpConnection* find(int64_t number);
 
  private:

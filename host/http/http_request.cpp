@@ -12,7 +12,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// Escapes undone; in a query "+" is a space. Nothing for a wrong escape and for a NUL.
+// Decodes %XX; in a query "+" is a space. Returns nothing for an invalid escape and for a NUL.
 std::optional<std::string> unescaped(std::string_view text, bool in_query) {
   constexpr size_t kEscape = 3;
   std::string out;

@@ -10,11 +10,11 @@
 
 namespace rtrain::http {
 
-// NAME=VALUE pairs behind the "?" of an address, decoded.
+// Decoded pairs NAME=VALUE of an address, from the part after its "?".
 class HttpQuery {
  public:
   void add(std::string name, std::string value);
-  // The last value of that name; nothing without one.
+  // Returns the last value of that name; nothing without one.
   std::optional<std::string> find(std::string_view name) const;
   std::vector<std::string> all(std::string_view name) const;
   std::vector<std::string> names() const;
@@ -28,8 +28,8 @@ struct HttpTarget {
   HttpQuery query;
 };
 
-// Of "/api/runs?limit=3". Nothing for one that does not begin with "/", for a wrong escape and for
-// a NUL.
+// Parses "/api/runs?limit=3". Returns nothing if it does not begin with "/", for an invalid escape
+// and for a NUL.
 std::optional<HttpTarget> parse_target(std::string_view target);
 
 struct HttpRequest {
@@ -39,16 +39,16 @@ struct HttpRequest {
   std::map<std::string, std::string> headers;  // by name in lower case
   std::string body;
   bool keep_alive = true;
-  bool may_write = false;  // whoever sent it may change something (Access)
-  std::string peer;        // the address that it came from, without a port
+  bool may_write = false;  // the sender may change something (set by Access)
+  std::string peer;        // the sender's address, without a port
 
-  // Empty without one.
+  // Returns "" without one.
   const std::string& header(const std::string& name) const;
-  // Of the request's cookies; empty without one.
+  // Returns the value of one of the request's cookies; "" without one.
   std::string cookie(std::string_view name) const;
-  // The token of "Authorization: Bearer TOKEN"; empty without one.
+  // Returns the token of "Authorization: Bearer TOKEN"; "" without one.
   std::string_view bearer() const;
-  // Neither GET nor HEAD.
+  // Whether the method is neither GET nor HEAD.
   bool is_write() const { return method != "GET" && method != "HEAD"; }
 };
 

@@ -12,10 +12,10 @@
 namespace rtrain::http {
 namespace {
 
-// A smaller body fits a packet anyway.
+// A smaller body fits into one packet in any case.
 constexpr size_t kWorthCompressing = 1024;
 
-// No script or style but our own files, no other site's frame, form or request.
+// Allows only scripts and styles from our own files, and no frame, form or request of other sites.
 constexpr std::string_view kGuards =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
     "'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
@@ -83,7 +83,7 @@ std::string gzipped(std::string_view bytes) {
   return out;
 }
 
-// The tags of If-None-Match are compared without their W/, as RFC 9110 says.
+// Compares the tags of If-None-Match without their W/, as RFC 9110 says.
 bool is_known(const HttpRequest& request, const std::string& tag) {
   for (const std::string& part : split(request.header("if-none-match"), ',')) {
     std::string_view known = trim(part);
@@ -102,7 +102,7 @@ bool takes_gzip(const HttpRequest& request) {
   return false;
 }
 
-// Sets the status of an answer that the request has already.
+// Sets status 304 if the client already has this answer.
 void drop_known(const HttpRequest& request, const std::string& tag, HttpResponse& response) {
   if (!is_known(request, tag)) return;
   response.status = 304;
@@ -112,7 +112,7 @@ void drop_known(const HttpRequest& request, const std::string& tag, HttpResponse
 SentResponse choose_body(const HttpRequest& request, HttpResponse& response, std::string& extra) {
   if (response.status == 200 && !request.is_write()) {
     const std::string tag = cat('"', hash_text(hash64(response.body)), '"');
-    // Weak: the same answer may come compressed or not.
+    // The ETag is weak because the same answer may be compressed or not.
     extra += cat("ETag: W/", tag, "\r\nVary: Accept-Encoding\r\n");
     drop_known(request, tag, response);
   }
@@ -123,7 +123,7 @@ SentResponse choose_body(const HttpRequest& request, HttpResponse& response, std
   return {};
 }
 
-// A file is not compressed: a part of it is one of its own bytes.
+// A file is not compressed, since ranges count its own bytes.
 SentResponse choose_part(const HttpRequest& request, HttpResponse& response, std::string& extra) {
   const FileBody& file = *response.file;
   SentResponse out;

@@ -1,4 +1,4 @@
-// host/http/http_response.h: one answer, and its bytes. Pure.
+// host/http/http_response.h: an answer, and its encoding as bytes. Pure.
 #pragma once
 
 #include <memory>
@@ -21,27 +21,27 @@ struct HttpResponse {
   std::string type = kJsonType;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::shared_ptr<const FileBody> file = nullptr;  // in place of the body
+  std::shared_ptr<const FileBody> file = nullptr;  // sent instead of the body
 };
 
-// The data of an answer: its bytes, then a part of a file.
+// The encoded answer: bytes, then a part of a file.
 struct SentResponse {
   std::string bytes;
-  std::shared_ptr<const FileBody> file = nullptr;  // null where the part is empty
+  std::shared_ptr<const FileBody> file = nullptr;  // null if the part is empty
   ByteRange part = {};
 };
 
 HttpResponse json_response(const Value& document);
-// {error: {code, message}}.
+// The body is {error: {code, message}}.
 HttpResponse error_response(int status, std::string_view code, std::string_view message);
 
-// Head and body as they are sent. A GET that has the answer already (If-None-Match) gets 304, one
-// that takes gzip a compressed body, where that is worth it. Of a file it may ask for a part
-// (Range, If-Range): 206, or 416 where there is none. Every answer has the headers that keep other
-// sites out.
+// Encodes head and body. A GET for an answer that the client already has (If-None-Match) gets 304.
+// A client that accepts gzip gets a compressed body, if that saves enough. A request may ask for a
+// part of a file (Range, If-Range): the answer is 206, or 416 if the part does not exist. Every
+// answer has the headers that keep other sites out.
 SentResponse sent_response(const HttpRequest& request, HttpResponse response, bool keep_alive);
 
-// The head of an answer whose events come one by one, until the connection is closed.
+// Returns the head of an answer whose events follow one by one, until the connection is closed.
 std::string event_stream_head();
 
 }  // namespace rtrain::http

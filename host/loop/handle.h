@@ -1,4 +1,4 @@
-// host/loop/handle.h: the lifetime of one libuv handle: closed when its owner goes, freed in
+// host/loop/handle.h: owns one libuv handle. It is closed when its owner is destroyed, and freed in
 // libuv's close callback.
 //
 // The callback is kept next to the handle, so an owner may close it from inside the callback.
@@ -25,7 +25,7 @@ class Handle {
   Uv* get() { return &box_->uv; }
   bool is_open() const { return box_ != nullptr; }
 
-  // No callback comes after this. Calling it again does nothing.
+  // After this the callback is not called any more. Calling it again does nothing.
   void close() {
     if (box_ == nullptr) return;
     uv_close(reinterpret_cast<uv_handle_t*>(&box_->uv),
@@ -33,7 +33,7 @@ class Handle {
     box_ = nullptr;
   }
 
-  // The C callback of libuv calls it.
+  // libuv's C callback calls this.
   static void call(Uv* uv, Args... args) {
     auto* box = static_cast<Box*>(uv->data);
     box->loop->guard([&] { box->callback(args...); });

@@ -20,7 +20,7 @@ Loop::Loop() {
 }
 
 Loop::~Loop() {
-  tasks_.clear();  // what they hold may have handles on this loop
+  tasks_.clear();  // the tasks may own handles on this loop
   uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
   uv_run(&loop_, UV_RUN_DEFAULT);
   uv_loop_close(&loop_);

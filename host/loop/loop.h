@@ -1,7 +1,7 @@
 // host/loop/loop.h: a libuv loop that belongs to one thread.
 //
-// Everything but post() belongs to the thread that calls run(). An exception that leaves a callback
-// stops the loop and comes out of run(): it never unwinds through libuv.
+// Everything but post() belongs to the thread that calls run(). When a callback throws, the loop
+// stops and run() rethrows the exception, so that it never unwinds through libuv.
 #pragma once
 
 #include <uv.h>
@@ -16,20 +16,20 @@ namespace rtrain::loop {
 class Loop {
  public:
   Loop();
-  // Every handle on the loop must have been closed; their memory is freed here.
+  // REQUIRES: all handles on the loop are closed. Frees their memory.
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   // Runs callbacks until stop(). Rethrows an exception of a callback.
   void run();
-  // Makes run() return after the callbacks of this round.
+  // Makes run() return after the callbacks of this round have run.
   void stop();
   // Any thread: runs the task on the loop's thread, in the order of posting. Tasks posted after
   // run() has returned for the last time are dropped.
   void post(std::function<void()> task);
 
-  // Calls the function; an exception stops the loop. Used by the handles around every callback.
+  // Calls the function; an exception stops the loop. Every handle calls its callback through this.
   template <class Function>
   void guard(Function&& function) {
     try {

@@ -7,7 +7,7 @@
 
 namespace rtrain::loop {
 namespace {
-// One reader may not keep the loop from the others: the rest comes in the next round.
+// So one reader cannot block the loop's other work; it reads the rest in the next round.
 constexpr size_t kMaxBytesARound = 1 << 20;
 }  // namespace
 

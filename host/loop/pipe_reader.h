@@ -12,14 +12,14 @@ class PipeReader {
  public:
   using OnBytes = std::function<void(std::string_view bytes)>;
 
-  // Owns the descriptor.
+  // Takes ownership of the descriptor.
   PipeReader(Loop& loop, int fd, OnBytes on_bytes);
 
-  // Reads all that is there without waiting. False once the other end is closed.
+  // Reads all available bytes without waiting. Returns false once the other end is closed.
   bool drain();
-  // While held it reads nothing of itself, and a writer waits once the pipe is full.
+  // While it is held, only drain() reads; a writer waits once the pipe is full.
   void hold(bool held);
-  // A writer that continues (a grandchild) gets SIGPIPE.
+  // A process that still writes (a grandchild) gets SIGPIPE.
   void close();
 
  private:

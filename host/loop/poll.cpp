@@ -11,7 +11,7 @@ namespace rtrain::loop {
 
 Poll::Poll(Loop& loop, int fd, std::function<void(int events)> on_ready)
     : fd_(fd), handle_(loop, [this, on_ready = std::move(on_ready)](int status, int events) {
-        if (status < 0) events_ = 0;  // libuv has stopped
+        if (status < 0) events_ = 0;  // libuv has stopped the poll
         on_ready(status < 0 ? UV_READABLE : events);
       }) {
   if (const int status = uv_poll_init(loop.get(), handle_.get(), fd); status != 0) {
@@ -21,7 +21,7 @@ Poll::Poll(Loop& loop, int fd, std::function<void(int events)> on_ready)
 }
 
 void Poll::start(int events) {
-  // libuv would take the descriptor out of its set and put it back.
+  // If the events are the same, libuv would remove the descriptor from its set and add it again.
   if (fd_ < 0 || std::exchange(events_, events) == events) return;
   uv_poll_start(handle_.get(), events, &Handle<uv_poll_t, int, int>::call);
 }

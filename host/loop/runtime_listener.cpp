@@ -27,7 +27,7 @@ void RuntimeListener::accept() {
     on_connection_(fd);
   }
   if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-  // Out of descriptors or memory: the socket would be ready again at once.
+  // This process is out of descriptors or memory: the socket would be ready again at once.
   poll_.stop();
   again_.start(kAgain);
 }

@@ -1,7 +1,7 @@
-// host/loop/runtime_listener.h: takes the connections to a socket of the runtime folder.
+// host/loop/runtime_listener.h: accepts connections to a socket of the runtime folder.
 //
-// While this process has no descriptor left for a connection it waits in the kernel's queue, and
-// the loop continues with its other work. Belongs to the loop's thread.
+// While this process has no free descriptor for a connection, the connection waits in the kernel's
+// queue, and the loop does its other work. Belongs to the loop's thread.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@ namespace rtrain::loop {
 
 class RuntimeListener {
  public:
-  // Owns the connection's descriptor, which does not block.
+  // The callback owns the connection's descriptor, which is non-blocking.
   using OnConnection = std::function<void(int fd)>;
 
-  // `name`, `type`: as RuntimeSocket has them. Throws kEnvironment.
+  // `name` and `type` are as in RuntimeSocket. Throws Error(kEnvironment).
   RuntimeListener(Loop& loop, const std::string& name, int type, OnConnection on_connection);
 
  private:

@@ -9,7 +9,7 @@ Signal::Signal(Loop& loop, int number, std::function<void()> on_signal)
   uv_signal_start(handle_.get(), &Handle<uv_signal_t, int>::call, number);
 }
 
-// libuv itself goes back to the default action, which would end the process by the signal.
+// libuv itself would set the default action, which ends the process at that signal.
 Signal::~Signal() {
   handle_.close();
   sigaction(number_, &before_, nullptr);

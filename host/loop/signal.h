@@ -1,5 +1,5 @@
-// host/loop/signal.h: a POSIX signal as a callback on the loop. What the process did about the
-// signal before comes back when the object goes.
+// host/loop/signal.h: calls a function on the loop at a POSIX signal. The destructor restores the
+// process's former action for that signal.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace rtrain::loop {
 
-// The signals that a run takes as a request to end: by a hand, a scheduler or a batch system.
+// The signals that a run takes as a request to end: from a person, a scheduler or a batch system.
 inline constexpr std::array kStopSignals = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
                                             SIGUSR2, SIGXCPU, SIGQUIT};
 

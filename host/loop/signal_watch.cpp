@@ -10,7 +10,7 @@
 namespace rtrain::loop {
 namespace {
 
-// Signal handlers can reach nothing else.
+// Signal handlers can reach only globals.
 std::atomic<int> first_signal{0};
 
 void on_signal(int number) {

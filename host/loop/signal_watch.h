@@ -1,9 +1,9 @@
-// host/loop/signal_watch.h: which signal has asked this process to end, for a loop of its own that
-// looks now and then.
+// host/loop/signal_watch.h: says which signal has asked this process to end, for loops without
+// libuv that ask from time to time.
 //
 // The second such signal ends the process at once, with the exit code of an interrupted or
-// terminated run: its children that end with their parent do so too. One object at a time. For one
-// thread; the handlers run on any.
+// terminated run; so its children that die with their parent end too. At most one object exists at
+// a time. It belongs to one thread; the handlers run on any.
 #pragma once
 
 #include <csignal>
@@ -14,15 +14,15 @@ namespace rtrain::loop {
 
 class SignalWatch {
  public:
-  // Takes over SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU, but for those that are
+  // Takes over SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU, except those that are
   // ignored.
   SignalWatch();
-  // Gives them back.
+  // Restores their former actions.
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  // The first one since the object was made; 0: none.
+  // The first signal since the object was made; 0: none.
   int first() const;
 
  private:

@@ -12,7 +12,7 @@ Timer::Timer(Loop& loop, std::function<void()> on_due)
 
 void Timer::start(std::chrono::milliseconds delay) {
   active_ = true;
-  // libuv counts from the start of the loop's round, which may lie far back.
+  // libuv counts from the beginning of the loop's round, which may be long ago.
   uv_update_time(handle_.get()->loop);
   uv_timer_start(handle_.get(), &Handle<uv_timer_t>::call, static_cast<uint64_t>(delay.count()), 0);
 }

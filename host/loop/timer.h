@@ -1,4 +1,4 @@
-// host/loop/timer.h: calls a function once after a delay, or again and again. Belongs to the loop's
+// host/loop/timer.h: calls a function once after a delay, or repeatedly. Belongs to the loop's
 // thread.
 #pragma once
 
@@ -12,7 +12,7 @@ class Timer {
  public:
   Timer(Loop& loop, std::function<void()> on_due);
 
-  // Arms the timer again; an earlier arming is forgotten.
+  // Arms the timer again, and forgets an earlier arming.
   void start(std::chrono::milliseconds delay);
   void stop();
   bool is_active() const { return active_; }

@@ -1,5 +1,5 @@
-// host/loop/turn_end.h: calls a function before the loop waits again: work that many callbacks of
-// one turn ask for is done once. Belongs to the loop's thread.
+// host/loop/turn_end.h: calls a function before the loop waits again, so that work that many
+// callbacks of one turn ask for is done once. Belongs to the loop's thread.
 #pragma once
 
 #include "host/loop/handle.h"
@@ -10,8 +10,8 @@ class TurnEnd {
  public:
   TurnEnd(Loop& loop, std::function<void()> on_end);
 
-  // Asks for one call; asking again before it changes nothing. From another TurnEnd's call, the
-  // loop goes round once more without waiting.
+  // Asks for one call; asking again before that call changes nothing. If another TurnEnd's function
+  // asks, the loop makes one more turn without waiting.
   void ask();
 
  private:

@@ -1,7 +1,7 @@
 // host/lua/class.h: how a C++ class becomes a Lua class: userdata of one smart-pointer slot and a
 // list of methods.
 //
-// Bound by a specialization that names the slot and the class:
+// A class is bound by a specialization that names the slot and the class:
 //
 //     template <>
 //     struct Class<Tensor> {
@@ -9,14 +9,14 @@
 //       static constexpr const char* kName = "torch.Tensor";
 //     };
 //
-// and registered with its methods:
+// and it is registered with its methods:
 //
 //     static constexpr std::array kMethods = {method<&size>("size"), method<&index>("__index")};
 //     register_class<Tensor>(L, kMethods);
 //
 // A Slot may also be an intrusive_ptr or unique_ptr: anything with reset() and a conversion to
-// bool. Names beginning with "__" go to the metatable. `__gc` and `release` are there for every
-// class and only drop the slot; any later use is an argument error.
+// bool. Names that begin with "__" go to the metatable. Every class has `__gc` and `release`. Both
+// only drop the slot; any later use of the object is an argument error.
 #pragma once
 
 #include <new>
@@ -35,7 +35,7 @@ class Method;
 template <auto Fn, class Translate = HostTranslate>
 constexpr Method method(const char* name);
 
-// A method's name and its guarded C function; made only by method<>, so an unguarded function
+// A method's name and its guarded C function. Only method<> makes one, so an unguarded function
 // cannot be registered.
 class Method {
  public:
@@ -55,7 +55,8 @@ constexpr Method method(const char* name) {
   return Method(name, &guarded<Fn, Translate>);
 }
 
-// The slot at the index, or null when it is not a T. A released object gives an empty slot.
+// Returns the slot at the index, or null when the value is not a T. A released object's slot is
+// empty.
 template <class T>
 typename Class<T>::Slot* test(lua_State* L, int index) {
   void* data = lua_touserdata(L, index);
@@ -66,8 +67,8 @@ typename Class<T>::Slot* test(lua_State* L, int index) {
   return same ? static_cast<typename Class<T>::Slot*>(data) : nullptr;
 }
 
-// The slot at the index; throws Error(kArgument) naming the argument, the class wanted and what was
-// found.
+// Returns the slot at the index. Throws Error(kArgument), which names the argument, the class that
+// was expected and the value that was found.
 template <class T>
 typename Class<T>::Slot& check(lua_State* L, int index) {
   auto* slot = test<T>(L, index);
@@ -88,7 +89,7 @@ int release_slot(lua_State* L) {
   return 0;
 }
 
-// Adds the methods to the metatable at the top ("__…") or to the table below it (the others).
+// Adds methods "__…" to the metatable at the top, the others to the table below it.
 void register_methods(lua_State* L, std::span<const Method> methods);
 
 // Creates the class's metatable in this state, with the methods. Calling it again does nothing.
@@ -122,7 +123,7 @@ void push(lua_State* L, typename Class<T>::Slot slot) {
   lua_setmetatable(L, -2);
 }
 
-// Adds the function, the functions to the table at the top of the stack.
+// Adds the function to the table at the top of the stack.
 void add_function(lua_State* L, const Method& function);
 void add_functions(lua_State* L, std::span<const Method> functions);
 // Pushes a table with the functions: a module.

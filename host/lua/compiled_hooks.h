@@ -3,8 +3,8 @@
 
 namespace rtrain::lua {
 
-// So it is with the LuaJIT that scripts/setup builds (LUAJIT_ENABLE_CHECKHOOK); with Debian's a
-// loop that never leaves its machine code never calls a hook.
+// Returns true with the LuaJIT that scripts/setup builds (LUAJIT_ENABLE_CHECKHOOK). With Debian's,
+// a loop that never leaves its machine code never calls a hook.
 bool hooks_reach_compiled_code();
 
 }  // namespace rtrain::lua

@@ -11,7 +11,7 @@
 namespace rtrain::lua {
 namespace {
 
-// The name of an object's class, "Tensor", "Linear"; "" for what has none.
+// Returns the name of an object's class, "Tensor", "Linear"; "" for a value without a class.
 std::string class_name(lua_State* L, int index) {
   if (lua_getmetatable(L, index) == 0) return "";
   lua_getfield(L, -1, "__name");
@@ -70,7 +70,7 @@ class ValueBuilder {
   void keep(const void*, const Value&) {}
 };
 
-// Pushes the value of a chunk that returns a number which LuaJIT writes so.
+// Pushes the number that LuaJIT writes like this, as the value of a chunk that returns it.
 void push_written(lua_State* L, const std::string& number) {
   if (luaL_loadstring(L, cat("return ", number).c_str()) != 0) {
     throw Error(Code::kInternal, lua_tostring(L, -1));
@@ -78,7 +78,7 @@ void push_written(lua_State* L, const std::string& number) {
   lua_call(L, 0, 1);
 }
 
-// Beyond 2^53 a Lua number would lose digits: it is an int64 cdata then.
+// A number beyond 2^53 becomes an int64 cdata, since a Lua number would lose digits.
 void push_int(lua_State* L, int64_t number) {
   constexpr int64_t kExact = int64_t{1} << 53;
   if (number >= -kExact && number <= kExact) {

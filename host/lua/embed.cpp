@@ -39,8 +39,8 @@ const char* module_folder() {
   return folder != nullptr && *folder != '\0' ? folder : nullptr;
 }
 
-// The embedded files with this ending and those in $RTRAIN_PATH: "torch/nn/init.lua". Without the
-// templates, which are not modules.
+// Returns the embedded files with this ending and those in $RTRAIN_PATH: "torch/nn/init.lua". The
+// templates, which are not modules, are left out.
 std::set<std::string> paths_ending_in(std::string_view suffix) {
   std::set<std::string> out;
   for (const EmbeddedFile& file : files()) {
@@ -71,7 +71,7 @@ std::optional<std::string> text_of(const std::string& path) {
   return std::nullopt;
 }
 
-// In the order in which they were put there; what RTRAIN_PATH has does not count.
+// Returns embedded files in the order in which the build put them there; ignores RTRAIN_PATH.
 std::vector<NamedText> files_below(std::string_view folder) {
   std::vector<NamedText> out;
   for (const EmbeddedFile& file : files()) {
@@ -98,7 +98,7 @@ std::vector<std::string> embedded_modules() {
   std::set<std::string> out;
   for (const std::string& path : paths) {
     std::string name = path.substr(0, path.size() - kSuffix.size());
-    // torch/nn/init.lua next to torch/nn.lua is torch.nn.init.
+    // torch/nn/init.lua, if it exists next to torch/nn.lua, is torch.nn.init.
     if (name.ends_with(kInit)) {
       const std::string folder = name.substr(0, name.size() - kInit.size());
       if (!paths.contains(cat(folder, kSuffix))) name = folder;

@@ -1,8 +1,8 @@
 // host/lua/embed.h: the Lua modules, the guides, the templates and the licences inside the
 // executable.
 //
-// Their chunk names begin with "@rtrain://", also when RTRAIN_PATH takes their text from a folder,
-// so that error positions and tracebacks tell the library's frames from the user's.
+// Their chunk names begin with "@rtrain://" even if RTRAIN_PATH takes their text from a folder, so
+// that error positions and tracebacks tell the library's frames from the user's.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ struct EmbeddedFile {
   const unsigned char* end;
 };
 
-// The text of the module ("torch.nn" → torch/nn.lua or torch/nn/init.lua) and its path; from
-// $RTRAIN_PATH when it has it.
+// The text of the module ("torch.nn" → torch/nn.lua or torch/nn/init.lua) and its path. The text
+// comes from $RTRAIN_PATH if that folder has the module.
 struct ModuleText {
   std::string path;
   std::string text;
@@ -37,7 +37,7 @@ std::optional<ModuleText> find_module(std::string_view name);
 // The names of all embedded modules and of those in $RTRAIN_PATH, sorted.
 std::vector<std::string> embedded_modules();
 
-// The text of the guide ("failures" → rtrain/guide/failures.md); from $RTRAIN_PATH when it has it.
+// The text of the guide ("failures" → rtrain/guide/failures.md), from $RTRAIN_PATH if it is there.
 std::optional<std::string> find_guide(std::string_view name);
 
 // The names of all guides, sorted.
@@ -55,8 +55,8 @@ std::vector<NamedText> embedded_python();
 // The files of the dashboard: "index.html".
 std::vector<NamedText> embedded_web_files();
 
-// LICENSE, NOTICE, then the licence of each Debian package that NOTICE names ("libuv1-dev"), in its
-// order.
+// LICENSE, NOTICE, then the licence of each Debian package that NOTICE names ("libuv1-dev"), in
+// NOTICE's order.
 std::vector<NamedText> embedded_notices();
 
 }  // namespace rtrain::lua

@@ -61,7 +61,7 @@ int error_tostring(lua_State* L) {
   return 1;
 }
 
-// What a message says has failed: "linear: …" → "linear".
+// Returns the operation that failed according to the message: "linear: …" → "linear".
 std::string operation_of(std::string_view message) {
   const std::string_view name = message.substr(0, message.find(':'));
   const bool is_name =
@@ -69,8 +69,9 @@ std::string operation_of(std::string_view message) {
   return is_name && name.size() < message.size() ? std::string(name) : "";
 }
 
-// An error that a line of an embedded module ran into ("rtrain://torch/nn.lua:7: attempt to …"): as
-// a rule the user's argument is behind it, so that it is reported at the user's line.
+// Makes an Error of an error that a line of an embedded module raised by itself
+// ("rtrain://torch/nn.lua:7: attempt to …"). Usually the user's argument caused it, so it is
+// reported at the user's line.
 Error library_error(std::string_view text) {
   const size_t end = text.find(": ");
   const std::string_view position = text.substr(0, end);
@@ -78,14 +79,14 @@ Error library_error(std::string_view text) {
   return Error(Code::kUser, cat(message, " (at ", position, ")"));
 }
 
-// Lua's functions in C have no position of their own: "bad argument #1 to '?' (…)".
-// Nor has what happens between two of the script's lines.
+// Messages of Lua's functions in C begin with no position: "bad argument #1 to '?' (…)". Nor do
+// stack overflows, which may happen between two lines of the script.
 bool lacks_position(std::string_view message) {
   return message.starts_with("bad argument #") || message == "stack overflow" ||
          message == "C stack overflow";
 }
 
-// "error() was called with a table: {code = 7, …}": what a table holds says more than its address.
+// "error() was called with a table: {code = 7, …}": a table's contents say more than its address.
 std::string raised_text(lua_State* L, int index) {
   constexpr int kMostFields = 8;
   constexpr size_t kMostBytes = 80;
@@ -114,7 +115,8 @@ std::string raised_text(lua_State* L, int index) {
   return cat(out, ": {", join(fields, ", "), "}");
 }
 
-// What tostring gives. A text is taken as it is: after a stack overflow nothing can be called.
+// Returns what tostring gives. After a stack overflow no function can be called, so strings are
+// returned as they are.
 std::string printed_text(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TSTRING) {
     lua_getglobal(L, "tostring");
@@ -129,8 +131,8 @@ std::string printed_text(lua_State* L, int index) {
   return std::string(text, size);
 }
 
-// lua_pcall's message handler: any error value becomes an error object with a traceback. The text
-// "file.lua:3: …" keeps the position it begins with.
+// lua_pcall's message handler makes any error value an error object with a traceback. A string
+// "file.lua:3: …" keeps the position that it begins with.
 int traceback_handler(lua_State* L) {
   if (is_error_object(L, 1)) {
     lua_getfield(L, 1, "traceback");
@@ -142,7 +144,7 @@ int traceback_handler(lua_State* L) {
     lua_settop(L, 1);
     return 1;
   }
-  // A table's or function's text would be its address, another one each time.
+  // The text of a table or function would be its address, which differs from run to run.
   const bool is_plain = lua_type(L, 1) < LUA_TTABLE && lua_type(L, 1) != LUA_TLIGHTUSERDATA;
   const bool prints = is_plain || luaL_getmetafield(L, 1, "__tostring") != 0;
   const std::string message = prints ? printed_text(L, 1) : raised_text(L, 1);
@@ -154,7 +156,7 @@ int traceback_handler(lua_State* L) {
     const Error error = library_error(with_hint(L, 1, message));
     push_error_object(L, code_name(error.code()), error.message(), traceback.where, traceback.text);
   } else {
-    // A text has the position that error() gave it.
+    // A string has the position that error() put before it.
     push_error_object(L, code_name(Code::kUser), with_hint(L, 1, message),
                       !prints || lacks_position(message) ? traceback.where : "", traceback.text);
   }
@@ -218,7 +220,7 @@ std::string user_position(lua_State* L, int level) {
 }
 
 void push_error(lua_State* L, const Error& error) {
-  // An error that already has a traceback was located where it was raised.
+  // An error that already has a traceback got it where it was raised.
   const Traceback traceback = error.traceback().empty()
                                   ? make_traceback(L, 0, operation_of(error.message()))
                                   : Traceback{.where = "", .text = error.traceback(), .slip = ""};

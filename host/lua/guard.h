@@ -1,5 +1,5 @@
-// host/lua/guard.h: the one door between C++ and Lua: C++ exceptions become Lua errors, Lua errors
-// become rtrain::Error.
+// host/lua/guard.h: the only passage between C++ and Lua: C++ exceptions become Lua errors, Lua
+// errors become rtrain::Error.
 //
 // A C function given to Lua is wrapped in guarded<>; a call into Lua from outside of Lua goes
 // through protected_call. host/lua/README.md lists the exceptions.
@@ -12,12 +12,12 @@
 
 namespace rtrain::lua {
 
-// Pushes an error object: a table with code, message, where, traceback that prints as text. `where`
-// is the user's line: the first Lua frame outside the embedded modules.
+// Pushes an error object: a table with code, message, where and traceback that prints as its
+// message. `where` is the user's line: the first Lua frame outside the embedded modules.
 void push_error(lua_State* L, const Error& error);
 
-// How exceptions of foreign libraries become an Error. The engine has its own, which knows
-// c10::Error.
+// Says how exceptions of foreign libraries become an Error. The engine has its own version, which
+// knows c10::Error.
 struct HostTranslate {
   static Error from(const std::exception& e);
 };
@@ -31,7 +31,7 @@ int guarded(lua_State* L) {
   } catch (const std::exception& e) {
     push_error(L, Translate::from(e));
   }
-  return lua_error(L);  // outside every handler
+  return lua_error(L);  // called after the catch blocks have ended
 }
 
 // Pushes the guarded function as a closure over the values at the top of the stack.
@@ -40,12 +40,12 @@ void push_function(lua_State* L, int num_upvalues = 0) {
   lua_pushcclosure(L, &guarded<Fn, Translate>, num_upvalues);
 }
 
-// Calls the function below its nargs arguments. Throws an Error with code, located message and
-// traceback when it raises.
+// Calls the function below its nargs arguments. When it raises, throws an Error with code, message,
+// position and traceback.
 void protected_call(lua_State* L, int nargs, int nresults);
 
-// The user's position, "train.lua:12": the first frame from `level` on that is Lua and not an
-// embedded module; "" if none.
+// Returns the user's position, "train.lua:12": that of the first Lua frame from `level` on outside
+// the embedded modules; "" without one.
 std::string user_position(lua_State* L, int level = 0);
 
 // Sets up the error object's metatable and `base.errors` in a new state.
@@ -54,7 +54,7 @@ std::string user_position(lua_State* L, int level = 0);
 //   'x'?" or "".
 void open_errors(lua_State* L);
 
-// The error object or other error value at the index as an Error.
+// Converts the error object or other error value at the index.
 Error to_error(lua_State* L, int index);
 
 }  // namespace rtrain::lua

@@ -9,7 +9,7 @@
 namespace rtrain::lua {
 namespace {
 
-// The integer at the index where it can be that of an item; 0 for all else.
+// Returns the integer at the index if it can be the number of an item, otherwise 0.
 int item_at(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TNUMBER) return 0;
   const double number = lua_tonumber(L, index);
@@ -53,7 +53,7 @@ int first_hole(lua_State* L, int table) {
 
 std::string list_problem(lua_State* L, int table) {
   if (const int hole = first_hole(L, table)) return cat("item ", hole, " is nil");
-  std::string field;  // the first by name: the same on every rank
+  std::string field;  // the first in sorted order: the same on every rank
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) == LUA_TNUMBER && item_at(L, -2) == 0) {
       const double number = lua_tonumber(L, -2);

@@ -1,4 +1,4 @@
-// host/lua/lua.h: LuaJIT's headers, in the one place that knows where they lie.
+// host/lua/lua.h: includes LuaJIT's headers; no other file names their paths.
 #pragma once
 
 #include <luajit-2.1/lua.hpp>

@@ -1,4 +1,4 @@
-// host/lua/number_entries.h: tables of numbers by name, as train.log is called with.
+// host/lua/number_entries.h: tables of numbers by name, such as train.log takes.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ struct NumberEntry {
   double value;
 };
 
-// The entries of the table at the index. Nothing when one of them is not a name with a number: its
-// key is then pushed.
+// Returns the entries of the table at the index. If one of them is not a name with a number, pushes
+// its key and returns nothing.
 std::optional<std::vector<NumberEntry>> number_entries(lua_State* L, int index);
 
 }  // namespace rtrain::lua

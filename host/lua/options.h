@@ -1,5 +1,4 @@
-// host/lua/options.h: the option table of an engine function: {rank = 0, world_size =
-// 2}.
+// host/lua/options.h: the option table of an engine function: {rank = 0, world_size = 2}.
 #pragma once
 
 #include <chrono>
@@ -12,9 +11,9 @@
 
 namespace rtrain::lua {
 
-// Reads the table at an index, which must stay on the stack; nil counts as an empty table. Every
-// reader throws Error(kArgument) with the function's and the option's name when the value has
-// another type.
+// Reads the table at an index, which must stay on the stack; nil counts as an empty table. If the
+// value has the wrong type, every reader throws Error(kArgument), which names the function and the
+// option.
 class Options {
  public:
   // Throws Error(kArgument) with "did you mean" for an unknown option.
@@ -26,11 +25,11 @@ class Options {
   int64_t integer(const char* name, int64_t fallback) const;
   bool boolean(const char* name, bool fallback) const;
   std::chrono::milliseconds seconds(const char* name, std::chrono::milliseconds fallback) const;
-  // Pushes the value; nil when absent.
+  // Pushes the value, or nil when the option is absent.
   void push(const char* name) const;
 
  private:
-  // Pushes the value; false, with nothing pushed, when it is absent.
+  // Pushes the value. When the option is absent, pushes nothing and returns false.
   bool push_present(const char* name) const;
   [[noreturn]] void refuse(const char* name, std::string_view wanted) const;
 

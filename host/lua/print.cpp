@@ -11,8 +11,8 @@ bool has_text(lua_State* L, int index) {
   return true;
 }
 
-// An object of a script's own class keeps what Lua shows, unless it is one of the marked plain
-// tables.
+// An object of a script's own class prints as Lua prints it, unless its metatable is one of those
+// that mark plain tables.
 bool is_plain_table(lua_State* L, int index) {
   if (lua_type(L, index) != LUA_TTABLE || has_text(L, index)) return false;
   if (lua_getmetatable(L, index) == 0) return true;

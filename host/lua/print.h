@@ -5,8 +5,8 @@
 
 namespace rtrain::lua {
 
-// Replaces the state's print: a table without a text of its own is shown as base/table_text.lua
-// writes it, where Lua shows an address. Everything else is Lua's print.
+// Replaces the state's print. If a table does not have a text of its own, it prints what
+// base/table_text.lua writes; Lua would print an address. All other values print as in Lua.
 void add_print(lua_State* L);
 
 }  // namespace rtrain::lua

@@ -1,4 +1,4 @@
-// host/lua/python_advice.h: what to write instead of Python in a script
+// host/lua/python_advice.h: advice for Python code in a script: what to write in Lua
 // (base/errors/pythonisms.lua).
 #pragma once
 
@@ -8,7 +8,8 @@
 
 namespace rtrain::lua {
 
-// Lua's message about a text that it cannot read, with what to write instead. Raises nothing.
+// Returns Lua's message about a chunk that does not parse, with what to write instead. Never
+// raises.
 std::string with_python_advice(lua_State* L, const std::string& text, const std::string& message);
 
 }  // namespace rtrain::lua

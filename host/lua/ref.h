@@ -1,7 +1,7 @@
 // host/lua/ref.h: a Lua value held by C++.
 //
-// Owned by the thread of its state, which must outlive it. Keeps the main state, so it stays valid
-// when the coroutine that made it is gone.
+// The thread of its state owns it, and the state must outlive it. It keeps the main state, so it
+// stays valid when the coroutine that made it is gone.
 #pragma once
 
 #include "host/lua/lua.h"
@@ -17,7 +17,7 @@ class Ref {
   Ref& operator=(Ref&& other) noexcept;
   ~Ref() { clear(); }
 
-  // Pushes the value; nil when empty.
+  // Pushes the value, or nil when the Ref is empty.
   void push(lua_State* L) const;
   void clear();
   explicit operator bool() const { return key_ != LUA_NOREF; }

@@ -1,5 +1,5 @@
-// host/lua/require.h: modules of Lua for C++ that Lua did not call. A module that raises throws
-// its Error, as protected_call does.
+// host/lua/require.h: lets C++ that was not called from Lua use Lua modules. When a module raises,
+// these throw its Error, as protected_call does.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace rtrain::lua {
 
-// Pushes the module, loaded when this is its first use.
+// Pushes the module, after loading it on first use.
 void push_module(lua_State* L, std::string_view module);
 
-// Pushes a function of the module, without the module.
+// Pushes a function of the module, but not the module.
 void push_module_function(lua_State* L, std::string_view module, const char* function);
 
 }  // namespace rtrain::lua

@@ -5,8 +5,8 @@
 
 namespace rtrain::lua {
 
-// Pushes a list of the keys of the table at the index: numbers ascending, then strings, then all
-// others as lua_next gives them.
+// Pushes a list of the keys of the table at the index: numbers ascending, then strings, then other
+// keys in the order of lua_next.
 void push_sorted_keys(lua_State* L, int table);
 
 }  // namespace rtrain::lua

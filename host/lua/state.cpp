@@ -31,7 +31,7 @@ int read_global(lua_State* L) {
   return 1;
 }
 
-// The environment of embedded modules: reads what _G has, refuses everything else.
+// Pushes the environment of embedded modules, which reads what _G has and refuses all else.
 void create_library_env(lua_State* L) {
   lua_newtable(L);
   lua_newtable(L);
@@ -50,17 +50,34 @@ void load_text(lua_State* L, const std::string& text, const std::string& chunk) 
   throw Error(Code::kUser, with_python_advice(L, text, message), "(while reading the code)");
 }
 
-// Names below which every module is one of rtrain's. Below `base` a script may have its own.
+// Whether only rtrain may have modules below this name. Below `base` a script may have its own.
 bool is_library_name(std::string_view name) {
   return name.starts_with("rtrain.") || name.starts_with("torch.") || name.starts_with("vision.");
+}
+
+// Indexes the nearest module above a missing one. This raises an error with the alternative, if
+// there is one: torch.distributed knows what to use in place of torch.distributed.tensor.
+void index_parent(lua_State* L, std::string_view name) {
+  size_t end = name.rfind('.');
+  while (end != std::string_view::npos && !find_module(name.substr(0, end))) {
+    name = name.substr(0, end);
+    end = name.rfind('.');
+  }
+  if (end == std::string_view::npos) return;
+  push_module(L, name.substr(0, end));
+  lua_pushlstring(L, name.data() + end + 1, name.size() - end - 1);
+  lua_gettable(L, -2);
+  lua_pop(L, 2);
 }
 
 int search_embedded(lua_State* L) {
   const char* name = luaL_checkstring(L, 1);
   const auto found = find_module(name);
   if (!found && is_library_name(name)) {
+    const std::string similar = suggestion(name, embedded_modules());
+    if (similar.empty()) index_parent(L, name);
     throw Error(Code::kArgument, cat("there is no module '", std::string_view(name),
-                                     "' in this version", suggestion(name, embedded_modules())));
+                                     "' in this version", similar));
   }
   if (!found) {
     lua_pushfstring(L, "\n\tno module '%s' in rtrain", name);
@@ -85,7 +102,7 @@ void add_searcher(lua_State* L) {
   lua_pop(L, 2);
 }
 
-// Sets the global `arg`: arg[0] = what runs, arg[1] … = its arguments.
+// Sets the global `arg`: arg[0] is what runs, arg[1] … are its arguments.
 void set_arguments(lua_State* L, const std::string& zero, const std::vector<std::string>& args) {
   lua_createtable(L, static_cast<int>(args.size()), 1);
   lua_pushlstring(L, zero.data(), zero.size());
@@ -97,14 +114,14 @@ void set_arguments(lua_State* L, const std::string& zero, const std::vector<std:
   lua_setglobal(L, "arg");
 }
 
-// From now on the state knows which functions were compiled as calling themselves.
+// From here on the state knows which functions were compiled as calling themselves.
 void watch_recursion(lua_State* L) {
   push_module(L, "base.errors.recursion");
   lua_pop(L, 1);
 }
 
-// Calls the chunk at the top of the stack with the arguments as `...`. What a script does not find
-// is its error, no wrong use of the command.
+// Calls the chunk at the top of the stack with the arguments as `...`. When a script does not find
+// something, that is the script's error, not a wrong use of the command.
 void call_with(lua_State* L, const std::vector<std::string>& args) {
   luaL_checkstack(L, static_cast<int>(args.size()), "too many arguments");
   for (const std::string& argument : args) lua_pushlstring(L, argument.data(), argument.size());
@@ -152,7 +169,7 @@ void add_script_folder(lua_State* L, const std::string& folder) {
 
 namespace {
 
-// Closed when it is read: what the script starts would inherit it.
+// Closes the file before the script runs, since child processes of the script would inherit it.
 std::string read_script(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::error_code ignored;
@@ -163,7 +180,7 @@ std::string read_script(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// The error with its line of the source, which is shown before the frames.
+// Returns the error with its line of the source, which is shown before the frames.
 Error with_excerpt(lua_State* L, const Error& error) {
   const int top = lua_gettop(L);
   std::string excerpt;
@@ -172,7 +189,7 @@ Error with_excerpt(lua_State* L, const Error& error) {
     lua_pushlstring(L, error.message().data(), error.message().size());
     if (lua_pcall(L, 1, 1, 0) == 0 && lua_isstring(L, -1) != 0) excerpt = lua_tostring(L, -1);
   } catch (const Error&) {
-    // Without memory, say. The error itself matters.
+    // For example, memory has run out. The error itself matters more than its excerpt.
   }
   lua_settop(L, top);
   if (excerpt.empty()) return error;
@@ -184,7 +201,7 @@ Error with_excerpt(lua_State* L, const Error& error) {
 
 void load_file(lua_State* L, const std::string& path, const std::vector<std::string>& args) {
   std::string text = read_script(path);
-  // LuaJIT skips a "#!" line only in luaL_loadfile; keep the newline so that line numbers stay
+  // LuaJIT skips a "#!" line only in luaL_loadfile. The newline stays, so that line numbers are
   // right.
   if (text.starts_with('#')) text.erase(0, text.find('\n'));
 

@@ -34,20 +34,20 @@ class State {
 // Pushes the environment of library code.
 void push_library_env(lua_State* L);
 
-// Puts the folder in front of package.path, so that modules next to the script are found.
+// Puts the folder in front of package.path, so that `require` finds modules next to the script.
 void add_script_folder(lua_State* L, const std::string& folder);
 
-// Pushes the file's chunk, without running it, and sets the global `arg` (arg[0] = path).
-// Throws Error: kUsage when it cannot be read; kUser with the position when it does not parse, or
-// reads globals that nothing sets (unset_globals.h).
+// Pushes the file's chunk, without running it, and sets the global `arg` (arg[0] = path). Throws
+// Error(kUsage) when the file cannot be read; kUser with the position when it does not parse, or
+// reads globals that it never sets (unset_globals.h).
 void load_file(lua_State* L, const std::string& path, const std::vector<std::string>& args);
 
 // Loads and runs the file with the arguments as `...` and in the global `arg`.
-// Throws Error: those of load_file, and kUser from the script.
+// Throws what load_file throws, and Error(kUser) from the script.
 void run_file(lua_State* L, const std::string& path, const std::vector<std::string>& args);
 
-// The same for code from the command line, with arg[0] = "-e"; modules are found in the current
-// folder.
+// Loads and runs code from the command line in the same way, with arg[0] = "-e". Modules are
+// searched for in the current folder.
 void run_code(lua_State* L, const std::string& code, const std::vector<std::string>& args);
 
 }  // namespace rtrain::lua

@@ -1,8 +1,8 @@
-// host/lua/table_reader.h: the walk over a Lua value by the rules of host/lua/convert.h, for
-// whatever is built of it.
+// host/lua/table_reader.h: walks over a Lua value by the rules of host/lua/convert.h, and builds
+// nodes of any type from it.
 //
 // A Builder has
-//   Node: made of nothing, bool, int64_t, double or std::string
+// Node: constructible from nothing, bool, int64_t, double or std::string
 //   Node list(std::vector<Node>), Node map(Entries, bool ordered)
 //   std::optional<Node> other(lua_State*, int index, const std::string& path): a value of any other
 //     type; nothing when it cannot be held
@@ -11,7 +11,7 @@
 //     builders that share nodes
 //   void check_table(lua_State*, int index, const std::string& path): for builders that refuse some
 //     tables
-//   kHolds: what it can hold, for the message
+// kHolds: the values that it can hold, for the message
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class TableReader {
 
   TableReader(lua_State* L, Builder builder) : L_(L), builder_(std::move(builder)) {}
 
-  // `path` leads to the value in messages. Leaves the stack as it was.
+  // `path` names the value in messages. Leaves the stack as it was.
   Node read(int index, const std::string& path, int depth = 0) {
     if (index < 0) index = lua_gettop(L_) + index + 1;
     switch (lua_type(L_, index)) {
@@ -138,7 +138,7 @@ class TableReader {
     return map(index, path, depth);
   }
 
-  // For a table with a number among its keys that is neither a list nor has whole keys throughout.
+  // Refuses a table with a number among its keys that is neither a list nor has only integer keys.
   [[noreturn]] void refuse_list(int index, const std::string& path) {
     for (lua_pushnil(L_); lua_next(L_, index) != 0; lua_pop(L_, 1)) {
       if (lua_type(L_, -2) != LUA_TSTRING) continue;
@@ -217,7 +217,7 @@ class TableReader {
     return builder_.map(std::move(entries), false);
   }
 
-  // Leaves the key on the stack a number if it is one: lua_next() needs it.
+  // Does not convert a number on the stack to a string, since lua_next() needs the key unchanged.
   Key key_at(int index, const std::string& path) {
     if (lua_type(L_, index) == LUA_TSTRING) return text_at(index);
     const bool is_number = lua_type(L_, index) == LUA_TNUMBER;

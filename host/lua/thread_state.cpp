@@ -3,7 +3,7 @@
 namespace rtrain::lua {
 namespace {
 
-// Of the executable: a signal handler reads it without a call into the dynamic linker.
+// It is in the executable, so a signal handler reads it without calling the dynamic linker.
 constinit thread_local lua_State* current = nullptr;
 
 }  // namespace

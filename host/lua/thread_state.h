@@ -5,7 +5,7 @@
 
 namespace rtrain::lua {
 
-// Null where the thread runs none, or no longer.
+// Pass null when the thread runs no state any longer.
 void set_thread_state(lua_State* L);
 lua_State* thread_state();
 

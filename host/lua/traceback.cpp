@@ -9,10 +9,10 @@
 namespace rtrain::lua {
 namespace {
 
-// Levels of the stack that are looked at on either side of a deep recursion.
+// The number of levels that are looked at on either side of a deep recursion.
 constexpr int kInnerLevels = 60;
 constexpr int kOuterLevels = 40;
-// Lines that are shown of them.
+// The number of lines of them that are shown.
 constexpr size_t kInnerLines = 12;
 constexpr size_t kOuterLines = 10;
 
@@ -21,7 +21,7 @@ bool has_level(lua_State* L, int level) {
   return lua_getstack(L, level, &frame) != 0;
 }
 
-// The number of levels. Each look walks the stack from its top, so there are few of them.
+// Returns the number of levels. Each look walks the stack from its top, so this takes few looks.
 int depth_of(lua_State* L) {
   int known = 0;
   int absent = 64;
@@ -37,7 +37,7 @@ int depth_of(lua_State* L) {
 }
 
 // Calls the function at the top with the level, and the text if it is given, and leaves its two
-// results; false, and nothing left, when it raises.
+// results. When it raises, leaves nothing and returns false.
 bool ask(lua_State* L, int level, const std::string* text) {
   lua_pushinteger(L, level);
   if (text != nullptr) lua_pushlstring(L, text->data(), text->size());
@@ -46,7 +46,7 @@ bool ask(lua_State* L, int level, const std::string* text) {
   return false;
 }
 
-// Takes the two results off the stack.
+// Takes the two results from the stack.
 std::pair<std::string, std::string> take_texts(lua_State* L) {
   const auto text = [L](int index) {
     const char* found = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : nullptr;
@@ -63,7 +63,8 @@ std::string function_text(const lua_Debug& frame) {
   return cat("in function <line ", frame.linedefined, ">");
 }
 
-// Pushes the function `find` of the module; false, and nothing that matters left, without it.
+// Pushes the function `find` of the module. Returns false without it, and may then leave values on
+// the stack.
 bool push_finder(lua_State* L, const char* module) {
   lua_getglobal(L, "require");
   lua_pushstring(L, module);
@@ -97,13 +98,13 @@ class Walk {
     for (const Line& line : lines_) {
       add(line.count > 1 ? cat(line.text, " (", line.count, " times)") : line.text);
     }
-    // Alone they say nothing: there is no script, as in `rtrain doc`.
+    // Library frames alone say nothing: there is no script, as in `rtrain doc`.
     if (library_frames_ > 0 && !text.empty()) add(cat("  (+", library_frames_, " rtrain frames)"));
     return {.where = where_, .text = text, .slip = {}};
   }
 
  private:
-  // Frames of a recursion are often the same.
+  // Successive frames of a recursion are often the same.
   struct Line {
     std::string text;
     int count = 1;
@@ -132,7 +133,7 @@ class Walk {
     }
   }
 
-  // The function that ended in the call of the one at the level.
+  // Adds the function that ended in the call of the one at the level.
   void add_ended(int level) {
     if (finder_ == 0) return;
     lua_pushvalue(L_, finder_);
@@ -157,7 +158,7 @@ class Walk {
   std::vector<Line> lines_;
 };
 
-// What that function of base.errors says; "" when it says nothing, or is not there.
+// Returns what that function of base.errors returns; "" when it returns nothing or does not exist.
 std::string said_by(lua_State* L, const char* function, int level, const std::string* operation) {
   lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
   lua_getfield(L, -1, "base.errors");
@@ -166,7 +167,8 @@ std::string said_by(lua_State* L, const char* function, int level, const std::st
   return lua_isfunction(L, -1) && ask(L, level, operation) ? take_texts(L).first : "";
 }
 
-// What is wrong with a method that was called with a dot, and where; two empty texts without one.
+// Returns what is wrong with a method that was called with a dot, and where; two empty strings
+// otherwise.
 std::pair<std::string, std::string> find_slip(lua_State* L, int level) {
   const bool is_asked = push_finder(L, "base.errors.method_call") && ask(L, level, nullptr);
   return is_asked ? take_texts(L) : std::pair<std::string, std::string>();
@@ -174,7 +176,7 @@ std::pair<std::string, std::string> find_slip(lua_State* L, int level) {
 
 thread_local bool is_asking = false;
 
-// What is asked about a stack may raise errors of its own, which need no traceback.
+// While this exists, errors have no traceback: the questions about a stack may raise some.
 class Asking {
  public:
   Asking() { is_asking = true; }
@@ -190,7 +192,7 @@ Traceback make_traceback(lua_State* L, int level, const std::string& operation) 
   if (is_asking) return {};
   const Asking asking;
   const int depth = depth_of(L);
-  // A recursion that has used up the stack leaves no room for questions.
+  // After a recursion that has used up the stack, the questions below cannot be asked.
   const bool is_deep = depth - level > kInnerLevels + kOuterLevels;
   const bool may_ask = !is_deep && lua_checkstack(L, 12) != 0;
   const std::string context = may_ask ? said_by(L, "context", level, nullptr) : "";
@@ -230,7 +232,7 @@ std::string recursion_place(lua_State* L) {
 }
 
 std::string with_hint(lua_State* L, int level, const std::string& message) {
-  // There is no room on the stack to ask about a stack overflow.
+  // After a stack overflow the stack has no space to ask about it.
   if (is_asking || message.ends_with("stack overflow")) return message;
   const int top = lua_gettop(L);
   if (lua_checkstack(L, 12) == 0) return message;

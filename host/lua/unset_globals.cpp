@@ -22,8 +22,8 @@ void set_text(lua_State* L, const char* name, const std::string& text) {
   lua_setfield(L, -2, name);
 }
 
-// What has looked at the code is not kept: the collector would walk it in each of the script's
-// cycles.
+// Unloads the modules that have looked at the code. Otherwise the garbage collector would walk them
+// in each of the script's cycles.
 void forget_modules(lua_State* L) {
   constexpr const char* kNames[] = {"base.errors.unset_globals", "base.errors.pythonisms",
                                     "base.errors.bytecode", "base.instruction"};
@@ -36,7 +36,8 @@ void forget_modules(lua_State* L) {
   lua_pop(L, 2);
 }
 
-// The function of base.errors.unset_globals is above the chunk, its arguments on top.
+// Calls the function of base.errors.unset_globals that is above the chunk, with the arguments on
+// top.
 void refuse(lua_State* L, int chunk) {
   protected_call(L, lua_gettop(L) - chunk - 1, 1);
   forget_modules(L);

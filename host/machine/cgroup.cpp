@@ -12,7 +12,7 @@
 namespace rtrain::machine {
 namespace {
 
-// Version 1 writes this instead of "max".
+// Version 1 writes this number instead of "max".
 constexpr int64_t kNoLimit = int64_t{1} << 62;
 
 std::optional<int64_t> number_in(std::string_view text) {
@@ -22,7 +22,7 @@ std::optional<int64_t> number_in(std::string_view text) {
   return number;
 }
 
-// The number behind a name at the beginning of a line of memory.stat.
+// Returns the number after a name at the beginning of a line of memory.stat.
 int64_t statistic(const std::string& text, std::string_view name) {
   for (const std::string& line : split(text, '\n')) {
     if (line.starts_with(cat(name, " ")))
@@ -38,7 +38,7 @@ int64_t free_swap(const std::string& folder, int64_t swap_free) {
   return std::clamp<int64_t>(*limit - used, 0, swap_free);
 }
 
-// Machines with both versions have the second one's hierarchy in a folder of its own.
+// On machines with both versions, version 2's hierarchy is in a folder of its own.
 std::string version_2_folder() {
   constexpr const char* kFolder = "/unified";
   return access(cat(kCgroupRoot, kFolder, "/cgroup.procs").c_str(), F_OK) == 0 ? kFolder : "";

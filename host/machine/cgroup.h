@@ -11,19 +11,19 @@ namespace rtrain::machine {
 
 constexpr std::string_view kCgroupRoot = "/sys/fs/cgroup";
 
-// In version 2's hierarchy, or, with a name ("memory"), in that controller's own of version 1.
-// Nothing where the machine has no such hierarchy.
+// Returns the folder in version 2's hierarchy, or, with a name ("memory"), in the hierarchy of that
+// controller of version 1. Nothing if the machine does not have that hierarchy.
 std::optional<std::string> cgroup_folder(std::string_view controller = {});
 
-// Those of a group and its parents, from within: limits of all of them hold.
+// Returns the folders of the cgroup and its parents, innermost first: limits of all of them hold.
 std::vector<std::string> cgroup_folders(std::string_view controller = {});
 
-// The folder's text file of that name; empty where there is none.
+// Returns the text of the folder's file of that name; "" if it does not exist.
 std::string cgroup_text(const std::string& folder, std::string_view file);
 
-// Memory that the processes of a folder may still take: its limit less the memory in use, page
-// cache that can be dropped not counted; and of swap, at most `swap_free`. Either version's files.
-// Nothing where the folder sets no limit.
+// Returns the memory that the processes of a folder may still take: its limit less the memory in
+// use, without page cache that can be dropped; of swap, at most `swap_free`. It reads either
+// version's files. Nothing if the folder sets no limit.
 std::optional<int64_t> cgroup_free_memory(const std::string& folder, int64_t swap_free);
 
 }  // namespace rtrain::machine

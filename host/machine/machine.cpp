@@ -12,7 +12,7 @@
 namespace rtrain::machine {
 namespace {
 
-// "max 100000" or "200000 100000": time per period. Infinite without a quota.
+// cpu.max holds "max 100000" or "200000 100000": time per period. Infinite without a quota.
 double cgroup_cores() {
   double cores = HUGE_VAL;
   for (const std::string& folder : cgroup_folders()) {
@@ -46,7 +46,7 @@ int64_t meminfo_bytes(const std::string& key) {
   return 0;
 }
 
-// `machine`, or less where a cgroup has less left.
+// Returns `machine`, or less if a cgroup has less memory left.
 int64_t least_free(int64_t swap, int64_t machine) {
   for (const std::string_view controller : {"", "memory"}) {
     for (const std::string& folder : cgroup_folders(controller)) {

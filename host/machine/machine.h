@@ -1,5 +1,5 @@
-// host/machine/machine.h: the cores and memory of this machine. host/machine/libraries/nvml.h
-// tells of its GPUs.
+// host/machine/machine.h: the cores and memory of this machine. host/machine/libraries/nvml.h has
+// its GPUs.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace rtrain::machine {
 
 std::string hostname();
 
-// Cores that this process may use: its affinity mask, bounded by a cgroup's quota; at
+// The number of cores that this process may use: its affinity mask, limited by a cgroup's quota; at
 // least 1.
 int available_cores();
-// The processors of the affinity mask, where no quota makes some of them unusable; else none.
+// The processors of the affinity mask; empty if a quota is below their number.
 std::vector<int> own_processors();
 
-// Memory this process may use: the machine's, or the cgroup's limit where that is lower.
+// The memory that this process may use: the machine's, or the cgroup's limit if that is lower.
 int64_t memory_bytes();
-// Memory that could be taken now without swapping: the rest of the machine's, or of the cgroup's
-// where that is less.
+// The memory that could be taken now without swapping: what is free on the machine, or in the
+// cgroup if that is less.
 int64_t available_memory_bytes();
-// The same and memory that could be swapped out.
+// The same, plus memory that could be swapped out.
 int64_t free_memory_bytes();
 
 }  // namespace rtrain::machine

@@ -14,14 +14,14 @@
 
 #include "host/machine/cgroup.h"
 
-// jemalloc's; builds with sanitizers have none.
+// A function of jemalloc, which builds with sanitizers do not have.
 extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size,
                                              void* value, size_t size);
 
 namespace rtrain::machine {
 namespace {
 
-// Microseconds of waiting, in a window. Without privileges a window is a multiple of two seconds.
+// Microseconds of waiting, and of the window. Unprivileged windows are multiples of two seconds.
 constexpr std::string_view kTrigger = "some 200000 2000000";
 constexpr std::chrono::seconds kPause{10};
 constexpr const char* kPurgeAllArenas = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
@@ -29,7 +29,7 @@ constexpr const char* kPurgeAllArenas = "arena.4096.purge";  // MALLCTL_ARENAS_A
 Fd open_trigger(const std::string& path) {
   Fd out(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!out.is_open()) return out;
-  // With the zero at the end.
+  // The kernel wants the terminating zero too.
   const ssize_t written = write(out.get(), kTrigger.data(), kTrigger.size() + 1);
   return written == static_cast<ssize_t>(kTrigger.size()) + 1 ? std::move(out) : Fd();
 }
@@ -84,7 +84,7 @@ void MemoryPressure::watch() {
     bool is_short = false;
     for (pollfd& each : watched) {
       is_short = is_short || (each.revents & POLLPRI) != 0;
-      // Its cgroup is gone.
+      // The cgroup has been removed.
       if ((each.revents & (POLLERR | POLLNVAL)) != 0) each.fd = -1;
     }
     if (!is_short) continue;

@@ -1,7 +1,7 @@
 // host/machine/memory_pressure.h: calls a function when memory is short: when processes of this
 // machine, or of this process's cgroup, have waited for memory for a tenth of two seconds.
 //
-// The kernel tells (pressure stall information); where it does not, nothing is ever called.
+// The kernel reports it (pressure stall information). A kernel that does not never causes a call.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@ namespace rtrain::machine {
 
 class MemoryPressure {
  public:
-  // Those of the machine and of the cgroup that there are. Never throws.
+  // Opens the triggers of the machine and of the cgroup that exist. Never throws.
   static std::vector<Fd> open_triggers();
 
-  // All on a thread of its own: it opens the triggers after the delay, since the kernel takes some
-  // 15 ms to close one, which a short run need not pay. A trigger has a priority event (POLLPRI)
-  // when memory is short; the function is not called again within ten seconds.
+  // Starts a thread, which opens the triggers after the delay and calls the function. The kernel
+  // takes some 15 ms to close a trigger: the delay saves a short run that time. A trigger has a
+  // priority event (POLLPRI) when memory is short. Calls are at least ten seconds apart.
   MemoryPressure(std::function<std::vector<Fd>()> open, std::chrono::milliseconds delay,
                  std::function<void()> on_pressure);
   ~MemoryPressure();
@@ -38,8 +38,8 @@ class MemoryPressure {
   std::thread thread_;
 };
 
-// Gives the kernel back the memory that the allocator keeps for later. False: another allocator is
-// in use, which keeps little. Any thread.
+// Returns to the kernel the memory that the allocator keeps for later. Returns false with another
+// allocator than jemalloc, which keeps little. Any thread.
 bool give_back_cached_memory();
 
 }  // namespace rtrain::machine

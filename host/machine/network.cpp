@@ -14,7 +14,7 @@ struct Address {
   std::string interface;
   std::string text;
   int family;
-  bool is_local;  // other nodes do not reach it
+  bool is_local;  // other nodes cannot reach it
 };
 
 std::string text_of(const sockaddr& address) {
@@ -48,7 +48,7 @@ std::vector<Address> all_addresses() {
   return out;
 }
 
-// The interface that has the numeric address: "eth0"; empty where none has it.
+// Returns the name of the interface with the numeric address: "eth0"; "" if no interface has it.
 std::string interface_of(const std::string& address) {
   for (const Address& each : all_addresses()) {
     if (each.text == address) return each.interface;

@@ -7,12 +7,12 @@
 
 namespace rtrain::machine {
 
-// Numeric addresses of the interfaces that are up, IPv4 before IPv6, without loopback and
-// link-local ones.
+// Returns the numeric addresses of the interfaces that are up, IPv4 before IPv6, without loopback
+// and link-local addresses.
 std::vector<std::string> own_addresses();
 
-// Environment variables, name and value, that bind Gloo and NCCL to the interface with that
-// address; none where no interface has it.
+// Returns environment variables, name and value, that bind Gloo and NCCL to the interface with that
+// address; none if no interface has it.
 std::vector<std::pair<std::string, std::string>> interface_settings(const std::string& address);
 
 }  // namespace rtrain::machine

@@ -14,7 +14,7 @@
 namespace rtrain::machine {
 namespace {
 
-// The kernel's unit in /proc/diskstats, whatever the disk's own is.
+// The kernel's unit in /proc/diskstats, whatever sector size the disk has.
 constexpr int64_t kSectorBytes = 512;
 constexpr int64_t kKibibyte = 1024;
 
@@ -51,7 +51,7 @@ void read_memory(const std::string& root, NodeFacts& out) {
   if (total && available) out.memory_used_bytes = *total - *available;
 }
 
-// Partitions, and devices stacked on a disk, would count its bytes again: they have no device.
+// Counts only entries with a device: partitions, and devices stacked on a disk, repeat its bytes.
 void read_disks(const std::string& root, NodeFacts& out) {
   std::ifstream file(cat(root, "/proc/diskstats"));
   std::string line;
@@ -70,7 +70,7 @@ void read_disks(const std::string& root, NodeFacts& out) {
   }
 }
 
-// NAME: received and seven others, sent and seven others
+// NAME: received bytes and seven other numbers, sent bytes and seven others
 void read_network(const std::string& root, NodeFacts& out) {
   std::ifstream file(cat(root, "/proc/net/dev"));
   std::string line;

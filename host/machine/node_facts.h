@@ -8,7 +8,7 @@
 
 namespace rtrain::machine {
 
-// All but the memory counted since the node's start; figures that /proc lacks are not there.
+// All but the memory are counted since the node's start. Figures that /proc lacks are nullopt.
 struct NodeFacts {
   std::optional<double> cpu_s;  // busy time of all cores together
   std::optional<int64_t> memory_used_bytes;

@@ -8,7 +8,7 @@
 namespace rtrain::machine {
 namespace {
 
-// The number in the text of a memory.events or memory.oom_control file.
+// Returns the number in the text of a memory.events or memory.oom_control file.
 std::optional<int64_t> oom_kills_in(const std::string& text) {
   std::istringstream words(text);
   std::string name;

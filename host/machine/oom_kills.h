@@ -1,4 +1,4 @@
-// host/machine/oom_kills.h: how many processes the kernel has killed for want of memory.
+// host/machine/oom_kills.h: how many processes the kernel has killed because memory ran out.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace rtrain::machine {
 
-// Of this process's cgroup, from the beginning; nothing where that is not known.
+// The number for this process's cgroup since it was made; nothing if it is not known.
 std::optional<int64_t> oom_kills();
 
 }  // namespace rtrain::machine

@@ -21,7 +21,7 @@
 namespace rtrain::machine {
 namespace {
 
-// No echo, and no waiting for the end of a line, for as long as it lives.
+// While it exists, the terminal does not echo, and reads do not wait for the end of a line.
 class UneditedInput {
  public:
   explicit UneditedInput(int fd) : fd_(fd), is_changed_(tcgetattr(fd, &before_) == 0) {
@@ -30,7 +30,7 @@ class UneditedInput {
     changed.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     tcsetattr(fd_, TCSANOW, &changed);
   }
-  // An answer that is late is dropped as far as it has come.
+  // If a late answer has arrived by now, it is dropped.
   ~UneditedInput() {
     if (is_changed_) tcsetattr(fd_, TCSAFLUSH, &before_);
   }
@@ -43,7 +43,7 @@ class UneditedInput {
   bool is_changed_;
 };
 
-// The attributes "62;4;22" of "\x1b[?62;4;22c", once that is there.
+// Returns the attributes "62;4;22" of "\x1b[?62;4;22c", once the answer has arrived.
 std::optional<std::string_view> attributes_in(std::string_view input) {
   constexpr std::string_view kBegin = "\x1b[?";
   const size_t begin = input.find(kBegin);
@@ -74,7 +74,7 @@ std::string answered_attributes(int fd, double timeout_s) {
 bool terminal_has_sixel(int fd, double timeout_s) {
   const char* term = std::getenv("TERM");
   if (term == nullptr || std::string_view(term) == "dumb") return false;
-  // Reading in the background would stop the process.
+  // A read in the background would stop the process.
   if (::tcgetpgrp(fd) != ::getpgrp()) return false;
   const Fd terminal(::open(cat("/proc/self/fd/", fd).c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!terminal.is_open()) return false;

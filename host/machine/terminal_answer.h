@@ -4,9 +4,9 @@
 namespace rtrain::machine {
 
 // Whether the terminal behind the descriptor says that it shows sixel pictures: a 4 in its answer
-// to DA1 (primary device attributes). Waits for the answer until the deadline. False without asking
-// where it is not the terminal that this process is in the foreground of, or $TERM is dumb. What
-// somebody types meanwhile is lost.
+// to DA1 (primary device attributes). Waits for the answer until the deadline. Returns false
+// without asking if this process is not in the foreground of that terminal, or $TERM is dumb. Text
+// that a user types meanwhile is lost.
 bool terminal_has_sixel(int fd, double timeout_s);
 
 }  // namespace rtrain::machine

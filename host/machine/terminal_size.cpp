@@ -12,7 +12,7 @@ constexpr size_t kUsualRows = 24;
 std::optional<TerminalSize> terminal_size(int fd) {
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  // Some know their width alone.
+  // Some terminals know only their width.
   return TerminalSize{size.ws_col, size.ws_row == 0 ? kUsualRows : size_t{size.ws_row},
                       size.ws_xpixel};
 }

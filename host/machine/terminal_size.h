@@ -1,4 +1,4 @@
-// host/machine/terminal_size.h: how large a terminal is.
+// host/machine/terminal_size.h: the size of a terminal.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@ namespace rtrain::machine {
 struct TerminalSize {
   size_t columns = 0;
   size_t rows = 0;
-  size_t width_pixels = 0;  // 0: it does not say
+  size_t width_pixels = 0;  // 0: the terminal does not say
 };
 
-// Of the terminal behind a descriptor, as it is now; nothing: there is none.
+// Returns the present size of the terminal behind a descriptor; nothing if it is not a terminal.
 std::optional<TerminalSize> terminal_size(int fd);
 
 }  // namespace rtrain::machine

@@ -41,7 +41,7 @@ constexpr Meaning kMeanings[] = {
     {140, "memory error that could not be recovered from: reset the device"},
 };
 
-// Those after which the device is to be reset, or looked at.
+// After these errors the device must be reset, or looked at.
 constexpr int64_t kHardware[] = {48, 61, 62, 64, 74, 79, 95, 119, 120, 140};
 
 }  // namespace

@@ -1,5 +1,4 @@
-// host/machine/xid.h: the numbers of the errors that NVIDIA's driver writes down ("Xid"), in words.
-// Pure.
+// host/machine/xid.h: explains the errors ("Xid") that NVIDIA's driver records. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +6,10 @@
 
 namespace rtrain::machine {
 
-// "XID 79: the device has fallen off the bus: …, and what to do". The number alone for one that is
-// not known here.
+// Returns "XID 79: the device has fallen off the bus: …, and what to do"; only the number for an
+// error that is not listed here.
 std::string xid_text(int64_t xid);
-// Whether it speaks against the device, whatever the programs do.
+// Whether the error is the device's fault, whatever programs run on it.
 bool is_hardware_xid(int64_t xid);
 
 }  // namespace rtrain::machine

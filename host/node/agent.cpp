@@ -218,7 +218,7 @@ void Agent::look() {
   set_lease();
   ingest_.look();
   const double silent_s = client_.link().silent_s();
-  if (!client_.link().far().port()) return;  // the controller never connected
+  if (!client_.link().far().port()) return;  // the agent has never connected
   if (silent_s < spec_.node_timeout_s) return cut_off_at_s_.reset();
   const std::string why =
       cat("the controller has not been heard of for ", spec_.node_timeout_s, " s (node_timeout_s)");

@@ -6,8 +6,8 @@
 // and sends the reports that its workers had made (host/node/node_spool.h).
 //
 // If the launcher has started each rank, it starts none: the processes of its node join it
-// (host/node/join_server.h). It serves them until the process whose thread it is calls leave(), and
-// ends serving them when it has not heard from the controller for node_timeout_s.
+// (host/node/join_server.h). It serves them until the process to which its thread belongs calls
+// leave(). It stops earlier if it has not heard from the controller for node_timeout_s.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@ class AgentThread {
  public:
   // Throws Error(kEnvironment).
   explicit AgentThread(const JobSpec& spec);
-  // Waits until node 0 knows that this process ends, for a few seconds at most.
+  // Waits until node 0 has learnt that this process ends, for a few seconds at most.
   ~AgentThread();
   AgentThread(const AgentThread&) = delete;
   AgentThread& operator=(const AgentThread&) = delete;

@@ -1,6 +1,6 @@
-// host/node/job_spec.h: the allotment of a launcher (Slurm, mpirun, …) to the job of this
-// process: several nodes, and on each one process or one for each rank. modules/rtrain/launch/
-// reads it from the launcher's variables; job_spec.lua there has the same fields.
+// host/node/job_spec.h: what a launcher (Slurm, mpirun, …) has allotted to the job of this process:
+// several nodes, and on each one process or one for each rank. modules/rtrain/launch/ reads it from
+// the launcher's variables; job_spec.lua there has the same fields.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@ namespace rtrain::node {
 // The ranks of this node, if the launcher has started their processes (host/node/join_server.h).
 struct JoinSpec {
   static constexpr std::string_view kClass = "JoinSpec";
-  std::string socket;    // where they come to, in the runtime folder
-  int num_ranks = 1;     // of this node
-  int first_joined = 0;  // those below are of the process that serves the socket; not of Lua
+  std::string socket;    // in the runtime folder; they connect to it
+  int num_ranks = 1;     // number of ranks on this node
+  int first_joined = 0;  // lower ones belong to the process that serves the socket; not from Lua
 
   static constexpr RecordFields kFields{required("socket", &JoinSpec::socket),
                                         required("num_ranks", &JoinSpec::num_ranks)};
@@ -26,16 +26,16 @@ struct JoinSpec {
 struct JobSpec {
   static constexpr std::string_view kClass = "JobSpec";
   int num_tasks = 1;                    // processes of the launcher: one per node, or one per rank
-  int task = 0;                         // number of this process; 0 is the controller's
-  int local_task = 0;                   // number among those of this node; 0 is its agent
+  int task = 0;                         // this process's number; 0 is the controller's
+  int local_task = 0;                   // its number among those of this node; 0 is the agent's
   std::optional<JoinSpec> join = {};    // each process is a rank
-  std::string id = {};                  // of this start of the job, the same on all nodes
+  std::string id = {};                  // identifies this start of the job; the same on all nodes
   std::vector<std::string> hosts = {};  // names in the launcher's order; they need not resolve
-  std::string master = {};  // where the launcher says that task 0 is; empty: it does not
-  int port = 0;             // where task 0 listens; 0: any that is free
+  std::string master = {};              // task 0's node, if the launcher names it; else empty
+  int port = 0;                         // task 0 listens here; 0: any free port
   std::optional<int> cores =
-      {};  // of this node that the job has; else all that this process may use
-  // A node that has not been heard of for that long is lost. Not of Lua: node 0 says it.
+      {};  // the job's cores on this node; else all that this process may use
+  // A node that has sent nothing for that long is lost. Not from Lua: node 0 sends it.
   double node_timeout_s = 30;
 
   static constexpr RecordFields kFields{required("num_tasks", &JobSpec::num_tasks),

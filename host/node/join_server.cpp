@@ -14,7 +14,7 @@ namespace rtrain::node {
 
 struct JoinServer::Peer {
   std::unique_ptr<loop::Poll> poll;
-  int local_rank = -1;  // -1 until the process has said it
+  int local_rank = -1;  // -1 until the process has sent it
   bool is_closed = false;
 };
 

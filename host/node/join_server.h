@@ -2,9 +2,9 @@
 // Slurm, …) has started.
 //
 // The processes connect to a socket in the runtime folder, whose name all of them derive from the
-// launcher's variables, and say which rank they are. Each gets its end of the channel at every
-// attempt, and the run's result at the end (host/loop/messages/join.h). A process that is at
-// another fit() of the script connects again later.
+// launcher's variables, and send their ranks. Each gets its end of the channel at every attempt,
+// and the run's result at the end (host/loop/messages/join.h). A process that is at another fit()
+// of the script connects again later.
 //
 // Belongs to the loop's thread.
 #pragma once
@@ -31,13 +31,13 @@ class JoinServer : public WorkerEndpoints {
 
   // Accepts processes at that fit() of the script.
   void begin(int64_t fit);
-  // Passes the endpoint to the rank's process once it has connected. If the rank's process has
-  // left, nobody takes the endpoint and the channel closes.
+  // Passes the endpoint to the rank's process once it has connected. If that process has left, the
+  // channel is closed.
   void offer(int local_rank, int fd) override;
   void withdraw() override;
   // Ends the fit(): sends the last message to all processes.
   void end(const message::Ended& ended);
-  // No fit() begins any more: gives this answer to processes that are connected or connect later.
+  // No further fit() begins: gives this answer to processes that are connected or connect later.
   void close(message::ToJoined answer);
 
  private:

@@ -85,7 +85,7 @@ int LocalNode::living_pid(int rank) const {
   return is_started(rank) && !is_gone_.at(static_cast<size_t>(rank)) ? group_.pid(rank) : 0;
 }
 
-// The first worker may be a thread of this process, which then does nothing else.
+// The first worker may be a thread of this process, which does nothing else meanwhile.
 void LocalNode::offer_endpoints() {
   for (int i = order_.num_workers - 1; i >= 0; --i) {
     endpoints_->offer(i, group_.take_endpoint(order_.first_rank + i));

@@ -67,7 +67,7 @@ class NodeServer::Host : public wire::LinkDelegate {
   wire::Link& link() { return link_; }
   const message::AgentInfo& info() const { return info_; }
   bool is_here() const { return is_here_; }
-  // Whether it knows that the job has ended, or is not connected any more.
+  // Whether it has learnt that the job has ended, or is not connected any more.
   bool is_done() const { return !is_here_ || is_dismissed_; }
   void set_here() {
     is_here_ = true;
@@ -101,7 +101,7 @@ class NodeServer::Host : public wire::LinkDelegate {
   }
 
   void on_frame(std::string_view payload) override try {
-    if (!is_here_) return;  // it was given up
+    if (!is_here_) return;  // it was given up before
     owner_.tell([node = info_.node, message = std::make_shared<Value>(decode(payload))](
                     NodeServerDelegate& d) { d.on_node_message(node, std::move(*message)); });
   } catch (const Error& e) {
@@ -292,7 +292,7 @@ void NodeServer::on_host_done() {
   all_done_.reset();
 }
 
-// Why that agent does not belong to this job; "" if it may.
+// Returns why that agent does not belong to this job; "" if it may join.
 std::string NodeServer::refusal(const message::AgentInfo& info) const {
   if (info.node < 1 || info.node >= spec_.num_tasks) {
     return cat("node ", info.host, " says it is number ", info.node,

@@ -54,7 +54,7 @@ class NodeServer : public wire::WireServerDelegate {
   const JobSpec& spec() const { return spec_; }
   // The job's cores on this node.
   int cores() const;
-  // Where it listens.
+  // The port at which it listens.
   int port() const { return server_->address().port(); }
   // This node's address for the other nodes; empty before the first of them has connected.
   std::string address() const;
@@ -70,9 +70,9 @@ class NodeServer : public wire::WireServerDelegate {
   // Declares the node lost for that reason and ends its link, because its agent has sent invalid
   // data. If the agent is still alive, it connects again as a new one.
   void give_up(int node, const std::string& reason);
-  // A node not heard from for that long is lost; agents apply the same time to this node.
+  // If a node has sent nothing for that long, it is lost. Agents apply the same time to this node.
   void set_node_timeout(double seconds);
-  // Ends every agent with that exit code, and waits until all know it or have ended, for a few
+  // Ends every agent with that exit code. Waits until all have learnt it or have ended, for a few
   // seconds at most.
   void leave(int code);
 

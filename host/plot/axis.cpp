@@ -19,7 +19,7 @@ std::string formatted(const char* format, int digits, double number) {
   return text.data();
 }
 
-// "2e+07" → "2e7".
+// Shortens "2e+07" to "2e7".
 std::string short_exponent(std::string text) {
   const size_t sign = text.find('e') + 1;
   const size_t digits = text.find_first_not_of('0', sign + 1);
@@ -28,10 +28,10 @@ std::string short_exponent(std::string text) {
   return text;
 }
 
-// With as many digits as tell neighbours apart.
+// Formats the number with as many digits as distinguish it from its neighbours.
 std::string label(double value, double step) {
   if (std::abs(value) < step * kTolerance) return "0";
-  constexpr int kMostDigits = 16;  // behind the first: a double has no more
+  constexpr int kMostDigits = 16;  // after the first: a double has no more
   const int power = static_cast<int>(std::floor(std::log10(std::abs(value)) + kTolerance));
   const int step_power = static_cast<int>(std::floor(std::log10(step) + kTolerance));
   const bool has_half = std::abs(step / std::pow(10, step_power) - 2.5) < kTolerance;
@@ -42,7 +42,7 @@ std::string label(double value, double step) {
   return formatted("%.*f", std::max(0, -last), value);
 }
 
-// 1, 2, 2.5 or 5 times a power of ten; a whole number where that is wanted.
+// Returns 1, 2, 2.5 or 5 times a power of ten, at least `least`; an integer if `whole`.
 double nice_step(double least, bool whole) {
   if (whole) least = std::max(least, 1.0);
   const double power = std::pow(10, std::floor(std::log10(least)));
@@ -52,18 +52,18 @@ double nice_step(double least, bool whole) {
     if (whole && step != std::floor(step)) continue;
     if (step >= least * (1 - kTolerance)) return step;
   }
-  return power;  // the largest there is
+  return power;  // no larger step is finite
 }
 
-// The next double above the largest of the range is that far away: no step is finer. Nor is one
-// that could not be divided.
+// Returns the distance between the range's largest number and the next double, since no step can be
+// finer; at least the smallest normal double, by which numbers can be divided.
 double finest_step(double low, double high) {
   const double largest = std::max(std::abs(low), std::abs(high));
   const double spacing = largest - std::nextafter(largest, 0.0);
   return std::max(spacing, std::numeric_limits<double>::min());
 }
 
-// high - low, and high / low as a logarithm, over `parts`: neither overflows.
+// These compute (high - low) / parts and log(high / low) without overflow.
 double share(double low, double high, double parts) { return high / parts - low / parts; }
 double log_ratio(double low, double high) {
   const double ratio = high / low;
@@ -107,11 +107,12 @@ Axis::Axis(double low, double high, bool is_log, bool is_whole)
 }
 
 double Axis::place(double value) const {
-  constexpr double kLeastRatio = 1e-6;  // below it the two do not differ, but for rounding
+  constexpr double kLeastRatio = 1e-6;  // below it they differ only by rounding
   if (is_log_ && log_ratio(low_, high_) > kLeastRatio) {
     return log_ratio(low_, value) / log_ratio(low_, high_);
   }
-  // Halves of large numbers, so that their difference is one; of small ones they would be rounded.
+  // Large numbers are halved, so that their difference does not overflow. Small ones would lose
+  // digits.
   const double parts = std::abs(low_) > 1 || std::abs(high_) > 1 ? 2 : 1;
   return share(low_, value, parts) / share(low_, high_, parts);
 }
@@ -125,7 +126,7 @@ std::vector<Tick> Axis::ticks(size_t most) const {
   return linear_ticks(count);
 }
 
-// Whole powers of ten where there are enough of them, else also numbers between.
+// Uses only powers of ten if these are enough, else also numbers between them.
 std::vector<Tick> Axis::log_ticks(double count) const {
   std::vector<Tick> out;
   const double decades = log_ratio(low_, high_) / std::log(10);
@@ -146,7 +147,7 @@ std::vector<Tick> Axis::log_ticks(double count) const {
   return out;
 }
 
-// Counted, not added up: above 2^53 a sum of steps does not grow.
+// Multiplies instead of adding steps: above 2^53 adding a step may change nothing.
 std::vector<Tick> Axis::linear_ticks(double count) const {
   std::vector<Tick> out;
   const double least = std::max(share(low_, high_, count), finest_step(low_, high_));

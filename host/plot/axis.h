@@ -1,4 +1,4 @@
-// host/plot/axis.h: a range of numbers, linear or logarithmic, with ticks at round ones. Pure.
+// host/plot/axis.h: a range of numbers, linear or logarithmic, with ticks at round numbers. Pure.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ struct Tick {
 
 class Axis {
  public:
-  // low <= high; both above zero where it is logarithmic. One number gets a range around it. Of
-  // whole numbers the ticks are whole, too.
+  // REQUIRES: low <= high, and both above zero if it is logarithmic. If both are the same number,
+  // the range extends around it. With `is_whole` the ticks are integers.
   Axis(double low, double high, bool is_log, bool is_whole = false);
 
   double low() const { return low_; }
   double high() const { return high_; }
-  // 0 at the low end, 1 at the high one.
+  // Returns 0 for the low end, 1 for the high one.
   double place(double value) const;
-  // In order, each another number with another label, at most that many and one but for the three
-  // that there may always be; the two ends where no round number lies between.
+  // Returns ticks with ascending numbers and different labels: at most `most` + 1, but up
+  // to three in any case. If no round number is in the range, they are its two ends.
   std::vector<Tick> ticks(size_t most) const;
 
  private:
@@ -37,8 +37,8 @@ class Axis {
   bool is_whole_;
 };
 
-// Those of a chart: x just as far as the points go, y a little further. From 0 to 1 where there are
-// no points.
+// The axes of a chart: x extends exactly as far as the points, y a little further. Without points
+// they extend from 0 to 1.
 Axis x_axis(const Chart& chart);
 Axis y_axis(const Chart& chart);
 

@@ -33,7 +33,7 @@ size_t drop_unplaceable(Chart& chart) {
 
 namespace {
 
-// The points of one column, as their positions.
+// Keeps some points of one column, by their positions.
 void keep_column(const std::vector<PlotPoint>& points, size_t begin, size_t end,
                  std::vector<PlotPoint>& out) {
   std::array<size_t, 4> kept = {begin, begin, begin, end - 1};

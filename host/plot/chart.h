@@ -1,4 +1,4 @@
-// host/plot/chart.h: curves to be drawn, and the selection of their points before that. Pure.
+// host/plot/chart.h: curves to draw, and how their points are selected before that. Pure.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rtrain::plot {
 
-// y may be NaN: the curve has a gap there.
+// If y is NaN, the curve has a gap.
 struct PlotPoint {
   double x = 0;
   double y = 0;
@@ -16,8 +16,8 @@ struct PlotPoint {
 
 struct Curve {
   std::string name;
-  std::vector<PlotPoint> points;      // by x
-  std::vector<PlotPoint> faint = {};  // drawn below it: the points before smoothing
+  std::vector<PlotPoint> points;      // sorted by x
+  std::vector<PlotPoint> faint = {};  // drawn below the curve: the points before smoothing
 };
 
 struct Chart {
@@ -28,15 +28,15 @@ struct Chart {
   std::vector<Curve> curves;
 };
 
-// The moving average of the points (host/base/moving_average.h).
+// Returns the moving average of the points (host/base/moving_average.h).
 std::vector<PlotPoint> smoothed(const std::vector<PlotPoint>& points, double weight);
 
-// Points without a place on the axes go: not above zero where an axis is logarithmic, and infinite
-// ones. How many.
+// Removes points that have no place on the axes: infinite ones, and those not above zero on a
+// logarithmic axis. Returns their number.
 size_t drop_unplaceable(Chart& chart);
 
-// The visible part of the points in that many columns of equal width between the first x and the
-// last: of each column its first, smallest, largest and last point. Extrema stay exact.
+// Returns the visible points in that many columns of equal width between the first x and the last:
+// the first, smallest, largest and last point of each column. So extrema stay exact.
 std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& points, bool log_x, size_t columns);
 
 }  // namespace rtrain::plot

@@ -58,7 +58,7 @@ std::unique_ptr<Node> tree_of(const profile::SampledStacks& stacks) {
   return root;
 }
 
-// Colours of one kind differ a little, by name, so that neighbours can be told apart.
+// Colours of one kind vary a little with the name, so that neighbours can be distinguished.
 std::string colour(Kind kind, const std::string& name) {
   unsigned hash = 0;
   for (const char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
@@ -98,7 +98,7 @@ class Drawing {
             "\" height=\"", number(kRowHeight - 1), "\" fill=\"", colour(node.kind, name),
             "\" rx=\"1\"/><text x=\"", number(x + 3), "\" y=\"", number(y + kRowHeight - 6), "\">",
             fits < 3 ? "" : svg_text(shortened(name, fits)), "</text></g>\n");
-    // The widest first.
+    // Sorted by width, the widest first.
     std::vector<std::pair<const std::string*, const Node*>> children;
     for (const auto& [key, child] : node.children) children.emplace_back(&key.second, child.get());
     std::ranges::stable_sort(children, [](const auto& a, const auto& b) {

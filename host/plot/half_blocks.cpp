@@ -10,7 +10,7 @@ namespace {
 
 using Pixel = std::array<uint8_t, 3>;
 
-// xterm's cube of 6 x 6 x 6 colours begins at 16.
+// Returns the number in xterm's palette, whose cube of 6 x 6 x 6 colours begins at 16.
 int palette_index(const Pixel& pixel) {
   constexpr int kCube = 16;
   constexpr int kSteps = 6;

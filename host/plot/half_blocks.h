@@ -1,5 +1,5 @@
-// host/plot/half_blocks.h: a picture as characters that are half a line high each: its upper pixel
-// is the colour of the character, its lower one that of the ground. Pure.
+// host/plot/half_blocks.h: a picture of characters that each show two pixels: the upper pixel is
+// the character's colour, the lower one its background. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace rtrain::plot {
 
-enum class TerminalColours { kPalette, kAll };  // the 256 of xterm, or 24 bits
+enum class TerminalColours { kPalette, kAll };  // xterm's 256, or 24 bits
 
-// `pixels`: three bytes each, row by row. A line for two rows of pixels, as wide as they are.
+// `pixels` has three bytes for each, row by row. Returns a line for every two rows of pixels.
 std::vector<std::string> half_blocks(std::string_view pixels, size_t width, size_t height,
                                      TerminalColours colours);
 

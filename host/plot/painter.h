@@ -1,4 +1,4 @@
-// host/plot/painter.h: the parts of a picture of a chart: lines and short texts.
+// host/plot/painter.h: draws the parts of a chart's picture: lines and short texts.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Pen {
 
 enum class Anchor { kStart, kMiddle, kEnd };
 
-// Positions are in pixels from the upper left.
+// Positions are in pixels from the upper left corner.
 class Painter {
  public:
   virtual ~Painter() = default;
@@ -39,10 +39,10 @@ struct PictureSize {
   int height = 540;
 };
 
-// The curves with axes, grid, ticks and legend.
+// Draws the curves with axes, grid, ticks and legend.
 void draw_chart(const Chart& chart, PictureSize size, Painter& painter);
 
-// The whole file.
+// Returns the complete file.
 std::string svg_chart(const Chart& chart, PictureSize size);
 std::string png_chart(const Chart& chart, PictureSize size);
 

@@ -31,7 +31,7 @@ Rgb colour_at(std::string_view pixels, size_t pixel) {
   return out;
 }
 
-// Sorted.
+// Returns the colours sorted.
 std::vector<Counted> counted_colours(std::string_view pixels) {
   std::unordered_map<uint32_t, Counted> found;
   for (size_t i = 0; i < pixels.size() / std::tuple_size_v<Rgb>; ++i) {
@@ -48,12 +48,12 @@ std::vector<Counted> counted_colours(std::string_view pixels) {
   return out;
 }
 
-// Colours that become one.
+// Colours that become one colour.
 struct Box {
   std::span<Counted> colours;
-  size_t longest = 0;  // the part of a colour in which they differ most
-  size_t width = 0;    // by how much
-  size_t count = 0;    // of pixels
+  size_t longest = 0;  // the component in which they differ most
+  size_t width = 0;    // the size of that difference
+  size_t count = 0;    // number of pixels
 
   explicit Box(std::span<Counted> of) : colours(of) {
     for (const Counted& each : of) count += each.count;
@@ -72,7 +72,7 @@ struct Box {
   Rgb mean() const {
     Rgb out{};
     for (size_t part = 0; part < out.size(); ++part) {
-      size_t sum = count / 2;  // rounds
+      size_t sum = count / 2;  // for rounding
       for (const Counted& each : colours) sum += each.count * each.colour[part];
       out[part] = static_cast<uint8_t>(sum / count);
     }
@@ -80,7 +80,7 @@ struct Box {
   }
 };
 
-// In two with about as many pixels each. It has two colours or more.
+// Divides it into two with about as many pixels each. REQUIRES: it has at least two colours.
 std::pair<Box, Box> halves(const Box& box) {
   std::sort(box.colours.begin(), box.colours.end(), [&](const Counted& a, const Counted& b) {
     return std::pair(a.colour[box.longest], a.colour) < std::pair(b.colour[box.longest], b.colour);

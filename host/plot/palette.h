@@ -1,4 +1,4 @@
-// host/plot/palette.h: a picture as numbers of a few colours. Pure.
+// host/plot/palette.h: reduces a picture to few colours. Pure.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@ inline constexpr size_t kMostColours = 256;
 
 struct IndexedPicture {
   std::vector<std::array<uint8_t, 3>> colours;  // at most kMostColours
-  std::vector<uint8_t> pixels;                  // places in `colours`, row by row
+  std::vector<uint8_t> pixels;                  // indices into `colours`, row by row
 };
 
-// `pixels`: three bytes each, of which any value may occur; the order of their parts is kept. A
-// picture with few colours keeps them; of others similar ones become one (median cut).
+// `pixels` has three bytes for each, in any order of components, which is kept. A picture with few
+// colours keeps all of them; of a picture with more, similar colours become one (median cut).
 IndexedPicture indexed(std::string_view pixels);
 
 }  // namespace rtrain::plot

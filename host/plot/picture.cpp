@@ -10,13 +10,13 @@ namespace {
 
 constexpr Colour kInk{60, 60, 60};
 constexpr Colour kGrid{226, 226, 226};
-// Told apart also by those who see few colours.
+// Colours that people with colour blindness can distinguish too.
 constexpr std::array<Colour, 8> kPalette = {
     Colour{0, 104, 178}, Colour{213, 94, 0},   Colour{0, 150, 110}, Colour{190, 90, 160},
     Colour{225, 160, 0}, Colour{70, 175, 225}, Colour{110, 80, 60}, Colour{120, 120, 120}};
 
 constexpr double kMargin = 16;
-constexpr double kLine = 18;  // of text
+constexpr double kLine = 18;  // height of a line of text
 constexpr double kFaint = 0.3;
 
 class Picture {
@@ -68,7 +68,7 @@ class Picture {
     painter_.text((left_ + right_) / 2, bottom_ + 2 * kLine, chart_.x_label, Anchor::kMiddle);
   }
 
-  // A piece of line for each part between gaps; a single point is a short one.
+  // Draws a line for each part of the curve between gaps; a single point becomes a short line.
   void draw_curve(const std::vector<PlotPoint>& points, const Pen& pen) {
     std::vector<PlotPoint> piece;
     const auto finish = [&] {

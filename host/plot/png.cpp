@@ -11,7 +11,7 @@
 namespace rtrain::plot {
 namespace {
 
-constexpr double kUnit = 1.5;  // pixels of a letter's unit
+constexpr double kUnit = 1.5;  // pixels for a unit of a letter
 constexpr Colour kInk{60, 60, 60};
 constexpr double kTextWidth = 1.2;
 constexpr int kChannels = 3;
@@ -40,7 +40,7 @@ std::string deflated(const std::string& bytes) {
   return out;
 }
 
-// Without hypot: that of Debian 12 asks for a newer system than we promise.
+// Does not use hypot: that of Debian 12 requires a newer glibc than we promise.
 double length(double x, double y) { return std::sqrt(x * x + y * y); }
 
 double distance(const PlotPoint& at, const PlotPoint& a, const PlotPoint& b) {
@@ -52,7 +52,7 @@ double distance(const PlotPoint& at, const PlotPoint& a, const PlotPoint& b) {
   return length(at.x - a.x - along * dx, at.y - a.y - along * dy);
 }
 
-// Lines with smooth edges: a pixel is covered as far as its middle is near to the line.
+// Draws lines with smooth edges: a pixel is covered more, the nearer its middle is to the line.
 class PngPainter : public Painter {
  public:
   explicit PngPainter(PictureSize size)
@@ -62,7 +62,7 @@ class PngPainter : public Painter {
                 255),
         cover_(static_cast<size_t>(size.width) * static_cast<size_t>(size.height), 0) {}
 
-  // Where a line crosses itself it is covered once.
+  // Where a line crosses itself, it covers a pixel only once.
   void line(const std::vector<PlotPoint>& points, const Pen& pen) override {
     if (points.empty()) return;
     for (size_t i = 1; i < points.size(); ++i) cover(points[i - 1], points[i], pen.width);
@@ -140,7 +140,7 @@ class PngPainter : public Painter {
   int width_;
   int height_;
   std::vector<uint8_t> pixels_;
-  std::vector<double> cover_;  // of the line at hand
+  std::vector<double> cover_;  // of the line that is being drawn
   std::vector<size_t> touched_;
 };
 

@@ -24,7 +24,7 @@ std::string in_percents(std::string_view pixels) {
   return out;
 }
 
-// "!12~" for twelve of them, where that is shorter.
+// Writes twelve equal characters as "!12~"; repeats the character if that is not longer.
 void add_repeated(std::string& out, char what, size_t count) {
   constexpr size_t kShort = 3;
   if (count > kShort) {
@@ -34,9 +34,9 @@ void add_repeated(std::string& out, char what, size_t count) {
   }
 }
 
-// One colour's pixels of some rows.
+// Writes the pixels of one colour in one band of rows.
 void add_line(std::string& out, const std::vector<uint8_t>& masks) {
-  constexpr char kNone = '?';  // a character is this and its bits
+  constexpr char kNone = '?';  // the character for no pixel; the bits of pixels are added to it
   size_t end = masks.size();
   while (end > 0 && masks[end - 1] == 0) --end;
   for (size_t begin = 0; begin < end;) {
@@ -47,7 +47,7 @@ void add_line(std::string& out, const std::vector<uint8_t>& masks) {
   }
 }
 
-// Up to six rows, colour after colour.
+// Writes a band of up to six rows, one colour after the other.
 void add_band(std::string& out, const IndexedPicture& picture, size_t first, size_t width,
               size_t rows) {
   std::vector<std::vector<uint8_t>> lines(picture.colours.size());
@@ -61,7 +61,7 @@ void add_band(std::string& out, const IndexedPicture& picture, size_t first, siz
   bool is_first = true;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].empty()) continue;
-    out += cat(is_first ? "#" : "$#", i);  // from the begin of the band again
+    out += cat(is_first ? "#" : "$#", i);  // back to the beginning of the band
     add_line(out, lines[i]);
     is_first = false;
   }

@@ -1,5 +1,5 @@
-// host/plot/sixel.h: a picture as sixel data: six rows of pixels are one row of characters, once
-// for each colour in it. Pure.
+// host/plot/sixel.h: encodes a picture as sixel data: for each band of six rows of pixels, a row of
+// characters for every colour in it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace rtrain::plot {
 
-// `pixels`: three bytes each, row by row. The whole sequence, from DCS to ST. Parts of colours are
-// rounded to percents, as the format has them, and more than 256 colours become that many.
+// `pixels` has three bytes for each, row by row. Returns the complete sequence, from DCS to ST.
+// Colour components are rounded to percents, as the format requires, and more than 256 colours are
+// reduced to 256.
 std::string sixel(std::string_view pixels, size_t width, size_t height);
 
 }  // namespace rtrain::plot

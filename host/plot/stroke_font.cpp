@@ -10,7 +10,8 @@ namespace {
 constexpr char kFirst = ' ';
 constexpr char kLast = '~';
 
-// From ' ' to '~'. Two digits are a point, column and row; a space begins another line.
+// The characters from ' ' to '~'. Two digits are a point, column and row; a space begins another
+// line.
 constexpr std::array<std::string_view, kLast - kFirst + 1> kLetters = {
     "",                                       // space
     "2024 2526",                              // !
@@ -131,7 +132,7 @@ std::vector<char> letters_of(std::string_view text) {
   std::vector<char> out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xC0) == 0x80) continue;  // the rest of a character
+    if ((byte & 0xC0) == 0x80) continue;  // a further byte of a character
     out.push_back(byte < 0x80 ? c : '\0');
   }
   return out;

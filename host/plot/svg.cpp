@@ -42,7 +42,7 @@ class SvgPainter : public Painter {
                 kAnchors.at(static_cast<size_t>(anchor)), "\">", svg_text(text), "</text>\n");
   }
 
-  // The font is the viewer's: a little more than most need.
+  // An estimate, because the viewer chooses the font: a little more than most fonts need.
   double text_width(std::string_view text) const override {
     return static_cast<double>(text.size()) * kFontSize * 0.6;
   }

@@ -1,4 +1,4 @@
-// host/plot/svg_text.h: text as SVG files take it.
+// host/plot/svg_text.h: escapes text for SVG files.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rtrain::plot {
 
-// Without control characters, which XML does not allow.
+// Also removes control characters, which XML does not allow.
 std::string svg_text(std::string_view text);
 
 }  // namespace rtrain::plot

@@ -21,12 +21,12 @@ constexpr int kDotsHigh = 4;
 constexpr size_t kLeastColumns = 10;
 constexpr size_t kLeastRows = 3;
 
-// SGR codes that can be read on dark and on light terminals.
+// SGR codes that are readable on dark and on light terminals.
 constexpr std::array kColours = {"36", "33", "35", "32", "34", "31", "96", "93"};
-// Of which columns of dots a curve without a colour draws: on, off.
+// Dashes of curves without a colour: how many columns of dots are drawn, and how many left out.
 constexpr std::array<std::array<int, 2>, 5> kDashes = {{{1, 0}, {6, 3}, {2, 2}, {10, 4}, {1, 3}}};
 
-// The character with one dot more; in the order of Unicode's dots.
+// Returns the bit of a dot, in the order of Unicode's braille characters.
 uint8_t dot_bit(int x, int y) {
   constexpr std::array<std::array<uint8_t, kDotsHigh>, kDotsWide> kBits = {
       {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}};
@@ -46,7 +46,7 @@ std::string number(double value) {
   return text.data();
 }
 
-// Dots, and which curve drew last in each cell.
+// The dots, and which curve drew last in each cell.
 class Canvas {
  public:
   Canvas(size_t columns, size_t rows)
@@ -103,12 +103,12 @@ class Drawing {
  public:
   Drawing(const Chart& chart, ChartSize size, bool colours)
       : chart_(chart), colours_(colours), x_(x_axis(chart)), y_(y_axis(chart)) {
-    // Below the curves: the axis and its numbers. Above: the title.
+    // The axis and its numbers are below the curves, the title is above them.
     constexpr size_t kOtherRows = 3;
     rows_ = std::max(size.rows, kLeastRows + kOtherRows) - kOtherRows;
     y_ticks_ = y_.ticks(std::max<size_t>(rows_ / 2, 2));
     for (const Tick& tick : y_ticks_) gutter_ = std::max(gutter_, text_width(tick.label));
-    gutter_ += 1;  // between the label and the axis
+    gutter_ += 1;  // a space between the label and the axis
     columns_ = std::max(size.columns, gutter_ + kLeastColumns + 1) - gutter_ - 1;
   }
 
@@ -157,7 +157,7 @@ class Drawing {
     return "";
   }
 
-  // As many numbers as stand next to each other.
+  // Adds as many numbers as fit next to each other.
   void add_x_axis(std::vector<std::string>& out) const {
     constexpr size_t kLabelColumns = 10;
     std::vector<std::string> axis(columns_, "─");

@@ -12,11 +12,11 @@ namespace rtrain::plot {
 
 struct ChartSize {
   size_t columns = 80;
-  size_t rows = 20;  // of the whole, without the legend
+  size_t rows = 20;  // of the whole chart without the legend
 };
 
-// The lines: the title, the curves with axes and ticks, and a legend with each curve's last,
-// smallest and largest value. Without colours the curves have gaps of different lengths.
+// Returns the lines: the title, the curves with axes and ticks, and a legend with each curve's
+// last, smallest and largest value. Without colours, the curves are dashed differently.
 std::vector<std::string> terminal_chart(const Chart& chart, ChartSize size, bool colours);
 
 }  // namespace rtrain::plot

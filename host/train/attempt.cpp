@@ -16,7 +16,7 @@ namespace rtrain::train {
 namespace {
 
 constexpr std::chrono::seconds kKillNotice{5};
-// A train function of the script's process has that long to raise what ends it.
+// A train function in the script's process has this long to raise the error that ends it.
 constexpr std::chrono::seconds kEndpointPatience{2};
 constexpr std::chrono::seconds kEndpointNotice{60};
 
@@ -151,7 +151,7 @@ void Attempt::on_spawn_failed(int place, const Error& error, bool is_transient) 
   delegate_.feed(decide::event::SpawnFailed{error, *rank, end, is_transient});
 }
 
-// A node may have been another attempt's.
+// The node may have belonged to another attempt, so attempt and rank are set again.
 void Attempt::on_series(store::SeriesChunk chunk) {
   const auto rank = nodes_.rank_at(static_cast<int>(chunk.rank));
   if (!rank) return;
@@ -240,7 +240,7 @@ void Attempt::kill() {
   kill_notice_.start(run_.spec.is_local ? kEndpointPatience : kKillNotice);
 }
 
-// SIGKILL is no more than a request for a process that waits in the kernel.
+// A process that waits in the kernel ends only after its wait, in spite of SIGKILL.
 void Attempt::name_survivors() {
   if (run_.spec.is_local) return abandon_endpoints();
   for (int rank = 0; rank < roster_.size(); ++rank) {
@@ -259,8 +259,8 @@ void Attempt::name_survivors() {
   }
 }
 
-// A train function in the script's own process cannot be killed alone: a run that is being stopped
-// ends without it, and takes the process with it.
+// A train function in the script's own process cannot be killed alone. If the run was asked to
+// stop, it ends without the function, and then ends the process.
 void Attempt::abandon_endpoints() {
   const bool abandons = delegate_.abandons_function();
   if (!abandons) kill_notice_.start(kEndpointNotice);
@@ -312,7 +312,8 @@ decide::CheckpointProgress Attempt::progress() const {
   return out;
 }
 
-// In the channels may lie that it has returned, why it ends, or another rank's error before that.
+// The channels may hold messages that explain the death: Returned, Failed, or an error of another
+// rank that came first.
 void Attempt::on_dying(int place) {
   const auto rank = nodes_.rank_at(place);
   if (!rank) return;
@@ -361,7 +362,7 @@ void Attempt::on_gone(int place, const node::WorkerEnd& end) {
 }
 
 void Attempt::end_rank(int rank, const node::WorkerEnd& end) {
-  if (roster_.is_gone(rank)) return;  // abandoned
+  if (roster_.is_gone(rank)) return;  // its function was abandoned
   roster_.set_gone(rank, end);
   graceful_shutdown_.on_left(rank);
   profiles_.on_gone(rank);

@@ -1,9 +1,9 @@
-// host/train/attempt.h: one worker group and all that serves it, from the first spawn to the last
-// process that is gone.
+// host/train/attempt.h: one worker group and the services for it, from the first spawn to the end
+// of the last process.
 //
 // Belongs to the control thread. Carries out what the state machine decides for the group, and
-// feeds it with what the ranks say and do; decides nothing. It must not be destroyed from inside a
-// call of its worker group.
+// passes the ranks' events to it; makes no decisions. It must not be destroyed from inside a call
+// of its worker group.
 #pragma once
 
 #include <memory>
@@ -53,19 +53,18 @@ class AttemptDelegate {
  public:
   virtual ~AttemptDelegate() = default;
   virtual void feed(decide::Event event) = 0;
-  // All ranks' reports of one number.
+  // All ranks have made the report of one number.
   virtual void on_reports_complete(std::vector<Report> reports) = 0;
   // The writer got text that a rank has printed.
   virtual void on_output_logged() = 0;
-  // The evidence of a rank of the attempt.
+  // Evidence against the node of a rank of the attempt.
   virtual void on_evidence(decide::Evidence evidence) = 0;
-  // A train function that runs in the script's own process has not ended when it had to: whether
-  // the run ends without it.
+  // A train function in the script's own process has not ended in time. Returns whether the run
+  // ends without it.
   virtual bool abandons_function() = 0;
 };
 
-// Wide, because each order of the state machine is a method, and each call of what serves the
-// group.
+// Wide, because each order of the state machine is a method, and so is each call from the services.
 class Attempt : public CollectiveServiceDelegate,
                 public ReportReceiverDelegate,
                 public GracefulShutdownDelegate,
@@ -74,72 +73,72 @@ class Attempt : public CollectiveServiceDelegate,
  public:
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
           RunRecord::AttemptStart start);
-  // A heal: takes the nodes of the one before over with the processes that are left. What was rank
-  // kept[i] there is rank i.
+  // A heal: takes over the nodes of the attempt before, with the processes that are left. Rank
+  // kept[i] of that attempt is rank i of this one.
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
           RunRecord::AttemptStart start, Attempt& before, const std::vector<int>& kept);
 
   int number() const { return number_; }
   int num_workers() const { return num_workers_; }
-  // Starts all ranks, or feeds SpawnFailed.
+  // Starts all ranks, or passes SpawnFailed to the state machine.
   void spawn();
   // Whether lost ranks can be replaced while the others live.
   bool can_replace() const;
-  // Of a heal: starts these ranks, and lets the others continue.
+  // For a heal: starts these ranks, and lets the others continue.
   void heal(const std::vector<int>& lost);
-  // Lets a rank begin.
+  // Sends `start` to a rank.
   void send_start(int rank);
-  // Nothing for a rank that was not started.
+  // Does nothing for a rank that was not started.
   void send(int rank, message::ToWorker message) override;
   void send_all(message::ToWorker message) override;
-  // As GracefulShutdown::start.
+  // Calls GracefulShutdown::start.
   void ask_to_stop(double grace_s) { graceful_shutdown_.start(grace_s); }
   bool is_asked_to_stop() const { return graceful_shutdown_.is_started(); }
-  // Says at once that a rank has died, and the consequences.
+  // Tells the user at once that a rank has died, and with what effect.
   void tell_death(int rank, decide::DeathEffect effect, const std::string& because);
-  // The other ranks are to go back to their last commit.
+  // Tells the other ranks to go back to their last commit.
   void tell_lost(int rank);
-  // message::Grow.
+  // Sends message::Grow.
   void ask_to_grow(const std::string& folder);
   void kill();
   void kill(int rank) { node(rank).kill(nodes_.place(rank)); }
-  // All ranks are gone, or were never there. What keeps its reports from being a whole: a line, or
-  // empty.
+  // Call it when all ranks have ended, or were never started. Returns a line about incomplete
+  // reports, or "".
   std::string close();
-  // The ranks that are left wait for another attempt, whose first report has that number.
+  // The ranks that are left wait for another attempt, whose first report has this number.
   void close_healed(int64_t next_index);
 
-  // A checkpoint was committed, with the report of that number.
+  // The checkpoint of the report of that number was committed.
   void on_committed(int64_t index) { graceful_shutdown_.on_committed(index); }
-  // Reports were written, or events taken: ranks that were held back may continue.
+  // Reports were written, or the script has taken events: ranks that were held back may continue.
   void on_written() {
     reports_.on_written();
     extras_.on_written();
   }
-  // As Node::hold_output.
+  // Calls Node::hold_output.
   void hold_output(bool held);
-  // Saves the stacks of all ranks, with that text.
+  // Saves the stacks of all ranks with this text.
   void diagnose(const std::string& text) {
     watchdog_.save_stacks(text, [] {});
   }
-  // The first rank on that node of the job, if it has one.
+  // Returns the first rank on that node of the job, if it has one.
   std::optional<int> rank_on(int number) const;
-  // The devices of the ranks, as far as they were started.
+  // The devices of the ranks that were started.
   std::vector<node::WorkerGpu> gpus() const;
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
-  // As ProfileRequest::start, of running ranks. Throws kUsage for one that is stopped, too.
+  // Profiles running ranks, as ProfileRequest::start does. Throws kUsage also for a stopped one.
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done);
 
-  // How far the ranks' reports are.
+  // How far the ranks' reports have come.
   decide::CheckpointProgress progress() const;
-  // Of rank 0's train function.
+  // What rank 0's train function returned.
   const Value& return_value() const { return return_value_; }
 
-  // The receivers of a rank's messages.
+  // The handlers of a rank's messages.
   static const loop::Routes<message::ToController, Attempt, int> kRoutes;
 
  private:
-  // A node names a rank by its place (NodeGroup::rank_at).
+  // A node names a process by its place (NodeGroup::rank_at).
   void on_spawned(int place, const node::SpawnedWorker& worker) override;
   void on_spawn_failed(int place, const Error& error, bool is_transient) override;
   void on_frame(int place, std::string frame) override;
@@ -212,13 +211,13 @@ class Attempt : public CollectiveServiceDelegate,
   WorkerOutput output_;
   std::vector<node::SpawnedWorker> workers_;  // by rank
   bool is_heal_ = false;
-  // Of train.elastic.
+  // For train.elastic.
   decide::CommitAgreement commits_;
   bool has_lost_ = false;
   DeviceFaults faults_;
   loop::Timer kill_notice_;
   Value return_value_;
-  std::shared_ptr<char> alive_ = std::make_shared<char>();  // the script may answer late
+  std::shared_ptr<char> alive_ = std::make_shared<char>();  // the script may answer after its end
   NodeGroup nodes_;
 };
 

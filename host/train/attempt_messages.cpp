@@ -1,4 +1,4 @@
-// The receivers of what a rank says.
+// Attempt's handlers of a rank's messages.
 #include <utility>
 
 #include "host/base/clock.h"
@@ -93,7 +93,7 @@ const loop::Routes<message::ToController, Attempt, int> Attempt::kRoutes{
 
 void Attempt::on_frame(int place, std::string frame) {
   const auto rank = nodes_.rank_at(place);
-  if (!rank || roster_.is_gone(*rank)) return;  // abandoned
+  if (!rank || roster_.is_gone(*rank)) return;  // its function was abandoned
   kRoutes.deliver(*this, *rank, decode(frame));
 }
 
@@ -114,8 +114,8 @@ void Attempt::on_hello(int rank, const message::Hello& hello) {
   delegate_.feed(decide::event::PhaseReached{rank, decide::Phase::kHello});
 }
 
-// All nodes hear the messages of one: all ranks that are left come to that step. Once a rank is
-// lost there is no further one.
+// Passes one node's message on to all nodes when the ranks that are left have reached that step on
+// every node. Once a rank is lost, no further step is committed.
 void Attempt::on_node_ready(int rank, int64_t step) {
   const auto& members = nodes_.members();
   const auto all = commits_.on_node_ready(nodes_.of(rank).node_rank, step, members.size());
@@ -135,7 +135,7 @@ void Attempt::on_phase(int rank, const message::Phase& reached) {
   const auto phase = decide::phase_from_name(reached.name);
   if (!phase) throw Error(Code::kArgument, cat("unknown phase '", reached.name, "'"));
   run_.events.emit("phase", {{"rank", rank}, {"phase", reached.name}});
-  // A local worker shows nothing, and could not be ended.
+  // A local worker cannot report its stacks, and could not be killed.
   if (*phase == decide::Phase::kRunning && !run_.spec.is_local) watchdog_.set_started(rank);
   delegate_.feed(decide::event::PhaseReached{rank, *phase});
 }
@@ -173,7 +173,7 @@ void Attempt::on_damaged(const message::Damaged& damaged) {
   });
 }
 
-// Ranks outlive an attempt that a heal ends.
+// A heal ends an attempt, but its ranks live on and may still send this.
 void Attempt::on_sync(int rank, message::Sync sync) {
   if (collectives_) collectives_->on_sync(rank, std::move(sync));
 }
@@ -206,8 +206,8 @@ void Attempt::on_returned(int rank, message::Returned returned) {
   context_.checkpoints.progressed();
 }
 
-// Messages cut a long error short: all of it is in the rank's log. A rank that stays is stuck, as
-// others may be: what all of them do is saved before they are ended.
+// The message has only the beginning of a long error; the rank's log has all of it. A rank that
+// cannot exit is stuck, and others may be too: their stacks are saved before they are killed.
 void Attempt::on_failed(int rank, const message::Failed& failed) {
   const Error& error = failed.error;
   graceful_shutdown_.on_left(rank);

@@ -45,7 +45,7 @@ class ControlServer::Peer {
   void send(const Value& message) {
     try {
       channel_.send(message);
-    } catch (const Error& e) {  // the reply exceeds a frame
+    } catch (const Error& e) {  // the reply exceeds the frame cap
       channel_.send(Map{{"error", error_to_value(e)}});
     }
   }

@@ -11,12 +11,12 @@
 namespace rtrain::train {
 namespace {
 
-// From when a node is taken for lost until that is known here.
+// Time from the moment when a node counts as lost to the moment when the controller learns it.
 constexpr double kLossMarginS = 5;
 constexpr size_t kMaxUnwrittenOutput = size_t{8} << 20;
 
-// States that `rtrain ls` shows while they last; the others end within moments, in a row's last
-// status.
+// The states that the run's row shows for `rtrain ls`. The other states last only moments, and the
+// row keeps the status before.
 bool is_recorded(decide::RunState state) {
   return state != decide::RunState::kShuttingDown && state < decide::RunState::kErrored;
 }
@@ -51,7 +51,7 @@ Controller::Controller(const ControllerContext& context)
       retry_(context.loop, [this] { feed(decide::event::RetryDue{machine_.attempt}); }),
       signals_(context.loop, *this) {}
 
-// In local mode the workers are there already.
+// In local mode the workers exist already.
 node::NodeFiles Controller::make_files() {
   node::NodeFiles out{.functions_fd = context_.functions_fd,
                       .engine_fd = context_.engine_fd,
@@ -72,7 +72,7 @@ std::unique_ptr<Resources> Controller::make_resources() {
                                           [this](const std::string& text) { notice(text); });
 }
 
-// Tasks on the io thread use this object: the last of them has to be over.
+// Tasks on the io thread use this object, so the last of them must have ended.
 Controller::~Controller() {
   std::promise<void> idle;
   context_.io.post([&idle] { idle.set_value(); });
@@ -96,7 +96,7 @@ void Controller::on_commit_ended(int64_t index, const CheckpointInfo* checkpoint
   attempt_->on_committed(index);
 }
 
-// Behind the reports that are on their way there: of two rows of one report the first counts.
+// Flushes the writer first: if one report has two rows, the first one written counts.
 void Controller::add_late_reports(std::vector<Report> reports, OnAdded done) {
   writer_.flush();
   io_.call([reports =
@@ -113,14 +113,14 @@ void Controller::add_validation_log(const CheckpointInfo& checkpoint, std::strin
   hold_output();
 }
 
-// Another attempt would wait for the same train function.
+// Only when the run is asked to stop: another attempt would wait for the same train function.
 bool Controller::abandons_function() {
   if (!machine_.stop) return false;
   abandoned_ = exit_code(Code::kTimeout);
   return true;
 }
 
-// A rank cannot ask for a checkpoint that is on its way to the disk.
+// Hides reports whose checkpoints are still being written: no rank may ask for these yet.
 decide::CheckpointProgress Controller::progress() const {
   if (!attempt_) return {};
   decide::CheckpointProgress out = attempt_->progress();
@@ -144,7 +144,7 @@ decide::HealLimits Controller::heal_limits() const {
           .loss_timeout_s = has_hosts ? spec.failure_config.node_timeout_s + kLossMarginS : 0};
 }
 
-// A failure that came before stays the run's error: this one is reported at least.
+// An earlier failure stays the run's error: then this one is only reported.
 void Controller::on_storage_error(const Error& error) {
   if (machine_.has_cause() && !machine_.storage_error) {
     events_.emit("notice", {{"level", "warning"}, {"text", error.message()}});
@@ -166,7 +166,7 @@ void Controller::start() {
   feed(decide::event::Started{});
 }
 
-// A run continues without them.
+// If this fails, the run continues without commands.
 void Controller::open_commands() {
   try {
     commands_ = std::make_unique<OperatorCommands>(run_, machine_, *this);
@@ -201,7 +201,7 @@ void Controller::watch_runtime_folder() {
   try {
     runtime_watch_ = std::make_unique<RuntimeWatch>(context_.loop, context_.io, tell);
   } catch (const Error&) {
-    // Said by open_commands().
+    // open_commands() has reported it.
   }
 }
 
@@ -224,7 +224,7 @@ void Controller::stop_now(decide::StopKind kind, const std::string& by) {
   feed(decide::event::StopNow{kind, by});
 }
 
-// A train function in the script's own process has no thread that could be asked.
+// In local mode the train function has no other thread that could report its stacks.
 void Controller::show_stacks(std::function<void()> then) {
   if (context_.spec.is_local || machine_.group.ranks.empty()) return then();
   attempt_->ask_stacks([this, then = std::move(then)](const std::vector<loop::RankStack>& stacks) {
@@ -239,14 +239,15 @@ void Controller::events_taken() {
   if (attempt_) attempt_->on_written();
 }
 
-// Output that comes faster than it is written to the logs waits in the workers and validations.
+// If more output arrives than is written to the logs, it stays in the pipes of the workers and
+// validations.
 void Controller::hold_output() {
   const bool wanted = writer_.unwritten_bytes() > kMaxUnwrittenOutput;
   checkpoints_.hold_output(wanted);
   if (attempt_) attempt_->hold_output(wanted);
 }
 
-// Actions may bring about events; those wait until all actions of the step before are performed.
+// Actions may cause events, which wait until all actions of the step before are performed.
 void Controller::feed(decide::Event event) {
   struct Feeding {
     explicit Feeding(bool& flag) : flag(flag) { flag = true; }
@@ -255,7 +256,7 @@ void Controller::feed(decide::Event event) {
   };
   waiting_.push_back(std::move(event));
   if (feeding_) return;
-  const Feeding feeding(feeding_);  // also where an action throws: the next event is handled
+  const Feeding feeding(feeding_);  // cleared even if an action throws
   while (!waiting_.empty()) {
     const decide::RunState before = machine_.state();
     decide::Step next = decide::step(std::move(machine_), waiting_.front());

@@ -1,9 +1,9 @@
 // host/train/controller.h: performs the actions of the state machine: resources, attempts, timers,
 // the run's rows and its end.
 //
-// Lives on the control thread, which it may not block: what touches the disk goes to the io thread
-// and comes back as a task of the loop. Tells the user's thread through the event queue; the last
-// event is `finished`. What belongs to one worker group is an Attempt's.
+// Belongs to the control thread, which it must not block: work on files goes to the io thread, and
+// its result comes back as a task of the loop. The event queue informs the user's thread; the last
+// event is `finished`. An Attempt owns what belongs to one worker group.
 #pragma once
 
 #include <deque>
@@ -37,13 +37,13 @@ struct ControllerContext {
   const RunSpec& spec;
   loop::Loop& loop;
   loop::TaskThread& io;
-  RunRecord& record;  // only on the io thread
+  RunRecord& record;  // only used on the io thread
   EventQueue& events;
   ScriptCalls& calls;
   int functions_fd;
   int engine_fd;
-  node::Zygote* zygote;     // that workers are forked from, if any
-  node::NodeServer* nodes;  // the other nodes, where a launcher has allotted several; else null
+  node::Zygote* zygote;     // workers are forked from it; may be null
+  node::NodeServer* nodes;  // the other nodes, if a launcher has allotted several; else null
 };
 
 class Controller : public AttemptDelegate,
@@ -62,15 +62,15 @@ class Controller : public AttemptDelegate,
 
   // Begins; the loop is stopped after the event `finished`.
   void start();
-  // Asks the run to end in order, as the first Ctrl-C does; with kResize only the group. `by`: who
-  // or what asks, for the user.
+  // Requests a graceful shutdown, as the first Ctrl-C does; with kResize only of the group. `by`
+  // names for users who or what requests it.
   void request_stop(decide::StopKind kind, const std::string& by = {});
-  // Ends it without asking anybody, as the second does.
+  // Ends the run at once, as the second Ctrl-C does.
   void stop_now(decide::StopKind kind, const std::string& by = {});
-  // The user's thread has caught up: ranks that were held back may continue.
+  // The user's thread has taken waiting events: ranks that were held back may continue.
   void events_taken();
-  // The run is over, but not the train function, which runs in the script's process and did not end
-  // when it had to: the process is to end with this code. Nothing in every other case.
+  // The exit code of the process if the run has ended without its train function, which runs in the
+  // script's process and did not end in time. Otherwise nothing.
   std::optional<int> abandoned() const { return abandoned_; }
 
  private:
@@ -106,7 +106,7 @@ class Controller : public AttemptDelegate,
   void on_command(Value request, node::OperatorLinks::Reply reply) override;
   void on_evidence(decide::Evidence evidence, std::function<void()> decided) override;
   void on_evidence(decide::Evidence evidence) override;
-  void send_health(int /*node*/, Value /*message*/) override {}  // there is no other node
+  void send_health(int /*node*/, Value /*message*/) override {}  // the run has no other node
   void diagnose(const std::string& text) override;
   std::optional<int> rank_on(int node) const override;
   void check_own_host();
@@ -170,13 +170,13 @@ class Controller : public AttemptDelegate,
   bool feeding_ = false;
   std::unique_ptr<Resources> resources_;
   HealthControl health_;
-  std::unique_ptr<NodeJudge> own_health_;  // of a run on this node alone
+  std::unique_ptr<NodeJudge> own_health_;  // if the run has only this node
   RecordWriter writer_;
   ReportCommits commits_;
   CheckpointCoordinator checkpoints_;
   std::string stop_by_;
-  std::optional<double> running_since_s_;  // the attempt, all ranks of it
-  std::optional<double> lost_since_s_;     // ranks of a group that is being healed
+  std::optional<double> running_since_s_;  // since then all ranks of the attempt have run
+  std::optional<double> lost_since_s_;     // since then the group that is being healed lacks ranks
   std::optional<int> abandoned_;
 
   decide::action::SetDeadline deadline_of_{};
@@ -188,9 +188,9 @@ class Controller : public AttemptDelegate,
   StopSignals signals_;
   std::unique_ptr<OperatorCommands> commands_;
   std::unique_ptr<RuntimeWatch> runtime_watch_;
-  RunRecord::AttemptStart start_;     // of the attempt that is about to be spawned
-  std::string carried_;               // the folder of a commit that a larger group continues from
-  std::unique_ptr<Attempt> attempt_;  // the last one that was; uses all of the above
+  RunRecord::AttemptStart start_;     // for the attempt that is spawned next
+  std::string carried_;               // the folder of a commit from which a larger group continues
+  std::unique_ptr<Attempt> attempt_;  // the newest one; it uses all members above
 };
 
 }  // namespace rtrain::train

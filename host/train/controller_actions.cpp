@@ -1,4 +1,4 @@
-// What the controller does for each action of the state machine.
+// The controller's methods for the actions of the state machine.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -13,7 +13,7 @@
 namespace rtrain::train {
 namespace {
 
-// Who presses Ctrl-C waits for it.
+// A user who has pressed Ctrl-C waits for the end.
 constexpr double kInterruptGraceS = 10;
 
 List values(const std::vector<CheckpointInfo>& checkpoints) {
@@ -30,7 +30,7 @@ void Controller::perform(const decide::action::RequestResources&) {
 
 void Controller::perform(const decide::action::BeginAttempt& a) { begin_attempt(a); }
 
-// Once more for each checkpoint that has to be fetched first.
+// Calls itself again after each checkpoint that must be fetched first.
 void Controller::begin_attempt(const decide::action::BeginAttempt& a) {
   io_.call(
       [a, can_fetch = context_.spec.can_fetch](RunRecord& record) {
@@ -76,7 +76,7 @@ void Controller::perform(const decide::action::SpawnGroup& a) {
   check_own_host();
 }
 
-// While the workers start. In a job the nodes were checked before.
+// Checks this node while the workers start. In a job the nodes were checked before.
 void Controller::check_own_host() {
   const bool is_job = context_.nodes != nullptr && context_.spec.uses_nodes();
   if (is_job || own_health_ || !context_.spec.health_config.preflight) return;
@@ -142,7 +142,7 @@ void Controller::perform(const decide::action::DropCarried&) {
   io_.write([folder = std::exchange(carried_, "")](RunRecord&) { store::remove_tree(folder); });
 }
 
-// The failure is reported in an event before this: the user's callbacks see it before the next
+// An event has reported the failure already, so the user's callbacks see it before the next
 // attempt.
 void Controller::perform(const decide::action::SetRetryTimer& a) {
   const auto delay = to_ms(a.seconds);
@@ -161,7 +161,7 @@ void Controller::perform(const decide::action::AskToStop& a) {
                           ? kInterruptGraceS
                           : context_.spec.failure_config.preemption_grace_s;
   const double grace_s = std::min(most, context_.spec.failure_config.preemption_grace_s);
-  // A group that only grows may take as long as its next checkpoint does.
+  // To grow, a group may wait until its next checkpoint, without a time limit.
   const bool has_end =
       a.kind != decide::StopKind::kResize || machine_.stop->resize_to < machine_.num_workers;
   tell_stopping(a.kind, has_end ? grace_s : 0);
@@ -194,7 +194,7 @@ void Controller::perform(const decide::action::EndAttempt& a) {
       machine_.stop->kind == decide::StopKind::kTerminate) {
     error->cause = Error(error->cause.code(), cat(error->cause.message(), ": ", stop_by_));
   }
-  // Behind the reports and commits that are on their way there: those count before the failure
+  // Flushes the writer first: reports and commits that are being written count before the failure
   // does.
   io_.call(
       [number = machine_.attempt, status = std::string(decide::state_name(a.status)),
@@ -271,7 +271,7 @@ void Controller::perform(const decide::action::TellFailure& a) {
                 {"next_attempt", a.decision.retry ? Value(machine_.attempt + 1) : Value()}});
 }
 
-// Validations continue after the training, but not after a run that was stopped.
+// Validations continue after the training, but not after a run that was asked to stop.
 void Controller::perform(const decide::action::EndRun& a) {
   resources_->cancel();
   if (a.status == decide::RunState::kFinished || a.status == decide::RunState::kErrored) {
@@ -307,7 +307,7 @@ void Controller::perform(const decide::action::Finish& a) {
            });
 }
 
-// To the processes of the other ranks.
+// Sends the end of the run to the processes of the other ranks.
 void Controller::tell_end(const Map& finished) {
   if (!context_.spec.join) return;
   const message::Ended ended = ended_message(finished);

@@ -12,7 +12,7 @@
 namespace rtrain::train {
 namespace {
 
-// Who asks, for users: "`rtrain stop` (pid 7)".
+// Names for users the process that asks: "`rtrain stop` (pid 7)".
 std::string asker(const message::StopRun& asked) {
   const std::string command = asked.command.empty() ? "rtrain stop" : asked.command;
   const bool is_page = command == "rtrain dash";
@@ -48,7 +48,7 @@ void OperatorCommands::answer(Value request, std::function<void(const Value& rep
   ControlServer::answer(handler(), std::move(request), std::move(send));
 }
 
-// The ranks to profile, among those that run the train function. Throws kUsage for any other rank.
+// Returns the ranks to profile, of those that run the train function. Throws kUsage for any other.
 std::vector<int> OperatorCommands::profiled_ranks(std::optional<int64_t> asked) const {
   const std::vector<decide::RankState>& ranks = machine_.group.ranks;
   if (ranks.empty()) throw Error(Code::kUsage, "the run has no worker at the moment");

@@ -1,4 +1,4 @@
-// host/train/operator_commands.h: the questions of commands to a live run: `rtrain stop`, `rtrain
+// host/train/operator_commands.h: answers the commands for a live run: `rtrain stop`, `rtrain
 // stack`, `rtrain profile`.
 //
 // Belongs to the control thread.
@@ -23,22 +23,22 @@ class OperatorCommandsDelegate {
   virtual ~OperatorCommandsDelegate() = default;
   virtual void on_stop_command(const std::string& by) = 0;
   virtual void on_stop_now_command(const std::string& by) = 0;
-  // Profiles of running ranks. Throws kUsage while others are under way.
+  // Profiles running ranks. Throws kUsage while another request is in progress.
   virtual void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) = 0;
-  // The stacks of the ranks there are.
+  // Collects the stacks of the ranks that exist.
   virtual void ask_stacks(StackRequest::Done done) = 0;
 };
 
 class OperatorCommands {
  public:
-  // Throws kEnvironment where no command could reach the run.
+  // Throws kEnvironment if no command could reach the run.
   OperatorCommands(const RunContext& run, const decide::Machine& machine,
                    OperatorCommandsDelegate& delegate);
 
-  // One that has not come through this node's socket.
+  // Answers a request that did not come through this node's socket.
   void answer(Value request, std::function<void(const Value& reply)> send);
 
-  // Who receives which command.
+  // The handlers of the commands.
   static const loop::Routes<message::Command, OperatorCommands, const ControlServer::Reply&>
       kRoutes;
 

@@ -35,7 +35,6 @@ inline GroupOptions rank_options(int rank, int world_size) {
 
 // Runs the body in `world_size` processes. The test fails on failed expectations and uncaught
 // exceptions in any of them.
-// the test.
 inline void fork_ranks(
     int world_size, const std::function<void(int, const c10::intrusive_ptr<c10d::Store>&)>& body) {
   std::string folder = (std::filesystem::temp_directory_path() / "ranks-XXXXXX").string();

@@ -1,7 +1,7 @@
 // host/base/codec/codec.h: encodes a Value as MessagePack bytes and decodes it.
 //
 // Maps with integer keys keep integer keys. Decoding is safe for untrusted bytes: malformed,
-// truncated or too deeply nested input is an Error(kArgument), never undefined behaviour.
+// truncated or too deeply nested input throws Error(kArgument).
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace rtrain {
 
 std::string encode(const Value& value);
 
-// Exactly one value; trailing bytes are an error. Nesting is limited to 64 levels.
+// Decodes exactly one value; trailing bytes are an error. At most 64 levels may be nested.
 Value decode(std::string_view bytes);
 
 }  // namespace rtrain

@@ -13,10 +13,10 @@ namespace rtrain {
 
 struct CsvRecord {
   std::vector<std::string> cells;
-  size_t line = 0;  // at which it begins, from 1
+  size_t line = 0;  // where it begins, from 1
 };
 
-// The separator that occurs most often in the first line outside of quotes: ',', ';' or a tab.
+// Returns the separator that occurs most often in the first line outside of quotes: , ; or a tab.
 char csv_separator(std::string_view text);
 
 // Lines end in \n or \r\n. Ignores empty lines and a byte order mark. Throws Error(kArgument) with

@@ -16,7 +16,7 @@ size_t behind_spaces(std::string_view text, size_t place) {
 
 char at(std::string_view text, size_t place) { return place < text.size() ? text[place] : '\0'; }
 
-// Whether the double does not show which integer was written, or that it was one: 2^53 + 1, -0.
+// Whether the double hides which integer was written (2^53 + 1), or that it was one (-0).
 bool loses_integer(std::string_view digits, double number) {
   const bool may_lose = std::abs(number) >= 0x1p53 || (number == 0 && digits.front() == '-');
   return may_lose && digits.find_first_of(".eE") == std::string_view::npos;

@@ -20,7 +20,7 @@ class FlatJson {
 
   size_t size() const { return keys_.size(); }
   std::string_view name(size_t i) const { return quoted_name(i).substr(1, keys_[i].size() - 3); }
-  // With its quotes, as in the JSON.
+  // The name with its quotes, as in the JSON.
   std::string_view quoted_name(size_t i) const {
     return std::string_view(keys_[i]).substr(0, keys_[i].size() - 1);
   }

@@ -10,7 +10,7 @@ namespace rtrain {
 
 uint64_t hash64(std::string_view bytes);
 
-// 16 lower-case hexadecimal digits.
+// Formats the hash as 16 lower-case hexadecimal digits.
 std::string hash_text(uint64_t hash);
 
 // Computes the same hash over data that arrive in pieces.

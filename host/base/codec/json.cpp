@@ -31,7 +31,7 @@ Json to_tree(const Value& value) {
   }
   Json out = Json::object();
   auto& entries = out.get_ref<Json::object_t&>();
-  // emplace_back, because operator[] would search all earlier keys for each key.
+  // With emplace_back, since operator[] would search all earlier keys for each key.
   for (const auto& [key, item] : value.as_map()) entries.emplace_back(key_text(key), to_tree(item));
   return out;
 }

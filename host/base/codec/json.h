@@ -12,7 +12,7 @@
 
 namespace rtrain {
 
-// indent 0: one line. An integral float keeps its ".0", so that types survive the round trip.
+// With indent 0 all is in one line. An integral float keeps its ".0", so that types survive.
 std::string to_json(const Value& value, int indent = 0);
 
 // Throws Error(kArgument) with the position of the first wrong byte, and for more than 100 levels

@@ -9,9 +9,9 @@
 
 namespace rtrain {
 
-// The text of the value under these keys, each inside the map of the one before; nullopt if it does
-// not exist. `json` must be valid. For invalid JSON the result is undefined, but nothing outside of
-// it is read.
+// Returns the text of the value under these keys, each inside the map of the one before; nullopt if
+// it does not exist. `json` must be valid. For invalid JSON the result is undefined, but no byte
+// outside of it is read.
 std::optional<std::string_view> find_in_json(std::string_view json,
                                              std::span<const std::string> keys);
 

@@ -11,7 +11,7 @@ namespace rtrain {
 
 enum class Packing : uint8_t { kGzip, kZstandard, kBzip2, kXz };
 
-// How many bytes of a file packing_of needs.
+// The number of bytes of a file that packing_of needs.
 inline constexpr size_t kPackingBytes = 10;
 
 // Detects the packing from a file's first bytes; nullopt if it is not packed.

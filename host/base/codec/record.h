@@ -9,17 +9,18 @@
 //                                         required("bytes", &Part::bytes)};
 //   };
 //
-// A record has kFields, a message kType as well. A member is a boolean, a number, an enum, a
+// A record has kFields; a message has kType as well. A member is a boolean, a number, an enum, a
 // string, a Value, a List, an Error, a record, StringPairs, or a vector or std::optional of those.
-// An enum travels as its number, or as its name where kNamesOf has them. A required field is always
-// sent. An optional one is left out while it has its default value, and keeps it where the map has
-// no such field. Fields that are not listed are passed over: a newer sender may say more.
+// An enum travels as its number, or as its name if kNamesOf lists its names. A required field is
+// always sent. An optional field is left out while it has its default value, and keeps that where
+// the map has no such field. Fields that the record does not list are ignored: a newer sender may
+// send more.
 //
-// A record with kClass is also a table of Lua, of the class of that name. It is strict: a field
-// that is not listed is an error, and only a std::optional may be left out, so that no default of
-// C++ stands in for what Lua did not say.
+// A record with kClass is also a Lua table, of the class of that name. It is strict: a field that
+// is not listed is an error, and only a std::optional may be left out, so that a default of C++
+// never replaces a value that Lua should have given.
 //
-// Both directions move what the record holds: large payloads are not copied.
+// Both directions move the record's members, so large payloads are not copied.
 #pragma once
 
 #include <array>
@@ -80,16 +81,16 @@ struct RecordFields : NumberedFields<std::index_sequence_for<F...>, F...> {
       : NumberedFields<std::index_sequence_for<F...>, F...>(fields...) {}
 };
 
-// The last value of an enum in a record: larger numbers are refused. Specialized for enums that do
-// not name it.
+// The last value of an enum in a record; larger numbers are refused. An enum that does not name its
+// last value specializes this.
 template <class E>
 inline constexpr E kLastOf = E::kLast;
 
-// The names of an enum that a record holds, in its order. Specialized where it travels as a name.
+// The names of an enum in a record, in its order. An enum that travels as a name specializes this.
 template <class E>
 inline constexpr std::array<std::string_view, 0> kNamesOf{};
 
-// Names with their values, a map of strings: variables of an environment.
+// Names with their values, sent as a map of strings: variables of an environment.
 using StringPairs = std::vector<std::pair<std::string, std::string>>;
 
 template <class T>
@@ -113,14 +114,14 @@ Error error_from_value(const Value& value);
 template <Record R>
 Value to_value(R record);
 
-// The same for the message in the variant.
+// Converts the message in the variant.
 template <Message... Ms>
 Value to_value(std::variant<Ms...> message) {
   return std::visit([](auto& held) { return to_value(std::move(held)); }, message);
 }
 
-// Throws Error(kArgument) that names the message and the field: "message 'part': field 'id' is
-// missing"; of a strict one the class: "RunSpec: unknown field 'tag': did you mean 'tags'?".
+// Throws Error(kArgument), which names the message and the field: "message 'part': field 'id' is
+// missing"; for a strict record the class: "RunSpec: unknown field 'tag': did you mean 'tags'?".
 template <Record R>
 R from_value(Value value);
 
@@ -131,9 +132,9 @@ namespace record_fields {
 [[noreturn]] void wrong(std::string_view what, std::string_view name, const Error& error);
 [[noreturn]] void wrong_class(std::string_view name, const Error& error);
 [[noreturn]] void out_of_range(int64_t number);
-// Throws for a field of the map that is none of these.
+// Throws when the map has a field that is none of these.
 void check_known(const Map& map, const std::vector<std::string>& names);
-// The number of the name. Throws Error(kArgument) for one that is none of these.
+// Returns the index of the name. Throws Error(kArgument) when it is none of these.
 size_t index_of(std::string_view name, std::span<const std::string_view> names);
 Value to_map(StringPairs texts);
 StringPairs to_pairs(const Value& map);
@@ -175,7 +176,7 @@ Value take(T& member) {
 template <Record R>
 R read(Value& value);
 
-// An empty table of Lua is a map, and an empty list too.
+// An empty table of Lua arrives as a map, and it is an empty list too.
 inline bool is_empty_list(const Value& value) { return value.is_map() && value.as_map().empty(); }
 
 template <class T>
@@ -244,7 +245,7 @@ std::vector<std::string> names_of() {
       [](const auto&... field) { return std::vector<std::string>{std::string(field.name)...}; });
 }
 
-// Whether the fields that may be left out are those that can say so.
+// Whether the fields that may be left out are exactly those whose type can express it.
 template <Strict R>
 constexpr bool has_no_silent_default() {
   return R::kFields.apply([]<class... T>(const Field<R, T>&... field) {

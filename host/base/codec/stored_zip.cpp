@@ -192,7 +192,7 @@ Entry read_entry(Fields& fields) {
   return out;
 }
 
-// Offset of the record's bytes. `limit`: offset of the directory.
+// Returns the offset of the record's bytes. `limit` is the directory's offset.
 uint64_t data_offset(const ByteSource& source, const Entry& entry, uint64_t limit) {
   const auto wrong = [&]() {
     damaged(cat("the record ", entry.name, " is not where it should be"));

@@ -35,8 +35,8 @@ class StoredZip {
 
   bool contains(std::string_view name) const { return records_.contains(name); }
 
-  // The record with that full name; null if there is none. Valid as long as the archive. Throws
-  // Error(kArgument) if it is compressed.
+  // Returns the record with that full name; null if it does not exist. Valid as long as the
+  // archive. Throws Error(kArgument) if it is compressed.
   const Record* find(std::string_view name) const;
 
   // All records by full name, including compressed ones.

@@ -21,7 +21,7 @@ class Fd {
   Fd(const Fd&) = delete;
   Fd& operator=(const Fd&) = delete;
 
-  // -1: none.
+  // Returns -1 when there is no descriptor.
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
   int release() { return std::exchange(fd_, -1); }

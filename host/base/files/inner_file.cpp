@@ -12,7 +12,7 @@
 namespace rtrain {
 namespace {
 
-// For kernels before 5.6 and sandboxes without openat2: opens one folder after the other.
+// Opens one folder after the other, for kernels before 5.6 and sandboxes without openat2.
 int open_by_steps(Fd folder, std::string_view path, int flags) {
   for (size_t end = path.find('/'); end != std::string_view::npos; end = path.find('/')) {
     const std::string name(path.substr(0, end));

@@ -16,7 +16,7 @@ inline bool is_inner_name(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-// Whether it is a path below a folder: such names separated by "/".
+// Whether it is a path below a folder: names of that kind separated by "/".
 inline bool is_inner_path(std::string_view path) {
   for (size_t end = path.find('/'); end != std::string_view::npos; end = path.find('/')) {
     if (!is_inner_name(path.substr(0, end))) return false;

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How many of the bytes to write into a part with `room` bytes left: whole lines if possible.
+// Returns how many of the bytes go into a part that has space for `room`: whole lines if possible.
 size_t fitting(std::string_view bytes, size_t room, bool is_empty) {
   if (bytes.size() <= room) return bytes.size();
   const size_t line_end = room == 0 ? std::string_view::npos : bytes.rfind('\n', room - 1);

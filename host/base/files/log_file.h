@@ -3,8 +3,8 @@
 //
 // A part is full at half of the limit. It is then renamed to PATH.1, the next one to PATH.2, and
 // the previous full part is deleted. So at least half of the limit is kept, and the number says how
-// many parts were filled. If possible, parts end at the end of a line. Each part has a file with
-// the times of its bytes (host/base/files/log_times.h).
+// many parts were filled. If possible, parts end at the end of a line. Another file next to each
+// part has the times of its bytes (host/base/files/log_times.h).
 #pragma once
 
 #include <cstdint>

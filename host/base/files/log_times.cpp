@@ -50,7 +50,7 @@ void LogTimesWriter::add(size_t bytes, int64_t time_ms) {
   const bool is_new = !file_.is_open();
   if (is_new) file_ = Fd(open_in_store(path_, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK));
   if (!file_.is_open()) return;
-  // A new mark with the absolute time, because the clock may have been set back.
+  // It writes a mark with the absolute time, because the clock may have been set back.
   if (is_new || time_ms < last_ms_) {
     add_number(mark, 0);
     add_number(mark, static_cast<uint64_t>(time_ms));

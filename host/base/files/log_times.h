@@ -15,8 +15,8 @@
 
 namespace rtrain {
 
-// The file with the times of that part. For a log whose name does not end in ".log", ".times" is
-// appended to the whole name.
+// Returns the file with the times of that part. If the log's name does not end in ".log", ".times"
+// is appended to the whole name.
 std::string log_times_path(std::string_view log_path, int64_t part);
 
 // Appends marks. Ignores errors.

@@ -22,7 +22,7 @@ bool is_shared(const std::string& folder) {
   return ::stat(folder.c_str(), &info) == 0 && (info.st_mode & kShared) == kShared;
 }
 
-// Permissions of a new entry of the folder.
+// Returns the permissions of a new entry of the folder.
 mode_t store_file_mode(const std::string& folder) { return is_shared(folder) ? 0660 : 0600; }
 mode_t store_folder_mode(const std::string& folder) { return is_shared(folder) ? 02770 : 0700; }
 
@@ -59,7 +59,7 @@ void set_store_access(const std::string& path) {
   const std::string folder = folder_of(path);
   mode_t mode = is_folder ? store_folder_mode(folder) : store_file_mode(folder);
   if (!is_folder && (info.st_mode & S_IXUSR) != 0) mode = executable(mode);
-  // Fails for a file of another user, which then keeps its permissions.
+  // chmod fails for a file of another user, which then keeps its permissions.
   if ((info.st_mode & kPermissions) != mode) ::chmod(path.c_str(), mode);
 }
 

@@ -7,10 +7,10 @@
 
 namespace rtrain {
 
-// Two lower-case digits a byte.
+// Writes each byte as two lower-case digits.
 std::string to_hex(std::string_view bytes);
 
-// nullopt if the text is not pairs of digits.
+// Returns nullopt if the text is not pairs of digits.
 std::optional<std::string> from_hex(std::string_view text);
 
 }  // namespace rtrain

@@ -66,7 +66,7 @@ class Myers {
       const bool down = k == -d || (k != d && at(k - 1) < at(k + 1));
       const int from_x = d == 0 ? 0 : down ? at(k + 1) : at(k - 1);
       const int from_y = d == 0 ? 0 : from_x - (down ? k + 1 : k - 1);
-      // The position after the change, or the beginning: from there on lines are equal.
+      // The position behind the change, or the beginning: from that position on lines are equal.
       const int same_x = d == 0 || down ? from_x : from_x + 1;
       const int same_y = d > 0 && down ? from_y + 1 : from_y;
       while (x > same_x && y > same_y) {

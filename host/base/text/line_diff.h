@@ -12,8 +12,8 @@ struct DiffLine {
   std::string_view text;
 };
 
-// All lines of both texts, in order, with the fewest changes (unless there are thousands). The
-// texts must outlive the result.
+// Returns all lines of both texts, in order, with the fewest changes (unless there are thousands).
+// The texts must outlive the result.
 std::vector<DiffLine> diff_lines(std::string_view a, std::string_view b);
 
 // "--- a_name", "+++ b_name", and the changes with three lines of context. Empty for equal texts.

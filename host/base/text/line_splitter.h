@@ -13,12 +13,12 @@ class LineSplitter {
   // A longer line is returned in pieces.
   static constexpr size_t kMaxLineBytes = 65536;
 
-  // The lines completed by these bytes, without newlines.
+  // Returns the lines that these bytes complete, without newlines.
   std::vector<std::string> add(std::string_view bytes);
-  // The visible text of an unfinished line with carriage returns, such as a progress bar; else
-  // empty.
+  // Returns the visible text of an unfinished line with carriage returns, such as a progress bar;
+  // otherwise "".
   std::string_view progress() const;
-  // The unfinished line. Call it at the end of the stream.
+  // Returns the unfinished line. Call it at the end of the stream.
   std::string finish();
 
  private:

@@ -1,12 +1,11 @@
-// host/base/text/shell_word.h: quotes a text as one word of a shell command in a
-// message.
+// host/base/text/shell_word.h: quotes a text as one word of a shell command in a message.
 #pragma once
 
 #include <string>
 
 namespace rtrain {
 
-// Unchanged if a shell reads it as one word, else quoted.
+// Returns it unchanged if a shell reads it as one word, else quoted.
 std::string shell_word(const std::string& text);
 
 }  // namespace rtrain

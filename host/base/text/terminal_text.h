@@ -28,12 +28,12 @@ class TerminalText {
   bool colored_ = false;
 };
 
-// For a complete text.
+// Makes a complete text safe.
 std::string terminal_text(std::string_view text);
-// For a text that must stay on one line, without colours: escapes newlines and similar characters
-// too.
+// Makes a text safe that must stay on one line, without colours: escapes newlines and similar
+// characters too.
 std::string terminal_line(std::string_view text);
-// The same for a cell of a table: shows line breaks and tabs as \n, \r and \t.
+// As terminal_line(), for a cell of a table: shows line breaks and tabs as \n, \r and \t.
 std::string terminal_cell(std::string_view text);
 
 }  // namespace rtrain

@@ -33,20 +33,20 @@ std::string cat(const Parts&... parts) {
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
-// Shows line breaks and tabs as \n, \r and \t.
+// Returns the text with line breaks and tabs as \n, \r and \t.
 std::string one_line(std::string_view text);
 
 // The shortest decimal text that reads back as exactly this double; "nan", "inf" or "-inf" if it is
 // not finite.
 std::string format_double(double number);
 
-// The nearest candidate within edit distance 2 of `name` and under half of its length (a
+// Returns the nearest candidate within edit distance 2 of `name` and under half of its length (a
 // transposition counts one; case is ignored); nullopt if there is none.
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates);
 
-// To append to a message: ": did you mean 'x'?"; if no candidate is near and the list is short, ":
-// valid names: a, b"; else empty.
+// Returns a text to append to a message: ": did you mean 'x'?"; if no candidate is near and the
+// list is short, ": valid names: a, b"; else "".
 std::string suggestion(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace rtrain

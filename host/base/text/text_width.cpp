@@ -13,7 +13,7 @@ struct Range {
   char32_t last;
 };
 
-// Ranges in order, each with the unassigned characters inside.
+// Sorted ranges, each with the unassigned characters inside.
 constexpr std::array<Range, 22> kMarks = {
     {{0x300, 0x36F},   {0x483, 0x489},    {0x591, 0x5BD},   {0x610, 0x61A},   {0x64B, 0x65F},
      {0x6D6, 0x6DC},   {0x900, 0x902},    {0x93C, 0x93C},   {0x941, 0x948},   {0xE31, 0xE31},

@@ -11,7 +11,7 @@ namespace rtrain {
 
 size_t text_width(std::string_view text);
 
-// How many bytes of the text are whole characters that fit into the columns.
+// Returns how many bytes of the text are whole characters that fit into the columns.
 size_t bytes_that_fit(std::string_view text, size_t columns);
 
 }  // namespace rtrain

@@ -6,7 +6,7 @@
 
 namespace rtrain {
 
-// The number of bytes of a character that begins with this byte; 0 if none does.
+// Returns the number of bytes of a character that begins with this byte; 0 if none begins so.
 size_t utf8_length(unsigned char first);
 
 // Whether the bytes are UTF-8 that Python's decoder accepts: no overlong forms, no surrogates.

@@ -2,9 +2,9 @@
 // versioned struct of function pointers, with one member for each of its files.
 //
 // The engine itself runs without CUDA and does not link it. Where the host finds a driver and
-// LibTorch's CUDA library, it also loads librtrain_cuda.so and passes its struct to the engine.
-// What LibTorch offers without CUDA headers (c10::Stream, c10::Event, c10::DeviceAllocator) the
-// engine calls directly.
+// LibTorch's CUDA library, it also loads librtrain_cuda.so and passes its struct to the engine. The
+// engine directly calls the classes that LibTorch offers without CUDA headers (c10::Stream,
+// c10::Event, c10::DeviceAllocator).
 #pragma once
 
 #include <cstdint>

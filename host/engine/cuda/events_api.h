@@ -1,5 +1,5 @@
-// host/engine/cuda/events_api.h: how events are created. Everything else about events the engine
-// asks LibTorch for, without its CUDA headers.
+// host/engine/cuda/events_api.h: how events are created. For all other calls about events the
+// engine uses LibTorch, without its CUDA headers.
 #pragma once
 
 namespace rtrain::engine {

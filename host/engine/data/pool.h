@@ -6,9 +6,9 @@
 // a single function: a stream. The worker calls the stream until its first value is nil; the
 // values of each call are one result.
 //
-// Threads: all threads share the board, which locks itself; a Lua state belongs to one worker
-// for its whole life; options do not change; the owner has the rest. A worker itself keeps
-// alive what it needs, so the pool can abandon a worker that does not return from a user's
+// Threads: all threads share the board, which locks itself; a Lua state belongs to one worker for
+// its whole life; options do not change; everything else belongs to the owner. A worker keeps all
+// objects alive that it needs, so the pool can abandon a worker that does not return from a user's
 // function.
 #pragma once
 

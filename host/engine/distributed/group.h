@@ -63,8 +63,8 @@ struct NewGroupOptions {
   std::string backend;
 };
 
-// Wide, because ranks, transports and the closing order are of one object; the collectives
-// themselves are functions.
+// Wide, because it has the ranks, the transports and the closing order in one object; the
+// collectives are functions outside of it.
 class Group {
  public:
   // Connects to all ranks. Waits for them at most 60 s, or the timeout if that is shorter. `host`

@@ -62,8 +62,9 @@ void introduce_to_kineto() {
   if (!api.isProfilerRegistered() && api.client() != nullptr) api.registerClient(api.client());
 }
 
-// Operators of other threads write to the recording when they begin and end. Once the callback is
-// removed no operator begins to do so, and the pause is much longer than a begin takes.
+// Operators of other threads write to the recording when they begin and when they end. Once the
+// callback is removed, no further operator begins that; the pause outlasts operators that are just
+// beginning it.
 void let_threads_go() {
   const auto state = global_recording<ProfilerStateBase>();
   if (state == nullptr) return;

@@ -9,7 +9,7 @@
 namespace rtrain::engine {
 namespace {
 
-// Does not have min and max of aminmax, because x:min() is a method that loops call.
+// Lacks min and max of aminmax, because loops call the methods x:min() and x:max().
 constexpr std::array kNames = {"values",    "indices",     "U",        "S",
                                "V",         "Vh",          "Q",        "R",
                                "L",         "P",           "LU",       "LD",

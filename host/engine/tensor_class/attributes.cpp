@@ -53,7 +53,7 @@ int has_layout(lua_State* L) {
   return push_bool(L, check_tensor(L, 1).layout() == Layout);
 }
 
-// For devices that this build does not support.
+// The getter of is_… for devices that this build does not support.
 int is_never(lua_State* L) {
   check_tensor(L, 1);
   return push_bool(L, false);

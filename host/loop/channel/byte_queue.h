@@ -1,5 +1,5 @@
-// host/loop/channel/byte_queue.h: bytes that are added behind and taken away in front, each moved a
-// constant number of times on average. Pure.
+// host/loop/channel/byte_queue.h: a queue of bytes, added at the end and removed at the front. Each
+// byte is moved a constant number of times on average. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class ByteQueue {
     buffer_.clear();
     begin_ = 0;
   }
-  // REQUIRES: there are that many.
+  // REQUIRES: the queue has that many bytes.
   void del(size_t count) {
     begin_ += count;
     if (begin_ < buffer_.size() / 2) return;
@@ -28,7 +28,7 @@ class ByteQueue {
 
  private:
   std::string buffer_;
-  size_t begin_ = 0;  // bytes before it are gone
+  size_t begin_ = 0;  // bytes before it are removed
 };
 
 }  // namespace rtrain::loop

@@ -15,11 +15,11 @@ namespace rtrain::loop {
 
 inline constexpr size_t kMaxFrameBytes = size_t{1} << 20;
 
-// The frame that carries the body. Throws Error(kArgument) with both sizes when the body is above
-// the cap.
+// Returns the frame that carries the body. Throws Error(kArgument) with both sizes when the body is
+// above the cap.
 std::string to_frame(std::string_view body);
 
-// Adds what stands before a body of that length. REQUIRES: the reader's cap allows it.
+// Adds what precedes a body of that length. REQUIRES: the reader's cap allows the length.
 void add_frame_length(std::string& out, size_t body_bytes);
 
 class FrameReader {
@@ -28,10 +28,10 @@ class FrameReader {
   explicit FrameReader(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   void add(std::string_view bytes) { bytes_.add(bytes); }
-  // The next whole body; nothing until more bytes come. Throws Error(kArgument) for a length above
-  // the cap.
+  // Returns the next whole body, or nothing until more bytes come. Throws Error(kArgument) for a
+  // length above the cap.
   std::optional<std::string> next();
-  // Bytes of an unfinished frame.
+  // The number of bytes of an unfinished frame.
   size_t pending() const { return bytes_.bytes().size(); }
 
  private:

@@ -20,13 +20,13 @@
 namespace rtrain::loop {
 namespace {
 
-// Behind that many, the loop's other work comes before the rest.
+// After that many bytes of a round the loop does its other work before it reads more.
 constexpr size_t kBytesARound = size_t{256} << 10;
 
 }  // namespace
 
-// The bytes to be written. Shared with tasks posted to the loop, which may run after the channel
-// is gone.
+// The bytes to be written. Tasks posted to the loop share it, because they may run after the
+// channel is destroyed.
 class FrameChannel::Output {
  public:
   explicit Output(int fd) : fd_(fd) {}
@@ -38,11 +38,11 @@ class FrameChannel::Output {
     if (fd_ < 0) return Sent::kClosed;
     const bool was_empty = pending_.empty();
     pending_.add(frame);
-    if (!was_empty) return Sent::kAll;  // the loop is already waiting for room
+    if (!was_empty) return Sent::kAll;  // the loop already waits until the socket takes more
     return write_pending() ? (pending_.empty() ? Sent::kAll : Sent::kPart) : Sent::kClosed;
   }
 
-  // True while something is left to write.
+  // Returns true while there are bytes left to write.
   bool write_more() {
     const std::lock_guard lock(mutex_);
     return fd_ >= 0 && write_pending() && !pending_.empty();
@@ -62,7 +62,7 @@ class FrameChannel::Output {
   }
 
  private:
-  // False when the other end is gone. The reader sees the end of the stream and closes.
+  // Returns false when the other end is closed. The reader sees the end of the stream and closes.
   bool write_pending() {
     while (!pending_.empty()) {
       const std::string_view bytes = pending_.bytes();
@@ -120,7 +120,7 @@ FrameChannel::Flushed FrameChannel::flush(std::chrono::milliseconds timeout) {
   return output_->flush(timeout);
 }
 
-// Not frames that come meanwhile: the other end may send for ever.
+// Does not read frames that arrive meanwhile: the other end may never stop sending.
 void FrameChannel::drain() {
   int waiting = 0;
   if (input_->ended || ioctl(input_->poll.fd(), FIONREAD, &waiting) != 0) return;
@@ -139,7 +139,7 @@ void FrameChannel::on_ready(int events) {
 }
 
 void FrameChannel::read(size_t most) {
-  static thread_local std::vector<char> buffer(65536);  // a stack may be small
+  static thread_local std::vector<char> buffer(65536);  // not on the stack, which may be small
   size_t done = 0;
   try {
     while (!input_->ended && done < most) {

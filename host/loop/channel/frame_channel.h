@@ -1,8 +1,8 @@
 // host/loop/channel/frame_channel.h: frames over one end of a socket pair.
 //
-// Receiving belongs to the loop's thread; send() and flush() may be called by any thread. What the
-// socket takes is written by the sender itself, the rest by the loop. Neither callback may destroy
-// the channel; close() is allowed.
+// Receiving belongs to the loop's thread; any thread may call send() and flush(). The sender itself
+// writes as much as the socket takes, and the loop writes the rest. Neither callback may destroy
+// the channel, but it may call close().
 #pragma once
 
 #include <chrono>
@@ -17,25 +17,26 @@ namespace rtrain::loop {
 
 class FrameChannel {
  public:
-  // Throws Error for a body that makes no sense: the channel closes.
+  // It may throw an Error for an invalid body: then the channel closes.
   using OnFrame = std::function<void(std::string body)>;
-  // Called once, when the other end is closed ("") or has sent an invalid message (the reason).
+  // Called once, when the other end has closed ("") or sent an invalid message (the reason).
   using OnClose = std::function<void(const std::string& reason)>;
 
-  // Owns the descriptor from here on.
+  // Takes ownership of the descriptor.
   FrameChannel(Loop& loop, int fd, OnFrame on_frame, OnClose on_close);
   ~FrameChannel();
   FrameChannel(const FrameChannel&) = delete;
   FrameChannel& operator=(const FrameChannel&) = delete;
 
-  // False when the channel is closed. Throws Error(kArgument) when the body is above the frame cap.
+  // Returns false when the channel is closed. Throws Error(kArgument) for a body above the frame
+  // cap.
   bool send(std::string_view body);
   enum class Flushed { kAll, kLate, kClosed };
-  // Waits until everything sent has been handed to the kernel, so that it outlives this process;
-  // kLate when the time passed before, kClosed when the channel did. Not for the loop's thread,
-  // unless it waits for no time.
+  // Waits until the kernel has all sent bytes, so that they outlive this process. Returns kLate
+  // when the time has passed before, kClosed when the channel has closed. Only with a time-out of 0
+  // may the loop's thread call it.
   Flushed flush(std::chrono::milliseconds timeout);
-  // Reads and delivers all that has arrived by now, without waiting.
+  // Reads and delivers all frames that have arrived by now, without waiting.
   void drain();
   // Stops both directions and closes the descriptor; on_close is not called. Calling it again does
   // nothing.
@@ -55,7 +56,7 @@ class FrameChannel {
   std::unique_ptr<Input> input_;
 };
 
-// A connected pair of stream sockets, both close-on-exec. Throws Error(kEnvironment).
+// Makes a connected pair of stream sockets, both close-on-exec. Throws Error(kEnvironment).
 struct SocketPair {
   int near;
   int far;

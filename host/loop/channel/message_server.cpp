@@ -16,7 +16,7 @@
 namespace rtrain::loop {
 namespace {
 
-// The kernel's default for what a socket holds is some more.
+// By default the kernel lets a socket hold somewhat more.
 constexpr size_t kMostBytes = size_t{160} << 10;
 
 enum class Packet { kRead, kNothing, kEnd };
@@ -31,7 +31,7 @@ Packet read_packet(int fd, std::string& bytes) {
   return n == 0 ? Packet::kEnd : Packet::kRead;
 }
 
-// Waits until the socket can be used like that.
+// Waits until the socket is ready for these events.
 void wait_for(int fd, short events) {
   pollfd ready{fd, events, 0};
   poll(&ready, 1, -1);
@@ -44,7 +44,7 @@ std::string encode_packet(const Value& value) {
                                    "sweep: at most ", kMostBytes, " are allowed"));
 }
 
-// Nothing for bytes that cannot be decoded.
+// Returns nothing for bytes that cannot be decoded.
 std::optional<Value> decode_packet(const std::string& bytes) {
   try {
     return decode(bytes);
@@ -53,7 +53,7 @@ std::optional<Value> decode_packet(const std::string& bytes) {
   }
 }
 
-// False: the peer does not read any more.
+// Returns false when the peer does not read any more.
 bool send_packet(int fd, const std::string& bytes) {
   while (send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
     if (!is_of_the_moment(errno)) return false;
@@ -95,7 +95,7 @@ std::optional<Question> MessageServer::read_one() {
   return std::nullopt;
 }
 
-// False: the time has passed.
+// Returns false when the time has passed.
 bool MessageServer::wait(double timeout_s) {
   std::vector<pollfd> ready{{listener_.get(), POLLIN, 0}};
   for (const auto& [peer, fd] : peers_) ready.push_back({fd.get(), POLLIN, 0});

@@ -1,9 +1,9 @@
-// host/loop/channel/message_server.h: questions of other processes of this user, and the answers to
-// them: packets over a socket of the runtime folder.
+// host/loop/channel/message_server.h: answers questions of other processes of this user: packets
+// over a socket of the runtime folder.
 //
-// Neither end has a loop or a thread: the server is asked for the next question, a client waits for
-// its answer. One value is one packet of at most 160 KiB. A peer whose packet cannot be decoded has
-// ended for the server. For one thread each.
+// Neither end has a loop or a thread: the server's caller asks for the next question, a client
+// waits for its answer. One value is one packet of at most 160 KiB. A peer whose packet cannot be
+// decoded counts as ended. Each object belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace rtrain::loop {
 
 struct Question {
   int64_t peer = 0;            // the same for all questions of one connection
-  std::optional<Value> value;  // nothing: the connection has ended
+  std::optional<Value> value;  // nothing when the connection has ended
 };
 
 class MessageServer {
  public:
-  // Throws kEnvironment.
+  // Throws Error(kEnvironment).
   explicit MessageServer(const std::string& name);
 
-  // The next question; nothing within that time.
+  // Returns the next question, or nothing when none comes within that time.
   std::optional<Question> next(double timeout_s);
-  // Answers the peer's question; nothing happens when it has gone. Throws kArgument for a value
-  // that is too large for a packet.
+  // Answers the peer's question. Does nothing when the peer has gone. Throws Error(kArgument) for a
+  // value that is too large for a packet.
   void answer(int64_t peer, const Value& value);
 
  private:
@@ -46,11 +46,11 @@ class MessageServer {
 
 class MessageClient {
  public:
-  // Throws kEnvironment when no process listens there.
+  // Throws Error(kEnvironment) when no process listens on that socket.
   explicit MessageClient(const std::string& name);
 
-  // Waits for the answer without end. Throws kEnvironment when the server has ended, kArgument for
-  // a value that is too large for a packet.
+  // Waits for the answer without a time limit. Throws Error(kEnvironment) when the server has
+  // ended, Error(kArgument) for a value that is too large for a packet.
   Value ask(const Value& question);
 
  private:

@@ -1,7 +1,7 @@
-// host/loop/messages/commands.h: questions of commands to the controller of a live run, and its
+// host/loop/messages/commands.h: the questions of commands to the controller of a live run, and its
 // answers (host/train/control_server.h).
 //
-// Plain data. Commands and runs may be of different versions of rtrain.
+// Plain data. A command and a run may be of different versions of rtrain.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +29,17 @@ struct RankCollective {
                                         required("line", &RankCollective::line)};
 };
 
-// Where one rank is.
+// Where one rank is in its code.
 struct RankStack {
   int rank = 0;
   int pid = 0;
   std::string state;
   std::vector<std::string> lua;
   std::vector<ThreadStack> threads;
-  std::vector<RankCollective> collectives;  // its last ones
-  std::vector<ThreadStack> program = {};    // of the Python program that it runs
+  std::vector<RankCollective> collectives;  // its latest ones
+  std::vector<ThreadStack> program = {};    // the stacks of the Python program that it runs
   std::string phase = {};
-  bool threads_left_out = false;  // the answer would be too large with them
+  bool threads_left_out = false;  // true when the answer would be too large with them
 
   static constexpr RecordFields kFields{required("rank", &RankStack::rank),
                                         required("pid", &RankStack::pid),
@@ -52,15 +52,15 @@ struct RankStack {
                                         optional("threads_left_out", &RankStack::threads_left_out)};
 };
 
-// The recording of one rank: a file, or why there is none.
+// The recording of one rank: a file, or the reason why there is none.
 struct RankProfile {
   int rank = 0;
   std::string path = {};
   std::optional<int64_t> events = {};
   std::optional<double> seconds = {};
   std::optional<int64_t> reports = {};
-  std::optional<double> cost_s = {};  // of sampling: processor time
-  std::optional<double> cpu_s = {};   // of the process meanwhile
+  std::optional<double> cost_s = {};  // processor time of sampling
+  std::optional<double> cpu_s = {};   // processor time of the process meanwhile
   std::string note = {};
   std::string error = {};
 
@@ -77,18 +77,18 @@ struct RankProfile {
 namespace rtrain::message {
 
 struct Stopping {
-  double grace_s = 0;  // within that time the run ends
+  double grace_s = 0;  // the run ends within that time
 
   static constexpr RecordFields kFields{required("grace_s", &Stopping::grace_s)};
 };
 
-// rtrain stop.
+// Sent by rtrain stop.
 struct StopRun {
   static constexpr std::string_view kType = "stop";
   using Answer = Stopping;
   bool now = false;          // without another checkpoint
-  int64_t pid = 0;           // who asks
-  std::string command = {};  // of the one who asks; none: rtrain stop
+  int64_t pid = 0;           // the process that asks
+  std::string command = {};  // the command of that process; empty: rtrain stop
 
   static constexpr RecordFields kFields{optional("now", &StopRun::now),
                                         required("pid", &StopRun::pid),
@@ -105,11 +105,11 @@ struct Stacks {
                                         required("ranks", &Stacks::ranks)};
 };
 
-// rtrain stack.
+// Sent by rtrain stack.
 struct ShowStacks {
   static constexpr std::string_view kType = "stack";
   using Answer = Stacks;
-  std::optional<int64_t> rank = {};  // none: all
+  std::optional<int64_t> rank = {};  // none: all ranks
 
   static constexpr RecordFields kFields{optional("rank", &ShowStacks::rank)};
 };
@@ -122,12 +122,12 @@ struct Profiles {
                                         required("profiles", &Profiles::profiles)};
 };
 
-// rtrain profile.
+// Sent by rtrain profile.
 struct RecordProfiles {
   static constexpr std::string_view kType = "profile";
   using Answer = Profiles;
   loop::ProfileSettings settings = loop::ProfileSettings();
-  std::optional<int64_t> rank = {};  // none: all
+  std::optional<int64_t> rank = {};  // none: all ranks
 
   static constexpr RecordFields kFields{required("settings", &RecordProfiles::settings),
                                         optional("rank", &RecordProfiles::rank)};

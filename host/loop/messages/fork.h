@@ -12,12 +12,12 @@
 
 namespace rtrain::message {
 
-// Make a worker of yourself. Comes with the worker's descriptors.
+// Asks it to fork a worker. The worker's descriptors come with the message.
 struct Fork {
   static constexpr std::string_view kType = "fork";
   int rank = 0;
   std::vector<std::string> env;  // NAME=VALUE, over what the process has
-  std::vector<int> cpus;         // that the worker may run on; empty: those of the process
+  std::vector<int> cpus;         // the worker may run on these; empty: on those of the process
   std::vector<int> places;       // the worker's number of each descriptor
 
   static constexpr RecordFields kFields{required("rank", &Fork::rank), required("env", &Fork::env),
@@ -25,10 +25,10 @@ struct Fork {
                                         required("places", &Fork::places)};
 };
 
-// The worker is a child of the process that has asked for it.
+// The worker is a child of the process that sent Fork.
 struct Forked {
   static constexpr std::string_view kType = "forked";
-  int64_t pid = 0;  // 0: the system refused
+  int64_t pid = 0;  // 0: the system refused to fork
 
   static constexpr RecordFields kFields{required("pid", &Forked::pid)};
 };

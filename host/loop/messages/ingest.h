@@ -1,5 +1,5 @@
-// host/loop/messages/ingest.h: what a rank asks for that wants an ingest worker on another node of
-// its job; from there on it goes to the agent of that node.
+// host/loop/messages/ingest.h: a rank's request for an ingest worker on another node of its job.
+// The controller forwards it to that node's agent.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rtrain::message {
 
-// Start one, which connects to that address and port with the secret. Answered by the name of its
-// node; empty: there is none without ranks.
+// Asks for an ingest worker that connects to that address and port with the secret. The answer is
+// the name of its node; empty when every node has ranks.
 struct StartIngest {
   static constexpr std::string_view kType = "start_ingest";
   int64_t id = 0;

@@ -1,5 +1,6 @@
-// host/loop/messages/join.h: what the processes that a launcher (torchrun, Slurm, …) has started as
-// ranks say to the one among them on their node that knows of the run (host/node/join_server.h).
+// host/loop/messages/join.h: messages between the processes that a launcher (torchrun, Slurm, …)
+// has started as ranks and the one of them on their node that knows the run
+// (host/node/join_server.h).
 //
 // Plain data, one packet each.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace rtrain::message {
 
-// A process says which one it is; answered by the messages below.
+// A process names its rank. The messages below answer it.
 struct Join {
   static constexpr std::string_view kType = "join";
   int rank = 0;  // as the launcher counts
@@ -28,14 +29,14 @@ struct Join {
       required("pid", &Join::pid)};
 };
 
-// An attempt begins. With the descriptor of the rank's end of its channel.
+// An attempt begins. The descriptor of the rank's end of its channel comes with the message.
 struct Endpoint {
   static constexpr std::string_view kType = "endpoint";
 
   static constexpr RecordFields<> kFields{};
 };
 
-// The process cannot be of this run, or the run cannot continue with it.
+// The process cannot belong to this run, or the run cannot continue with it.
 struct Refused {
   static constexpr std::string_view kType = "refused";
   Error error{Code::kInternal, ""};
@@ -43,7 +44,7 @@ struct Refused {
   static constexpr RecordFields kFields{required("error", &Refused::error)};
 };
 
-// The run is over. The rest stands in the store.
+// The run is over. Its other results are in the store.
 struct Ended {
   static constexpr std::string_view kType = "ended";
   std::string path = {};
@@ -53,7 +54,7 @@ struct Ended {
                                         optional("error", &Ended::error)};
 };
 
-// The process of rank 0 has ended with that code, and with it the job.
+// The process of rank 0 has ended with that code, and so the job has ended.
 struct JobOver {
   static constexpr std::string_view kType = "job_over";
   int code = 0;

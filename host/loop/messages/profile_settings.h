@@ -10,13 +10,13 @@ namespace rtrain::loop {
 struct ProfileSettings {
   double seconds = 0;
   int64_t steps = 0;     // number of reports to record instead of seconds; 0: seconds
-  double timeout_s = 0;  // for the steps
+  double timeout_s = 0;  // the limit for those reports
   bool record_shapes = false;
   double rate = 0;  // stack samples per second instead of a trace of operators; 0: the trace
-  bool is_idle_wanted = false;  // samples of all waiting threads too
-  bool is_memory = false;       // the owners of the memory of tensors instead
+  bool is_idle_wanted = false;  // also sample threads that wait
+  bool is_memory = false;       // record which code owns the memory of tensors instead
 
-  // How long a recording takes at most.
+  // The longest time that a recording may take.
   double longest_s() const { return steps > 0 ? timeout_s : seconds; }
 
   static constexpr RecordFields kFields{

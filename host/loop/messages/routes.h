@@ -1,5 +1,5 @@
-// host/loop/messages/routes.h: who receives which message: a table of handlers by the types of the
-// messages.
+// host/loop/messages/routes.h: tables of handlers by type of message, which say who receives which
+// message.
 //
 //   const Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
 //       on<message::Exit>([](WorkerProcess& w, const message::Exit&) { … }), …};
@@ -24,13 +24,13 @@ namespace rtrain::loop {
 template <Message M, class Handler>
 struct On {};
 
-// The handler captures nothing. It gets the receiver, what came with the message, and the message.
+// The handler captures nothing. Its arguments are the receiver, the context and the message.
 template <Message M, class Handler>
 constexpr On<M, Handler> on(Handler) {
   return {};
 }
 
-// `Messages`: a variant of all there are. `Context`: what comes with each of them.
+// `Messages` is a variant of all messages of the table, `Context` the arguments with each of them.
 template <class Messages, class Receiver, class... Context>
 class Routes {
  public:
@@ -43,15 +43,15 @@ class Routes {
 
   constexpr bool has(std::string_view type) const { return find(type) != nullptr; }
 
-  // Calls the message's handler. Throws Error(kArgument) for a message of an unknown type or one
-  // that does not read, and what the handler throws.
+  // Calls the message's handler. Throws Error(kArgument) for a message that cannot be read or has
+  // an unknown type, and whatever the handler throws.
   void deliver(Receiver& receiver, Context... context, Value message) const {
     const std::string type = message["type"].as_string();
     if (try_deliver(type, receiver, context..., std::move(message))) return;
     throw Error(Code::kArgument, cat("unknown message '", type, "'"));
   }
 
-  // The same with the type apart; false for an unknown one.
+  // As deliver(), with the type passed separately. Returns false for an unknown type.
   bool try_deliver(std::string_view type, Receiver& receiver, Context... context,
                    Value message) const {
     const Route* route = find(type);

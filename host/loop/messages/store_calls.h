@@ -1,7 +1,7 @@
 // host/loop/messages/store_calls.h: calls of the attempt's key-value store, from a worker to the
 // controller (host/train/group/key_value_store.h).
 //
-// Plain data. All but StoreSet and Cancel are requests: answered by message::Reply with their id.
+// Plain data. All but StoreSet and Cancel are requests: message::Reply with their id answers them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rtrain::message {
 
-// Has no answer.
+// There is no reply.
 struct StoreSet {
   static constexpr std::string_view kType = "store_set";
   std::string key;
@@ -96,7 +96,7 @@ struct StoreCompareSet {
                                         required("desired", &StoreCompareSet::desired)};
 };
 
-// Whoever made that StoreGet or StoreWait has stopped waiting.
+// The caller of that StoreGet or StoreWait has stopped waiting.
 struct Cancel {
   static constexpr std::string_view kType = "cancel";
   int64_t id = 0;

@@ -1,8 +1,8 @@
 // host/loop/messages/to_controller.h: the messages of a worker to the controller.
 //
-// Plain data. A message with an `id` is a request: it is answered by message::Reply with that id.
-// Who receives what: Attempt::kRoutes; of a process that validates a checkpoint,
-// ValidationProcess::kRoutes.
+// Plain data. A message with an `id` is a request: message::Reply with that id answers it.
+// Attempt::kRoutes lists who receives what; for a process that validates a checkpoint,
+// ValidationProcess::kRoutes does.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace rtrain::loop {
 
 inline constexpr int64_t kProtocolVersion = 2;
 
-// Where one thread is: of a worker in native code, of a program in Python.
+// Where one thread is: a thread of a worker in native code, or of a Python program.
 struct ThreadStack {
   std::string name;
   int tid = 0;
@@ -35,7 +35,7 @@ struct ThreadStack {
 
 namespace rtrain::message {
 
-// The first message; answered by WorkerContext.
+// The first message; WorkerContext answers it.
 struct Hello {
   static constexpr std::string_view kType = "hello";
   int64_t version = 0;  // kProtocolVersion
@@ -55,7 +55,7 @@ struct Phase {
   static constexpr RecordFields kFields{required("name", &Phase::name)};
 };
 
-// Which devices the worker uses, where another launcher has dealt them out.
+// The devices that the worker uses, in case another launcher has assigned them.
 struct Gpus {
   static constexpr std::string_view kType = "gpus";
   std::vector<int> gpus;
@@ -63,7 +63,7 @@ struct Gpus {
   static constexpr RecordFields kFields{required("gpus", &Gpus::gpus)};
 };
 
-// This process got that signal.
+// This process has received that signal.
 struct Signal {
   static constexpr std::string_view kType = "signal";
   int number = 0;
@@ -95,19 +95,19 @@ struct Uploaded {
       optional("folder", &Uploaded::folder), optional("error", &Uploaded::error)};
 };
 
-// train.log(): a chunk of the points of one key. An unfinished chunk comes again with more
-// points under its number.
+// train.log(): a chunk of the points of one key. An unfinished chunk is sent again, under the same
+// number, when it has more points.
 struct Series {
   static constexpr std::string_view kType = "series";
   std::string key;
-  int64_t number = 0;  // of the chunk, from 0
-  int64_t count = 0;   // of its points
+  int64_t number = 0;  // the chunk's number, from 0
+  int64_t count = 0;   // the number of its points
   int64_t first_step = 0;
   int64_t last_step = 0;
   int64_t first_time_ms = 0;
   int64_t last_time_ms = 0;
   std::string data;       // encode_series (host/store/series/series_chunk.h)
-  std::string summaries;  // of its points: encode_summaries (host/store/series/series_summary.h)
+  std::string summaries;  // encode_summaries of its points (host/store/series/series_summary.h)
 
   static constexpr RecordFields kFields{required("key", &Series::key),
                                         required("number", &Series::number),
@@ -120,7 +120,7 @@ struct Series {
                                         required("summaries", &Series::summaries)};
 };
 
-// That many points of train.log are lost.
+// That many points of train.log were lost.
 struct SeriesDropped {
   static constexpr std::string_view kType = "series_dropped";
   int64_t count = 0;
@@ -128,7 +128,7 @@ struct SeriesDropped {
   static constexpr RecordFields kFields{required("count", &SeriesDropped::count)};
 };
 
-// The newest values of the first keys of train.log, to be shown.
+// The newest values of the first keys of train.log, for display.
 struct Logged {
   static constexpr std::string_view kType = "logged";
   std::vector<std::string> names;
@@ -138,16 +138,16 @@ struct Logged {
                                         required("values", &Logged::values)};
 };
 
-// How far a rank's loop over batches has come, now and then.
+// How far a rank's loop over batches has come. Sent from time to time.
 struct LoopProgress {
   static constexpr std::string_view kType = "loop";
-  int64_t batch = 0;  // taken, of the epoch
+  int64_t batch = 0;  // batches that the loop has got in this epoch
   double rate = 0;    // batches a second; 0: not known
-  // Of the epoch, of this rank; 0: not known.
+  // Batches of this rank in the epoch; 0: not known.
   int64_t batches = 0;
   int64_t batch_size = 0;
   int64_t samples = 0;
-  int64_t dataset_size = 0;  // of which these samples are a part
+  int64_t dataset_size = 0;  // all samples that the dataset has
 
   static constexpr RecordFields kFields{required("batch", &LoopProgress::batch),
                                         optional("rate", &LoopProgress::rate),
@@ -163,7 +163,7 @@ struct Annotation {
   int64_t time_ms = 0;
   std::string severity;
   std::string text;
-  int64_t id = 0;  // not 0: the rank waits for a reply, which says that it may continue
+  int64_t id = 0;  // if not 0, the rank waits for a reply before it continues
 
   static constexpr RecordFields kFields{
       required("time", &Annotation::time_ms), required("severity", &Annotation::severity),
@@ -177,8 +177,8 @@ struct Media {
   std::string kind;  // image, histogram, table, text
   std::string name;
   int64_t step = 0;
-  std::string data;  // host/store/runs/media_store.h
-  int64_t id = 0;    // as Annotation has it
+  std::string data;  // encoded as in host/store/runs/media_store.h
+  int64_t id = 0;    // as in Annotation
 
   static constexpr RecordFields kFields{
       required("time", &Media::time_ms), required("kind", &Media::kind),
@@ -186,7 +186,7 @@ struct Media {
       required("data", &Media::data),    optional("id", &Media::id)};
 };
 
-// A loss, gradient or metric of this rank is not finite, for the first time.
+// For the first time, a loss, gradient or metric of this rank is not finite.
 struct NotFinite {
   static constexpr std::string_view kType = "not_finite";
   int64_t step = 0;   // optimizer steps before, else reports; the rank with the fewest saw it first
@@ -208,15 +208,15 @@ struct Health {
                                         optional("is_conclusive", &Health::is_conclusive)};
 };
 
-// get_all_reported_checkpoints(); answered by Parts and a reply.
+// get_all_reported_checkpoints(). Several Part and then a Reply answer it.
 struct Checkpoints {
   static constexpr std::string_view kType = "checkpoints";
   int64_t id = 0;
-  int64_t reports = 0;  // that this rank has made
+  int64_t reports = 0;  // the number of reports that this rank has made
   bool validated = false;
-  int64_t repeat = 0;  // how often the same was asked before
+  int64_t repeat = 0;  // how often the rank has sent this question before
   double timeout_s = 0;
-  bool partial = false;  // after the time: the checkpoints that are there, rather than an error
+  bool partial = false;  // after the time-out: the checkpoints that exist, not an error
 
   static constexpr RecordFields kFields{required("id", &Checkpoints::id),
                                         required("reports", &Checkpoints::reports),
@@ -226,7 +226,7 @@ struct Checkpoints {
                                         required("partial", &Checkpoints::partial)};
 };
 
-// The files of a checkpoint are not those of its commit.
+// The files of a checkpoint differ from those that were committed.
 struct Damaged {
   static constexpr std::string_view kType = "damaged";
   std::string path;
@@ -241,10 +241,10 @@ struct Sync {
   static constexpr std::string_view kType = "sync";
   int64_t id = 0;
   int64_t sequence = 0;     // how many collectives the rank has called
-  int world_size = 0;       // as it knows it
+  int world_size = 0;       // as the rank knows it
   std::string collective;   // "train.collective.barrier()"
   std::string caller = {};  // "train.lua:12"
-  std::string data = {};    // of rank 0
+  std::string data = {};    // rank 0's data
 
   static constexpr RecordFields kFields{required("id", &Sync::id),
                                         required("sequence", &Sync::sequence),
@@ -254,14 +254,14 @@ struct Sync {
                                         optional("data", &Sync::data)};
 };
 
-// A question that the script answers, on the thread that called fit(). The reply is its answer.
+// A question for the script. The thread that called fit() answers it, and the reply is its answer.
 struct AskScript {
   static constexpr std::string_view kType = "ask_script";
   int64_t id = 0;
   std::string name;
   Value argument;
   double timeout_s = 0;
-  std::string setting;  // of the time-out
+  std::string setting;  // the name of the time-out's setting
 
   static constexpr RecordFields kFields{
       required("id", &AskScript::id), required("name", &AskScript::name),
@@ -269,7 +269,7 @@ struct AskScript {
       required("setting", &AskScript::setting)};
 };
 
-// The answer to AskStack: where the worker's threads are.
+// Where the worker's threads are. Answers AskStack.
 struct Stack {
   static constexpr std::string_view kType = "stack";
   int64_t id = 0;
@@ -285,18 +285,18 @@ struct Stack {
       required("threads", &Stack::threads), optional("program", &Stack::program)};
 };
 
-// The answer to AskProfile.
+// Answers AskProfile.
 struct Profile {
   static constexpr std::string_view kType = "profile";
   int64_t id = 0;
   std::string path = {};
-  int64_t events = 0;  // of a trace; of stacks: samples
+  int64_t events = 0;  // events of a trace; samples of stacks
   double seconds = 0;
   int64_t reports = 0;
-  double cost_s = 0;  // of sampling: processor time
-  double cpu_s = 0;   // of the process meanwhile
+  double cost_s = 0;  // processor time of sampling
+  double cpu_s = 0;   // processor time of the process meanwhile
   std::string note = {};
-  std::string error = {};  // then there is no profile
+  std::string error = {};  // if not empty, there is no profile
 
   static constexpr RecordFields kFields{
       required("id", &Profile::id),           optional("path", &Profile::path),
@@ -306,7 +306,7 @@ struct Profile {
       optional("error", &Profile::error)};
 };
 
-// The answer to StopPrepare: that many calls of stop_requested() have been made.
+// Answers StopPrepare: the rank has made that many calls of stop_requested().
 struct StopCalls {
   static constexpr std::string_view kType = "stop_calls";
   int round = 0;
@@ -316,7 +316,7 @@ struct StopCalls {
                                         required("calls", &StopCalls::calls)};
 };
 
-// stop_requested() has returned true, before the report of that index.
+// stop_requested() has returned true, before the report of that index was made.
 struct StopSeen {
   static constexpr std::string_view kType = "stop_seen";
   int64_t index = 0;
@@ -325,7 +325,7 @@ struct StopSeen {
 };
 
 // The rank holds a committed step of train.elastic and goes back to it when others are lost; or it
-// no longer does. `fixed`: why it cannot continue in a smaller group, or empty.
+// no longer holds one. `fixed` says why it cannot continue in a smaller group, or is empty.
 struct Healable {
   static constexpr std::string_view kType = "healable";
   bool is = true;
@@ -335,8 +335,8 @@ struct Healable {
                                         optional("fixed", &Healable::fixed)};
 };
 
-// All ranks of this one's node have come to that step of train.elastic, whose commit waits for
-// those of the other nodes.
+// All ranks of the sender's node have reached that step of train.elastic. Its commit waits for the
+// ranks of the other nodes.
 struct NodeReady {
   static constexpr std::string_view kType = "node_ready";
   int64_t step = 0;
@@ -344,13 +344,13 @@ struct NodeReady {
   static constexpr RecordFields kFields{required("step", &NodeReady::step)};
 };
 
-// The rank is back at its last commit, because another one is lost, and waits for `start`.
+// The rank is back at its last commit, because another rank is lost, and waits for `start`.
 struct Unwound {
   static constexpr std::string_view kType = "unwound";
-  int64_t step = 0;   // that it holds; 0: none, it cannot continue
+  int64_t step = 0;   // the step that it holds; 0: none, so it cannot continue
   int64_t index = 0;  // the number of the first report after that commit
   Error error{Code::kInternal, ""};
-  double time_s = 0;  // as Failed has it
+  double time_s = 0;  // as in Failed
 
   static constexpr RecordFields kFields{
       required("step", &Unwound::step), required("index", &Unwound::index),
@@ -365,12 +365,12 @@ struct Returned {
   static constexpr RecordFields kFields{required("value", &Returned::value)};
 };
 
-// The train function raised, or cannot continue.
+// The train function has raised, or the rank cannot continue.
 struct Failed {
   static constexpr std::string_view kType = "failed";
   Error error{Code::kInternal, ""};
   double time_s = 0;   // monotonic clock, the same in all processes of the node
-  bool stays = false;  // the process cannot leave: its stacks are saved before it is killed
+  bool stays = false;  // the process cannot exit: its stacks are saved before it is killed
 
   static constexpr RecordFields kFields{required("error", &Failed::error),
                                         required("time", &Failed::time_s),

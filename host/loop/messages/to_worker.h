@@ -1,9 +1,9 @@
 // host/loop/messages/to_worker.h: the messages of the controller to a worker.
 //
-// Plain data. A channel belongs to one attempt, so no message but `start` carries its number: what
-// an older attempt says cannot arrive. Where a rank continues in another attempt (train.elastic) a
-// second `start` follows when it has said Unwound, the last it says of the older one. Who receives
-// what: WorkerProcess::kRoutes.
+// Plain data. A channel belongs to one attempt, so only `start` carries an attempt's number:
+// messages of an older attempt cannot arrive. A rank that continues in another attempt
+// (train.elastic) sends Unwound as its last message of the older one, and then gets a second
+// `start`. WorkerProcess::kRoutes lists who receives what.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace rtrain::loop {
 
-// The facts for a worker about its run; the answer to `hello`.
+// What a worker must know about its run. Answers `hello`.
 struct WorkerContext {
   static constexpr std::string_view kType = "start";
   int world_size = 1;
@@ -25,29 +25,29 @@ struct WorkerContext {
   int local_rank = 0;
   int local_world_size = 1;
   int node_rank = 0;
-  std::string address;  // of its node, for sockets of other ranks; empty: all are on this node
+  std::string address;  // its node's, for sockets of other ranks; empty: all ranks are on this node
   std::string experiment_name;
   std::string run_id;
   int attempt = 1;
   std::string nonce;
   std::string storage_path;
   std::string run_path;
-  int64_t log_bytes = 0;  // a rank's log keeps at most as many
+  int64_t log_bytes = 0;  // the limit for a rank's log
   std::string backend;
   double timeout_s = 0;
-  double collective_timeout_s = 0;  // of train.collective
+  double collective_timeout_s = 0;  // for train.collective
   int threads = 1;
   std::vector<int> gpus;      // its devices, as this process numbers them
   int64_t first_index = 0;    // the number of the attempt's first report
   Value starting_checkpoint;  // {path, metrics, index} or nil
-  // The attempt is a heal (train.elastic): the ranks of the one before continue where they were,
-  // and this process has taken a dead one's place. They get the message too.
+  // The attempt is a heal (train.elastic): the ranks of the attempt before continue where they
+  // were, and this process replaces a dead one. The ranks that continue get the message too.
   bool is_replacement = false;
-  // The run's number of workers is a range, and this attempt has not the most of it.
+  // The run's number of workers is a range, and this attempt has fewer than the most.
   bool can_grow = false;
-  // The folder of the state of a smaller group at its last commit (train.elastic); empty: none.
+  // The folder with the state of a smaller group at its last commit (train.elastic); empty: none.
   std::string carried = {};
-  // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, it validates that checkpoint.
+  // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, but validates that checkpoint.
   Value validation;
 
   static constexpr RecordFields kFields{
@@ -81,7 +81,8 @@ struct WorkerContext {
 
 namespace rtrain::message {
 
-// The answer to a request with that id (to_controller.h): a value, or the error that it raises.
+// Answers the request with that id (to_controller.h): a value, or the error that the request
+// raises.
 struct Reply {
   static constexpr std::string_view kType = "reply";
   int64_t id = 0;
@@ -93,7 +94,7 @@ struct Reply {
                                         optional("error", &Reply::error)};
 };
 
-// A part of the answer to `checkpoints`, before its reply: together they are an encoded list.
+// A part of the answer to `checkpoints`, sent before the reply. The parts together encode a list.
 struct Part {
   static constexpr std::string_view kType = "part";
   int64_t id = 0;
@@ -102,17 +103,17 @@ struct Part {
   static constexpr RecordFields kFields{required("id", &Part::id), required("bytes", &Part::bytes)};
 };
 
-// Asks where the worker is; answered by Stack.
+// Asks where the worker's threads are. Stack answers it.
 struct AskStack {
   static constexpr std::string_view kType = "stack";
   int64_t id = 0;
-  std::string folder = {};  // where it also writes what its devices were given, or empty
+  std::string folder = {};  // for a list of operations submitted to its devices, or empty
 
   static constexpr RecordFields kFields{required("id", &AskStack::id),
                                         optional("folder", &AskStack::folder)};
 };
 
-// Asks for a trace in the file `path`; answered by Profile.
+// Asks for a trace in the file `path`. Profile answers it.
 struct AskProfile {
   static constexpr std::string_view kType = "profile";
   int64_t id = 0;
@@ -124,7 +125,7 @@ struct AskProfile {
                                         required("settings", &AskProfile::settings)};
 };
 
-// The reports below `count` have come from all ranks.
+// All ranks have sent the reports below `count`.
 struct Acknowledged {
   static constexpr std::string_view kType = "acknowledged";
   int64_t count = 0;
@@ -164,7 +165,7 @@ struct Reported {
                                         optional("error", &Reported::error)};
 };
 
-// The next call of stop_requested() waits; answered by StopCalls.
+// The next call of stop_requested() shall wait. StopCalls answers this.
 struct StopPrepare {
   static constexpr std::string_view kType = "stop_prepare";
   int round = 0;
@@ -176,23 +177,24 @@ struct StopPrepare {
 struct StopRelease {
   static constexpr std::string_view kType = "stop_release";
   int round = 0;
-  std::optional<int64_t> at = {};  // the first call that returns true; none: not yet
+  std::optional<int64_t> at = {};  // the first call that returns true; none: not decided yet
 
   static constexpr RecordFields kFields{required("round", &StopRelease::round),
                                         optional("at", &StopRelease::at)};
 };
 
-// Other ranks are lost, and will be replaced: whatever waits for them ends with kPeerLost. Answered
-// by Unwound.
+// Other ranks are lost, and will be replaced: every wait for them ends with kPeerLost. Unwound
+// answers this.
 struct PeerLost {
   static constexpr std::string_view kType = "peer_lost";
-  std::string text;  // who
+  std::string text;  // the lost ranks
 
   static constexpr RecordFields kFields{required("text", &PeerLost::text)};
 };
 
-// A larger group is to continue from the next commit of train.elastic, which the ranks write into
-// that folder: rank 0 decides which one it is, and comes to no further step. Empty: no longer.
+// A larger group is to continue from the next commit of train.elastic. The ranks write its state
+// into that folder. Rank 0 decides which commit it is, and makes no further step. Empty: the growth
+// is cancelled.
 struct Grow {
   static constexpr std::string_view kType = "grow";
   std::string folder;
@@ -200,7 +202,7 @@ struct Grow {
   static constexpr RecordFields kFields{required("folder", &Grow::folder)};
 };
 
-// Tear down and leave.
+// The worker shall tear down and exit.
 struct Exit {
   static constexpr std::string_view kType = "exit";
 

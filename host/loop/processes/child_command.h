@@ -1,7 +1,7 @@
-// host/loop/processes/child_command.h: a command of this executable as a child whose output goes to
-// a file.
+// host/loop/processes/child_command.h: runs a command of this executable as a child, whose output
+// is written to a file.
 //
-// It has a session of its own. For one thread, without a loop.
+// The child has a session of its own. An object belongs to one thread and needs no loop.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct ChildCommandOptions {
   static constexpr std::string_view kClass = "ChildCommandOptions";
   std::vector<std::string> args;  // without argv[0]
   StringPairs env;
-  std::string log;  // file of its stdout and stderr, written from its end on
+  std::string log;  // file for its stdout and stderr, which are appended
 
   static constexpr RecordFields kFields{required("args", &ChildCommandOptions::args),
                                         required("env", &ChildCommandOptions::env),
@@ -26,7 +26,7 @@ struct ChildCommandOptions {
 
 class ChildCommand {
  public:
-  // Throws kEnvironment.
+  // Throws Error(kEnvironment).
   explicit ChildCommand(const ChildCommandOptions& options);
   // Kills the process if it still runs.
   ~ChildCommand();
@@ -35,9 +35,11 @@ class ChildCommand {
 
   int pid() const { return pid_; }
   bool is_running() const;
-  // To the process alone, while it runs: its children are its own business.
+  // Sends a signal to the process alone, while it runs: what its children get is up to that
+  // process.
   void send(int signal) const;
-  // Waits for its end, and kills it with its group when the time has passed. Again gives the same.
+  // Waits for its end. If the time passes first, kills it with its group. Later calls return the
+  // same.
   ExitStatus end(double timeout_s);
 
  private:

@@ -37,7 +37,7 @@ ExitStatus end_child(int pid, double timeout_s) {
   ExitStatus out;
   out.is_known = life_of_child(pid) != ChildLife::kUnknown;
   if (!out.is_known) return out;
-  // Its group outlives it until it is reaped.
+  // The group may have outlived the child, and keeps its number until the child is reaped.
   kill(-pid, SIGKILL);
   kill(pid, SIGKILL);
   return reap(pid);

@@ -1,4 +1,4 @@
-// host/loop/processes/child_life.h: whether a child still runs, and how it has ended, without a
+// host/loop/processes/child_life.h: says whether a child still runs, and how it has ended. Needs no
 // loop.
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace rtrain::loop {
 
-// kUnknown where the kernel has reaped it, since somebody in this process has SIGCHLD ignored.
+// kUnknown: the kernel has reaped the child, because other code in this process ignores SIGCHLD.
 enum class ChildLife { kRuns, kEnded, kUnknown };
 
-// Does not reap it: its number stays its own.
+// Does not reap the child, so its pid stays its own.
 ChildLife life_of_child(int pid);
 
-// Waits for its end, kills it with its group when the time has passed, and reaps it.
+// Waits for the child's end, kills it with its group when the time has passed, and reaps it.
 ExitStatus end_child(int pid, double timeout_s);
 
 }  // namespace rtrain::loop

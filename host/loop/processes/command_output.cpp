@@ -49,7 +49,7 @@ CommandOutput::~CommandOutput() {
 bool CommandOutput::finish(double timeout_s) {
   const double deadline_s = monotonic_s() + timeout_s;
   std::array<char, 4096> buffer;
-  // A command that ends has its last words in the pipe, also when the time is over.
+  // A command that has ended left its last output in the pipe: it is read even if the time is over.
   for (size_t taken = 0; taken < kMostBytes || monotonic_s() < deadline_s;) {
     pollfd readable{pipe_.get(), POLLIN, 0};
     const double left_s = std::max(0.0, deadline_s - monotonic_s());

@@ -1,8 +1,8 @@
-// host/loop/processes/command_output.h: the output of a shell command, waited for no longer than is
-// allowed.
+// host/loop/processes/command_output.h: the output of a shell command, with a limit for the time to
+// wait.
 //
-// The command runs from the start on, in a session of its own, without input; its stderr goes
-// nowhere. For one thread.
+// The constructor starts the command, in a session of its own, without input. Its stderr is
+// discarded. An object belongs to one thread.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ class CommandOutput {
  public:
   // Starts `/bin/sh -c COMMAND`. Throws Error(kEnvironment).
   explicit CommandOutput(const std::string& command);
-  // Kills what still runs, and does not wait for a process that hangs in the kernel.
+  // Kills processes that still run. Does not wait for one that hangs in the kernel.
   ~CommandOutput();
   CommandOutput(const CommandOutput&) = delete;
   CommandOutput& operator=(const CommandOutput&) = delete;
 
-  // Waits until the command has closed its stdout, or the time has passed, also where it prints
-  // without end. True: it has closed it.
+  // Waits until the command has closed its stdout, or the time has passed, even if it prints
+  // without end. Returns whether it has closed its stdout.
   bool finish(double timeout_s);
-  // Its output; where that is more, at least the last kMostBytes.
+  // Returns its output; if that exceeds kMostBytes, at least the last kMostBytes.
   static constexpr size_t kMostBytes = size_t{256} << 10;
   std::string_view text() const { return text_; }
 

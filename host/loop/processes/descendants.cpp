@@ -25,7 +25,7 @@ namespace rtrain::loop {
 namespace {
 
 constexpr const char* kVariable = "RTRAIN_WORKER_OF";
-// Who forks while it is being killed is found in a later round.
+// A process that forks while it is being killed may leave a child, which a later round finds.
 constexpr int kRounds = 10;
 constexpr int kRemovalRounds = 250;
 constexpr useconds_t kPauseUs = 2000;
@@ -37,7 +37,7 @@ std::string new_mark() {
   return hash_text(random);
 }
 
-// Below this process's own; empty where it may not make one.
+// Makes a cgroup below this process's own. Returns "" if the process may not.
 std::string make_cgroup(const std::string& mark) {
   const char* wanted = std::getenv("RTRAIN_CGROUP");
   if (wanted != nullptr && std::string_view(wanted) == "off") return "";
@@ -45,7 +45,7 @@ std::string make_cgroup(const std::string& mark) {
   if (!own) return "";
   std::string folder = cat(*own, "/rtrain-", mark);
   if (mkdir(folder.c_str(), 0755) != 0) return "";
-  // Older kernels have none.
+  // Older kernels do not have this file.
   if (access(cat(folder, "/cgroup.kill").c_str(), W_OK) == 0) return folder;
   rmdir(folder.c_str());
   return "";
@@ -63,7 +63,7 @@ bool has_mark(const std::filesystem::path& process, const std::string& mark) {
   return environment.find(mark) != environment.npos;
 }
 
-// The descriptor keeps the number from becoming another process's between the look and the signal.
+// With a descriptor, another process cannot get the pid between the check and the signal.
 bool kill_marked(const std::filesystem::path& process, const std::string& mark) {
   const std::string name = process.filename();
   if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }) ||
@@ -84,8 +84,8 @@ bool kill_all_marked(const std::string& mark) {
   return any;
 }
 
-// What was killed leaves the cgroup a moment later. Below it lie those of runs that a worker has
-// started.
+// Killed processes leave the cgroup a moment later. Cgroups below it belong to runs that a worker
+// has started.
 void remove_cgroup(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
@@ -108,7 +108,7 @@ void Descendants::end(const std::string& mark, const std::string& cgroup) {
   if (!cgroup.empty()) remove_cgroup(cgroup);
 }
 
-// A run in a worker of another one keeps that one's mark.
+// A worker may itself run rtrain: then its workers keep the outer run's mark too.
 std::pair<std::string, std::string> Descendants::variable() const {
   const char* outer = std::getenv(kVariable);
   return {kVariable, outer == nullptr ? mark_ : cat(outer, " ", mark_)};

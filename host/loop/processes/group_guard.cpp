@@ -39,7 +39,7 @@ GroupGuard::~GroupGuard() { close(socket_); }
 void GroupGuard::add(int group) { write(group); }
 void GroupGuard::del(int group) { write(-group); }
 
-// A guard that is gone or stopped guards nothing; the run continues.
+// If the guard has ended or is stopped, the groups are unguarded, and the run continues.
 void GroupGuard::write(int number) {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   while (::send(socket_, &number, sizeof(number), kFlags) < 0 && errno == EINTR) {
@@ -50,7 +50,7 @@ int run_group_guard(const std::string& mark, const std::string& cgroup) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  // The terminal and the pipes of the controller's output end with the controller.
+  // The guard must not keep the controller's terminal and output pipes open after its end.
   close(STDOUT_FILENO);
   close(STDERR_FILENO);
   std::set<int> groups;

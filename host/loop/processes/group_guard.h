@@ -1,10 +1,10 @@
 // host/loop/processes/group_guard.h: a small process that kills process groups when this process
 // has died.
 //
-// PDEATHSIG ends a worker whose controller is gone, but not what the worker has started (see
-// descendants.h). The guard waits at one end of a socket whose other end only this process holds:
-// the kernel closes it, however the process ends. A group's number stays its own while one of its
-// processes is there.
+// PDEATHSIG ends a worker whose controller has died, but not the processes that the worker has
+// started (see descendants.h). The guard waits at one end of a socket. Only this process holds the
+// other end, which the kernel closes however the process ends. A group keeps its number while one
+// of its processes exists.
 //
 // Belongs to the loop's thread.
 #pragma once
@@ -25,7 +25,7 @@ class GroupGuard {
   GroupGuard& operator=(const GroupGuard&) = delete;
 
   void add(int group);
-  // Before the group's leader is reaped.
+  // Call this before the group's leader is reaped.
   void del(int group);
 
  private:
@@ -35,7 +35,7 @@ class GroupGuard {
   std::unique_ptr<Process> process_;
 };
 
-// The guard's main function: its end of the socket is descriptor 3. Returns its exit code.
+// The guard's main function. Descriptor 3 is its end of the socket. Returns its exit code.
 int run_group_guard(const std::string& mark, const std::string& cgroup);
 
 }  // namespace rtrain::loop

@@ -28,7 +28,7 @@ namespace {
 constexpr double kPatienceS = 5;
 constexpr useconds_t kPauseUs = 50;
 
-// Descriptors of the tee besides stdout and stderr.
+// Descriptors of the tee process in addition to stdout and stderr.
 enum : int { kOutFd = 3, kErrFd = 4, kPageFd = 5 };
 
 [[noreturn]] void fail(std::string_view what) {
@@ -103,7 +103,7 @@ OutputTee::~OutputTee() {
   pause();
   out_pipe_.reset();
   err_pipe_.reset();
-  // It ends with the last process that can write to it: that may be one that the script has left.
+  // The tee ends with the last process that can write to it, which may outlive the script.
   const double deadline = monotonic_s() + 0.1;
   while (waitpid(pid_, nullptr, WNOHANG) == 0 && monotonic_s() < deadline) usleep(kPauseUs);
   munmap(page_, sizeof(Page));
@@ -131,7 +131,7 @@ void OutputTee::resume() {
   paused_ = false;
   std::fflush(stdout);
   std::fflush(stderr);
-  // A pipe would be given lines in blocks, and a death would lose what is gathered.
+  // To a pipe, stdio would write in blocks, and a death would lose the unwritten part.
   setvbuf(stdout, nullptr, _IOLBF, 0);
   dup2(out_pipe_.get(), STDOUT_FILENO);
   dup2(err_pipe_.is_open() ? err_pipe_.get() : out_pipe_.get(), STDERR_FILENO);
@@ -143,7 +143,7 @@ class Copier {
  public:
   Copier(OutputTee::Page& page, LogFile log) : page_(page), log_(std::move(log)) {}
 
-  // Until no process can write any more.
+  // Runs until no process can write any more.
   void run() {
     std::array<pollfd, 2> pipes{{{kOutFd, POLLIN, 0}, {kErrFd, POLLIN, 0}}};
     if (fcntl(kErrFd, F_GETFD) < 0) pipes[1].fd = -1;
@@ -164,7 +164,7 @@ class Copier {
     if (n < 0) return errno == EINTR;
     if (n == 0) return false;
     std::string_view bytes(buffer_.data(), static_cast<size_t>(n));
-    write_all(to, bytes);  // where the reader has gone, the log is left
+    write_all(to, bytes);  // if the reader has gone, the log still gets the bytes
     if (page_.log_error == 0) page_.log_error = log_.write(bytes, now_ms());
     return true;
   }

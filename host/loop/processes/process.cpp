@@ -35,7 +35,7 @@ class FileActions {
 
   void give(const std::vector<int>& descriptors) {
     posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    // Moved up first, so that giving one its place never overwrites another.
+    // They are first moved to higher numbers, so that a dup2 never overwrites one of them.
     const int above = static_cast<int>(descriptors.size()) + 1;
     int place = 0;
     for (const int fd : descriptors) {
@@ -55,7 +55,7 @@ class FileActions {
   std::vector<int> copies_;
 };
 
-// A child runs where the thread runs that starts it.
+// A child inherits the processors of the thread that starts it.
 class Affinity {
  public:
   explicit Affinity(const std::vector<int>& cpus) {
@@ -76,7 +76,7 @@ class Affinity {
   bool changed_ = false;
 };
 
-// A session of its own, no signal blocked and every action the default one.
+// A session of its own, no signal blocked, and the default action for every signal.
 class Attributes {
  public:
   Attributes() {
@@ -178,18 +178,18 @@ Process::~Process() {
 
 void Process::kill_group(int signal) {
   if (!running_ || is_reaped()) return;
-  // Before the child's setsid there is no such group yet: the process itself always is.
+  // Before the child's setsid() this group does not exist yet, so the process is signalled too.
   kill(-pid_, signal);
   kill(pid_, signal);
 }
 
-// The kernel does so where somebody in this process has SIGCHLD ignored: the number may be a
-// stranger's by now.
+// The kernel reaps the child if other code in this process ignores SIGCHLD. Another process may
+// then have its pid.
 bool Process::is_reaped() const {
   return exit_ && syscall(SYS_pidfd_send_signal, exit_->fd(), 0, nullptr, 0) != 0 && errno == ESRCH;
 }
 
-// By its descriptor: another child of ours may have got the number of one that the kernel reaped.
+// Waits by descriptor: if the kernel reaped the child, another child may have got its pid.
 void Process::on_end() {
   running_ = false;
   const idtype_t type = exit_ ? P_PIDFD : P_PID;
@@ -198,7 +198,7 @@ void Process::on_end() {
   const auto wait = [&](int options) {
     while (waitid(type, id, &info, WEXITED | options) < 0) {
       if (errno != EINTR && errno != EAGAIN) return false;
-      // libuv has made it a descriptor that does not wait.
+      // libuv has made the descriptor non-blocking.
       pollfd ended{static_cast<int>(id), POLLIN, 0};
       if (errno == EAGAIN) poll(&ended, 1, -1);
     }

@@ -72,7 +72,7 @@ Program::Program(const ProgramOptions& options) {
     throw SpawnError("cannot make a socket for a program", errno);
   }
   socket_ = Fd(lines[0]);
-  const timeval patience{.tv_sec = 10, .tv_usec = 0};  // for a program that does not listen
+  const timeval patience{.tv_sec = 10, .tv_usec = 0};  // in case the program does not read
   setsockopt(lines[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   const Fd theirs(lines[1]);
   if (pipe2(words.data(), O_CLOEXEC) != 0) {
@@ -95,7 +95,7 @@ Program::Program(const ProgramOptions& options) {
 
 Program::~Program() { end(0); }
 
-// One that no library is known to use.
+// A signal that no known library uses.
 int Program::stacks_signal() { return SIGRTMIN + 6; }
 
 bool Program::take_line(std::string& line) {
@@ -133,7 +133,7 @@ Program::Event Program::next(double timeout_s, std::string& line, int other_fd) 
   const auto end = Clock::now() + std::chrono::duration<double>(timeout_s);
   while (!take_line(line)) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
-    // -1 is skipped by poll.
+    // poll skips an entry with descriptor -1.
     std::array<pollfd, 4> places{pollfd{socket_.get(), POLLIN, 0}, pollfd{stderr_.get(), POLLIN, 0},
                                  pollfd{life_.get(), POLLIN, 0}, pollfd{other_fd, POLLIN, 0}};
     const int ready =
@@ -147,7 +147,7 @@ Program::Event Program::next(double timeout_s, std::string& line, int other_fd) 
     if (places[1].revents != 0) pass_stderr();
     if (places[3].revents != 0) return take_line(line) ? Event::kLine : Event::kNothing;
     const bool is_quiet = places[0].revents == 0 && places[1].revents == 0;
-    // Its children may still hold the other ends.
+    // The program's children may still hold the other ends open.
     if (is_quiet && places[2].revents != 0) return Event::kEnded;
   }
   return Event::kLine;

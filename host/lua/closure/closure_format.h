@@ -2,8 +2,8 @@
 //
 //   magic | package.path | package.cpath | modules (name, chunk, text)… | strings… | nodes (kind,
 //   payload)… | order (node ids) | globals (name, reference)… | root reference
-// Numbers are little-endian base-128; texts have their length in front. `order` lists the nodes so
-// that whatever a packed node's state needs stands before it, cycles apart.
+// Numbers are little-endian base-128; their length precedes texts. `order` lists the nodes so that
+// all nodes that a packed node's state needs precede it, unless they form a cycle.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ inline constexpr std::string_view kClosureMagic = "rtrain-closure-1";
 inline constexpr const char* kModuleTexts = "rtrain.module_texts";
 // Field of an untransportable value's metatable: why it raises.
 inline constexpr const char* kUntransportable = "__untransportable";
-// The pseudo module whose paths begin at the registry: shared metatables without a module.
+// The pseudo module whose paths begin at the registry: for shared metatables that no module owns.
 inline constexpr std::string_view kRegistryModule = "*registry";
 
 enum class RefTag : uint8_t { kNil, kFalse, kTrue, kNumber, kString, kNode, kInt64, kUint64 };

@@ -56,7 +56,7 @@ int ClosureNodes::of_cell(int function, int upvalue, const char* name) {
 
 void ClosureNodes::push(int id) const { lua_rawgeti(L_, objects_, id); }
 
-// The node whose name a user knows: the upvalue, the global or the root that leads to this one.
+// Returns the node whose name a user knows: the upvalue, global or root that leads to this one.
 int ClosureNodes::variable_root(int id) const {
   while (nodes_[id].origin.parent >= 0 && nodes_[id].kind != NodeKind::kCell)
     id = nodes_[id].origin.parent;

@@ -1,7 +1,7 @@
-// host/lua/closure/closure_nodes.h: the objects and upvalue cells that a value reaches, each once;
-// where each was found and how many bytes it takes, for messages.
+// host/lua/closure/closure_nodes.h: the objects and upvalue cells that a value reaches, each once.
+// For messages it knows where each was found, and how many bytes it takes.
 //
-// Keeps tables on the Lua stack: lives no longer than the state's current C call.
+// It keeps tables on the Lua stack, so it may live only as long as the state's current C call.
 #pragma once
 
 #include <deque>
@@ -18,15 +18,15 @@ struct ClosureNode {
   // Where it was found.
   struct Origin {
     int parent = -1;   // the node that holds it
-    std::string step;  // ".name", "[3]"; the variable's name for a cell or a global
+    std::string step;  // ".name", "[3]"; for a cell or a global: the variable's name
   };
   NodeKind kind = NodeKind::kTable;
   Origin origin;
   bool entered = false;
-  int function = -1;  // of a cell: the node of a function that has it, and the number there
+  int function = -1;  // for a cell: the node of a function that has it, and its number in there
   int upvalue = 0;
   std::string payload;
-  size_t bytes = 0;  // payload, and strings first found here
+  size_t bytes = 0;  // the payload, and the strings that were first found here
 };
 
 class ClosureNodes {
@@ -37,11 +37,12 @@ class ClosureNodes {
   ClosureNodes(const ClosureNodes&) = delete;
   ClosureNodes& operator=(const ClosureNodes&) = delete;
 
-  // The node of the object at the top of the stack, which is popped.
+  // Returns the node of the object at the top of the stack, and pops the object.
   int of_object(Origin origin);
-  // The node of the cell that is an upvalue of a function's node, under that name.
+  // Returns the node of the cell that is this upvalue of a function's node; `name` is the
+  // upvalue's.
   int of_cell(int function, int upvalue, const char* name);
-  // Pushes the object of a node, which is not a cell.
+  // Pushes the object of a node that is not a cell.
   void push(int id) const;
 
   ClosureNode& operator[](int id) { return nodes_[id]; }
@@ -50,19 +51,20 @@ class ClosureNodes {
   auto end() const { return nodes_.end(); }
 
   bool has_global(const std::string& name) const { return global_functions_.contains(name); }
-  // `function`: the node of the first function that reaches it, -1 when a module does.
+  // `function` is the node of the first function that reaches the global, -1 when a module does.
   void add_global(const std::string& name, int function) {
     global_functions_.emplace(name, function);
   }
 
-  // "config.file" and "train.lua:12".
+  // Returns "config.file" and "train.lua:12".
   std::string variable(int id) const;
   std::string captured_at(int id) const;
 
-  // Throws Error(kConfig), which names the largest variables, above kClosureMaxBytes.
+  // Throws Error(kConfig), which names the largest variables, when the sum exceeds
+  // kClosureMaxBytes.
   void add_size(int id, size_t bytes);
   size_t total_bytes() const { return total_bytes_; }
-  // Names the largest variables; empty below kClosureWarnBytes.
+  // Returns a text that names the largest variables; "" below kClosureWarnBytes.
   std::string size_warning() const;
 
  private:

@@ -145,10 +145,8 @@ void ClosureReader::make_function(int id) {
   set_object(id);
 }
 
-// Whatever a path does not lead to becomes an error at its first use: the script may never use it
-// in the worker.
-// A class in several files begins in X.base, and is whole once X is loaded, which requires them all
-// (modules/torch/nn/module.lua).
+// A class in several files begins in X.base. It is complete once X is loaded, since X requires all
+// of them (modules/torch/nn/module.lua).
 void ClosureReader::load_parts(lua_State* L, std::string_view module) {
   constexpr std::string_view kBase = ".base";
   if (!module.ends_with(kBase)) return;
@@ -159,6 +157,8 @@ void ClosureReader::load_parts(lua_State* L, std::string_view module) {
 }
 
 void ClosureReader::make_module(int id) {
+  // An object that the path does not lead to becomes a value that raises at its first use: the
+  // script may never use it in the worker.
   ByteReader in(nodes_[id].payload);
   const std::string module(in.text());
   const int top = lua_gettop(L_);
@@ -187,7 +187,7 @@ void ClosureReader::make_module(int id) {
   set_object(id);
 }
 
-// object, key → the object one step further; false when there is none.
+// Takes object and key from the stack, and pushes object[key]; returns false when there is none.
 bool ClosureReader::resolve_step(StepKind kind) {
   if (kind == StepKind::kUpvalue) {
     const int number = static_cast<int>(lua_tointeger(L_, -1));
@@ -199,7 +199,7 @@ bool ClosureReader::resolve_step(StepKind kind) {
     return lua_getmetatable(L_, -1) != 0;
   }
   if (lua_type(L_, -2) != LUA_TTABLE && lua_type(L_, -2) != LUA_TUSERDATA) return false;
-  // Not raw: a module may make its functions at their first use.
+  // This obeys __index: a module may make its functions at their first use.
   push_function<&get_field>(L_);
   lua_insert(L_, -3);
   if (lua_pcall(L_, 2, 1, 0) != 0) return false;
@@ -229,7 +229,7 @@ void ClosureReader::push_untransportable(std::string_view message) {
   lua_setmetatable(L_, -2);
 }
 
-// The first function that has a cell keeps its own; the others join it.
+// The first function that has a cell keeps its own cell; the other functions share that one.
 void ClosureReader::join_cells(int id) {
   ByteReader in(nodes_[id].payload);
   in.text();
@@ -253,7 +253,7 @@ void ClosureReader::join_cells(int id) {
   lua_pop(L_, 1);
 }
 
-// A cell that a module's function has in this state too: all others join that one.
+// A function of a module has this cell in this state already. All other functions will share it.
 void ClosureReader::find_module_cell(int id) {
   ByteReader in(nodes_[id].payload);
   const auto function = static_cast<size_t>(in.count());

@@ -1,9 +1,9 @@
-// host/lua/closure/closure_reader.h: rebuilds in this state the values of a closure writer. Used
-// once, by load_closure.
+// host/lua/closure/closure_reader.h: rebuilds in this state the values that a closure writer wrote.
+// load_closure uses a reader once.
 //
-// First every table and function exists and every upvalue cell is shared as it was, then contents
-// are filled in the written order; what refers to a packed object that is not made yet is filled
-// last.
+// First it makes every table and function, and lets functions share upvalue cells as they did. Then
+// it fills in contents in the written order. An object that refers to a packed object that does not
+// exist yet is filled in last.
 #pragma once
 
 #include <string_view>
@@ -26,12 +26,12 @@ class ClosureReader {
     NodeKind kind;
     std::string_view payload;
     bool made = false;  // its Lua object exists
-    int function = -1;  // of a cell: a function that has it, and the number there
+    int function = -1;  // for a cell: a function that has it, and its number in there
     int upvalue = 0;
   };
   struct Reference {
     RefTag tag;
-    uint64_t bits;  // number, string number, node id
+    uint64_t bits;  // a number, the number of a string, or a node id
   };
 
   void read_modules();
@@ -56,7 +56,7 @@ class ClosureReader {
   bool is_ready(const Reference& ref) const;
   void push_ref(const Reference& ref);
   void push_object(int id);
-  // Keeps the object at the top of the stack as the node's, and pops it.
+  // Makes the object at the top of the stack that of the node, and pops it.
   void set_object(int id);
 
   lua_State* L_;

@@ -1,7 +1,7 @@
 // host/lua/closure/closure_strings.h: the strings of a closure, each written once and then referred
 // to by its number.
 //
-// Keeps tables on the Lua stack: lives no longer than the state's current C call.
+// It keeps tables on the Lua stack, so it may live only as long as the state's current C call.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class ClosureStrings {
   ClosureStrings(const ClosureStrings&) = delete;
   ClosureStrings& operator=(const ClosureStrings&) = delete;
 
-  // The number of the string at the top of the stack, which stays there. A new one has the number
-  // that count() was before.
+  // Returns the number of the string at the top of the stack, which stays there. A new string gets
+  // the number that count() returned before.
   uint64_t number_of_top();
   uint64_t count() const { return count_; }
 

@@ -16,7 +16,7 @@ int append_dump(lua_State*, const void* data, size_t size, void* out) {
   return 0;
 }
 
-// "a coroutine", "an open file", "a native function": what the value is, in a user's words.
+// Returns what the value is, in a user's words: "a coroutine", "an open file", "a native function".
 std::string what_it_is(lua_State* L, int index) {
   switch (lua_type(L, index)) {
     case LUA_TTHREAD:
@@ -36,7 +36,7 @@ std::string what_it_is(lua_State* L, int index) {
   return is_file ? "an open file" : "a userdata";
 }
 
-// A name of Lua's own that still means the same: every state has it already.
+// Whether the path is a name of Lua's own that still means the same. Every state has that already.
 bool is_lua_global(const ModulePath& path, const std::string& name) {
   static const std::set<std::string> kLibraries = {
       "_G", "bit", "coroutine", "debug", "io", "jit", "math", "os", "package", "string", "table"};
@@ -146,8 +146,8 @@ bool ClosureWriter::enter_packed(int id, ByteWriter& out) {
   }
   out.add_text(lua_tostring(L_, -3));
   out.add_text(lua_tostring(L_, -2));
-  // A state table is made for this dump alone: keep it, so that no other object takes its address
-  // in the memo.
+  // The state table is made for this dump alone. A reference to it is kept, so that no other object
+  // takes its address in the memo.
   add_ref(out, {id, ""});
   return true;
 }
@@ -193,8 +193,8 @@ void ClosureWriter::enter_function(int id, ByteWriter& out) {
   }
 }
 
-// Environment: the script's globals (those the code names travel), the library's, or a table of the
-// user's own.
+// Writes the environment: the script's globals (the globals that the code names travel), the
+// library's environment, or a table of the user's own.
 void ClosureWriter::write_environment(int id, ByteWriter& out) {
   nodes_.push(id);
   lua_Debug info;
@@ -298,7 +298,7 @@ void ClosureWriter::add_cdata_ref(ByteWriter& out, Origin origin) {
   lua_pop(L_, 1);
 }
 
-// Of the object at the top of the stack, which is popped.
+// Returns the node of the object at the top of the stack, and pops the object.
 int ClosureWriter::node_of(Origin origin) {
   children_.push_back(nodes_.of_object(std::move(origin)));
   return children_.back();
@@ -319,7 +319,7 @@ void ClosureWriter::collect_globals(const std::set<std::string>& names, int func
   }
 }
 
-// A user's module may read the script's globals too; its text says which.
+// A user's module may read the script's globals too. Its text says which globals.
 void ClosureWriter::collect_module_globals() {
   for (const UserModule& module : index_.user_modules()) {
     if (luaL_loadbuffer(L_, module.text.data(), module.text.size(), module.chunk.c_str()) == 0) {
@@ -329,7 +329,7 @@ void ClosureWriter::collect_module_globals() {
   }
 }
 
-// Where modules are searched, and the user's own with their text.
+// Writes where modules are searched for, and the user's own modules with their text.
 void ClosureWriter::add_modules(ByteWriter& out) {
   lua_getglobal(L_, "package");
   for (const char* name : {"path", "cpath"}) {

@@ -1,5 +1,5 @@
-// host/lua/closure/closure_writer.h: walks a value and writes its graph in the closure format. Used
-// once, by dump_closure.
+// host/lua/closure/closure_writer.h: walks a value and writes its graph in the closure format.
+// dump_closure uses a writer once.
 #pragma once
 
 #include <set>
@@ -25,7 +25,7 @@ class ClosureWriter {
  private:
   using Origin = ClosureNodes::Origin;
 
-  // Walks everything reachable from the node; iterative, so that depth is bounded by memory alone.
+  // Walks everything reachable from the node. It does not recurse, so only memory limits the depth.
   void walk(int root);
   void enter(int id);
   void enter_object(int id, ByteWriter& out);

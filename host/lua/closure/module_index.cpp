@@ -37,7 +37,7 @@ void push_package_field(lua_State* L, const char* name) {
   lua_pop(L, 1);
 }
 
-// A module that C++ opens: torch._C, base._system.
+// Whether C++ opens the module: torch._C, base._system.
 bool is_native(lua_State* L, const std::string& name) {
   push_package_field(L, "preload");
   lua_getfield(L, -1, name.c_str());
@@ -46,8 +46,8 @@ bool is_native(lua_State* L, const std::string& name) {
   return out;
 }
 
-// A module of the executable. `base` is not reserved as a whole: a script may have a folder of that
-// name.
+// Whether the executable holds the module. `base` is not reserved as a whole: a script may have a
+// folder of that name.
 bool is_library(lua_State* L, const std::string& name) {
   for (const std::string_view prefix : {"rtrain", "torch", "vision"}) {
     if (name == prefix || name.starts_with(cat(prefix, "."))) return true;
@@ -55,8 +55,7 @@ bool is_library(lua_State* L, const std::string& name) {
   return is_standard(name) || is_native(L, name) || find_module(name).has_value();
 }
 
-// The file that require would take on this search path ("path" or "cpath"); empty when there is
-// none.
+// Returns the file that require would load from this search path ("path" or "cpath"), or "".
 std::string search_file(lua_State* L, const std::string& name, const char* which) {
   push_package_field(L, "searchpath");
   lua_pushlstring(L, name.data(), name.size());
@@ -67,8 +66,8 @@ std::string search_file(lua_State* L, const std::string& name, const char* which
   return out;
 }
 
-// The text that came with the closure this state was given; false when the module is not from
-// there.
+// Sets the text that came with this state's closure. Returns false when the module did not come
+// with a closure.
 bool travelled_text(lua_State* L, UserModule& module) {
   lua_getfield(L, LUA_REGISTRYINDEX, kModuleTexts);
   bool found = false;
@@ -168,7 +167,7 @@ bool ModuleIndex::is_script_function(int index) const {
 }
 
 void ModuleIndex::add_roots() {
-  // The tables that lead to everything else are named first and never entered.
+  // The tables that lead to all other objects get their names first. The walk never enters them.
   lua_pushvalue(L_, LUA_GLOBALSINDEX);
   add({.step = ModuleStep(), .module = "_G", .closed = true});
   std::vector<std::string> names;

@@ -1,8 +1,8 @@
 // host/lua/closure/module_index.h: the name of every object that a module owns: (module, path).
 //
-// Walks package.loaded: the tables, functions and userdata reachable through fields, metatables and
-// the upvalues of module functions, nearest path first, in sorted order. The script's own functions
-// and globals are not modules'. Used by one dump and thrown away; lives no longer than the state's
+// It walks package.loaded: the tables, functions and userdata reachable through fields, metatables
+// and the upvalues of module functions, shortest path first, in sorted order. The script's own
+// functions and globals belong to no module. One dump uses it; it lives no longer than the state's
 // current C call.
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace rtrain::lua {
 
-// A user's module: its text was read when this was made, or came with the closure that this state
-// was given.
+// A user's module. Its text was read when the index was made, or came with the closure that this
+// state was given.
 struct UserModule {
   std::string name;
   std::string chunk;  // "@/home/me/util.lua"
@@ -42,11 +42,11 @@ class ModuleIndex {
   ModuleIndex(const ModuleIndex&) = delete;
   ModuleIndex& operator=(const ModuleIndex&) = delete;
 
-  // The number of the object at the index; -1 when no module owns it.
+  // Returns the number of the object at the index; -1 when no module owns it.
   int find(int index) const;
   ModulePath path(int entry) const;
 
-  // The module function and upvalue number that hold this upvalue cell; null when no module does.
+  // The module function and upvalue number that hold an upvalue cell; null when no module does.
   struct CellHome {
     int entry;
     int upvalue;
@@ -61,9 +61,9 @@ class ModuleIndex {
   struct Entry {
     int parent = -1;
     ModuleStep step;     // from the parent
-    std::string module;  // of a root
+    std::string module;  // of an entry without a parent
     bool library = false;
-    bool closed = false;  // known, but its contents are not the module's
+    bool closed = false;  // it has a name, but its contents are not the module's
     bool is_private =
         false;  // behind an upvalue of a user's module: the contents may be the script's
   };
@@ -72,7 +72,7 @@ class ModuleIndex {
   void add_module(const std::string& name);
   void add_base_functions();
   void add_registry_metatables();
-  // Takes the value at the top of the stack, and pops it.
+  // Adds the value at the top of the stack, and pops it.
   void add(Entry entry);
   void descend(int entry);
   void descend_table(int entry);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kProto = LUA_TTHREAD + 1;  // LuaJIT's type number of function prototypes
 
-// Reads bytecode through jit.util, whose functions stay on the stack while it lives.
+// Reads bytecode through jit.util, whose functions stay on the Lua stack during its lifetime.
 class CodeReader {
  public:
   explicit CodeReader(lua_State* L) : L_(L), base_(lua_gettop(L)) {
@@ -26,7 +26,7 @@ class CodeReader {
   CodeReader(const CodeReader&) = delete;
   CodeReader& operator=(const CodeReader&) = delete;
 
-  // The function or prototype at the top of the stack, which is popped.
+  // Scans the function or prototype at the top of the stack, and pops it.
   void scan() {
     luaL_checkstack(L_, 8, "functions nested too deeply");
     const int code = lua_gettop(L_);
@@ -48,7 +48,7 @@ class CodeReader {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // The opcode numbers differ between LuaJIT versions: ask the compiler.
+  // Returns an opcode's number, which differs between LuaJIT versions: it compiles the text for it.
   uint32_t probe(const char* text, int pc) {
     if (luaL_loadstring(L_, text) != 0) throw Error(Code::kInternal, lua_tostring(L_, -1));
     const uint32_t out = instruction(lua_gettop(L_), pc) & 0xff;

@@ -15,7 +15,7 @@ struct Class<api::ArrowBatch> {
   static constexpr const char* kName = "rtrain.ArrowBatch";
 };
 
-// Whichever library comes first makes the class.
+// The library that is loaded first makes the class; the other one uses it.
 void register_arrow_batch(lua_State* L);
 
 }  // namespace rtrain::lua

@@ -16,8 +16,8 @@ extern const unsigned char rtrain_arrow_image_end[];
 namespace rtrain::lua {
 namespace {
 
-// Both libraries are found by their sonames once they are in the process, and stay out of the
-// global scope: LibTorch must not see their symbols.
+// Both libraries are found by their sonames once they are in the process. They stay out of the
+// global scope, since LibTorch must not see their symbols.
 void* load(const char* function) {
   static std::mutex mutex;
   static EmbeddedLibrary library(

@@ -7,8 +7,8 @@
 
 namespace rtrain::lua {
 
-// Loads libarrow, libparquet and the module (once a process) and pushes its table for this state.
-// Throws Error(kEnvironment) with every place looked at when there is no usable Arrow.
+// Loads libarrow, libparquet and the module (once a process) and pushes the module's table for this
+// state. Throws Error(kEnvironment), which lists all searched paths, without a usable Arrow.
 int open_arrow(lua_State* L);
 
 // The module's functions for object stores. Any thread. Throws as open_arrow().

@@ -51,7 +51,7 @@ int EmbeddedLibrary::make_file() {
   return fd;
 }
 
-// Sealed, it holds what its maker wrote; the worker and its controller compare their builds.
+// A sealed file still holds what its maker wrote. Worker and controller compare their builds.
 bool EmbeddedLibrary::is_file(int fd) const {
   struct stat info {};
   return fcntl(fd, F_GET_SEALS) == kSeals && fstat(fd, &info) == 0 &&

@@ -1,5 +1,5 @@
-// host/lua/libraries/embedded_library.h: a shared library whose bytes lie in the executable,
-// brought into the process from a sealed memory file.
+// host/lua/libraries/embedded_library.h: a shared library whose bytes the executable holds. The
+// process loads it from a sealed memory file.
 #pragma once
 
 #include <mutex>
@@ -16,25 +16,25 @@ class EmbeddedLibrary {
     const char* name;  // "rtrain-engine": what /proc/self/maps shows
     const unsigned char* begin;
     const unsigned char* end;
-    const char* path_variable;  // environment variable: load this file instead, for debugging
+    const char* path_variable;  // environment variable whose file is loaded instead, for debugging
   };
 
   explicit constexpr EmbeddedLibrary(const Image& image) : image_(image) {}
 
-  // Makes file() the memory file behind the descriptor, which a parent has made of the same
-  // executable. Nothing when it is not such a file, or when there is one already.
+  // Uses the memory file behind the descriptor as file(): a parent made it from the same
+  // executable. Does nothing when it is not such a file, or when there is one already.
   void take_file(int fd);
 
-  // The descriptor of the sealed memory file, made on first call and never closed: a re-used
-  // descriptor number would make the dynamic linker return the old library. -1 when there can be
-  // none.
+  // Returns the descriptor of the sealed memory file, which the first call makes. It is never
+  // closed: a re-used descriptor number would make the dynamic linker return the old library. -1
+  // when no such file can be made.
   int file();
 
-  // Where the dynamic linker finds it. Throws Error(kEnvironment) when it cannot be unpacked.
+  // Returns where the dynamic linker finds it. Throws Error(kEnvironment) if it cannot be unpacked.
   std::string path();
 
-  // The function of that name, from the library loaded with RTLD_LOCAL. Throws Error(kEnvironment)
-  // when it cannot be loaded.
+  // Returns the function of that name, from the library loaded with RTLD_LOCAL. Throws
+  // Error(kEnvironment) when the library cannot be loaded.
   void* load(const char* function);
 
  private:
@@ -44,7 +44,7 @@ class EmbeddedLibrary {
   const Image image_;
   std::once_flag once_;
   int fd_ = -1;
-  int problem_ = 0;  // errno of a file that could not be made
+  int problem_ = 0;  // errno when the file could not be made
 };
 
 }  // namespace rtrain::lua

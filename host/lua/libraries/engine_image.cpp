@@ -6,7 +6,7 @@
 
 #include "host/machine/libraries/libtorch.h"
 
-// Assembled by packaging/cmake/Embed.cmake.
+// packaging/cmake/Embed.cmake assembles these.
 extern "C" {
 extern const rtrain::lua::EngineImage rtrain_engine_images[];
 extern const uint64_t rtrain_engine_image_count;

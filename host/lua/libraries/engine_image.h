@@ -6,7 +6,7 @@
 
 namespace rtrain::lua {
 
-// Of a file in the executable; begin == end where this build has none.
+// The bytes of a file in the executable; begin == end if this build does not have it.
 struct ImageBytes {
   const unsigned char* begin;
   const unsigned char* end;
@@ -18,10 +18,10 @@ struct EngineImage {
   ImageBytes cuda;     // librtrain_cuda.so
 };
 
-// Null without one.
+// Returns the engine for a minor version of LibTorch, or null.
 const EngineImage* find_engine(std::string_view minor);
 
-// The engine for the LibTorch that find_libtorch() finds, looked for once; null without one.
+// Returns the engine for the LibTorch that find_libtorch() finds, or null. Searches once.
 const EngineImage* engine_in_use();
 
 }  // namespace rtrain::lua

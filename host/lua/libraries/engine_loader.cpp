@@ -19,10 +19,10 @@ namespace {
 
 std::atomic<bool> loaded{false};
 
-// A controller's, until it is known which engine this process takes.
+// The controller's descriptor, until it is known which engine this process uses.
 std::atomic<int> inherited_fd{-1};
 
-// Only where there is a LibTorch, which chooses it.
+// Call this only where a LibTorch was found: it decides which engine is used.
 EmbeddedLibrary& engine_library() {
   const ImageBytes image = engine_in_use()->library;
   static EmbeddedLibrary library({"rtrain-engine", image.begin, image.end, "RTRAIN_ENGINE"});
@@ -30,7 +30,7 @@ EmbeddedLibrary& engine_library() {
   return library;
 }
 
-// Tells the engine what there is of CUDA, or why nothing.
+// Gives the engine the functions for CUDA, or the reason why there are none.
 void connect_cuda(bool has_cuda) {
   using UseCuda = bool (*)(const void* api, const char* reason);
   auto use = reinterpret_cast<UseCuda>(engine_library().load("rtrain_engine_use_cuda"));
@@ -40,13 +40,13 @@ void connect_cuda(bool has_cuda) {
   }
 }
 
-// LibTorch's profiler looks for devices and reports each time, on stderr, that there is none.
+// LibTorch's profiler looks for devices and reports each time, on stderr, that it found none.
 void quiet_profiler() {
   constexpr int kKeepTheirs = 0;
   setenv("KINETO_LOG_LEVEL", "5", kKeepTheirs);
 }
 
-// LibTorch's own libraries look there, and end the process without it.
+// LibTorch's own libraries look at the current folder, and end the process if it is gone.
 void check_current_folder() {
   std::error_code error;
   static_cast<void>(std::filesystem::current_path(error));
@@ -55,9 +55,9 @@ void check_current_folder() {
                                       "): tensors need one that exists"));
 }
 
-// The libraries that libtorch_cpu.so needs and that are next to torch/ in the wheels' layout are
-// found by its own RPATH; where the layout is another one, the dynamic linker's message names the
-// missing one.
+// In the layout of the wheels, libtorch_cpu.so finds the libraries that it needs, which are next to
+// torch/, by its own RPATH. In another layout, the dynamic linker's message names the missing
+// library.
 api::EngineOpen load() {
   check_current_folder();
   const machine::LibTorchSearch search = machine::find_libtorch();
@@ -71,7 +71,7 @@ api::EngineOpen load() {
   return open;
 }
 
-// Once a process.
+// Loads once a process.
 api::EngineOpen engine_open() {
   static std::mutex mutex;
   static api::EngineOpen open = nullptr;

@@ -12,7 +12,7 @@ extern "C" {
 extern const unsigned char rtrain_isolated_image_begin[];
 extern const unsigned char rtrain_isolated_image_end[];
 
-// jemalloc's; builds with sanitizers have none.
+// A function of jemalloc, which builds with sanitizers do not have.
 __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size, void* value,
                                   size_t size);
 }
@@ -37,7 +37,7 @@ void* open_in(Lmid_t space, const std::string& path) {
   return handle;
 }
 
-// A new namespace, which begins with librtrain_isolated.so (host/isolated).
+// Makes a new namespace, whose first library is librtrain_isolated.so (host/isolated).
 Lmid_t new_space() {
   static EmbeddedLibrary library({"rtrain-isolated", rtrain_isolated_image_begin,
                                   rtrain_isolated_image_end, "RTRAIN_ISOLATED_MODULE"});

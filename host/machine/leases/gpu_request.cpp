@@ -22,7 +22,7 @@ int share_of(double gpus) {
   return gpus > 0 ? std::max(share, 1) : 0;
 }
 
-// Words of capitals and digits: "A100-SXM4-40GB" → A100, SXM4, 40GB.
+// Returns the words of capitals and digits: "A100-SXM4-40GB" → A100, SXM4, 40GB.
 std::vector<std::string> words(std::string_view text) {
   std::vector<std::string> out(1);
   for (const char c : text) {
@@ -37,7 +37,7 @@ std::vector<std::string> words(std::string_view text) {
   return out;
 }
 
-// "2 × NVIDIA H100".
+// Formats "2 × NVIDIA H100".
 std::string found_text(const std::vector<std::string>& names) {
   std::vector<std::string> parts;
   for (size_t i = 0; i < names.size();) {
@@ -55,7 +55,7 @@ std::string found_text(const std::vector<std::string>& names) {
 GpuRequest::GpuRequest(int min_workers, int max_workers, double gpus_per_worker)
     : min_workers_(min_workers), max_workers_(max_workers), share_(share_of(gpus_per_worker)) {}
 
-// The devices of one worker, which are free no more then.
+// Returns the devices of one worker, and removes its share from `free`.
 std::optional<std::vector<int>> GpuRequest::take(FreeGpus& free) const {
   std::vector<int> order(free.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);

@@ -40,7 +40,7 @@ void write_job_end(const std::string& job, int code) noexcept try {
   std::ofstream(unfinished) << code << ' ' << std::fixed << boot_s() << '\n';
   fs::rename(unfinished, path);
 } catch (const std::exception&) {
-  // See the header.
+  // The header says what late processes do then.
 }
 
 std::optional<int> find_job_end(const std::string& job) {

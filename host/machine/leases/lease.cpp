@@ -134,7 +134,7 @@ void NodeLease::resize(const LeaseFolder& folder, int count) {
   }
 }
 
-// Cores and devices that are held already stay: a worker of the attempt before may still have it.
+// Keeps devices that are held already: a worker of the attempt before may still use them.
 void NodeLease::take_gpus(const LeaseFolder& folder, const std::vector<GpuPart>& parts) {
   std::vector<TakenGpu> out;
   for (const GpuPart& part : parts) {

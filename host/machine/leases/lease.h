@@ -1,14 +1,14 @@
-// host/machine/leases/lease.h: the cores and GPUs of this node that a run holds, so that runs side
-// by side share them.
+// host/machine/leases/lease.h: the cores and GPUs of this node that a run holds, so that several
+// runs share the node.
 //
-// A core is a file in the runtime folder, holding it is an flock on that file; a part of a GPU is
-// one too. Workers inherit the descriptor, and no process ever unlocks: a core or a device is free
-// exactly when the last process that uses it is gone, however its controller has ended.
+// A core is a file in the runtime folder, and so is a part of a GPU. A run holds it by an flock on
+// that file. Workers inherit the descriptor, and no process ever unlocks it: a core or a device is
+// free exactly when the last process that uses it has ended, however its controller has ended.
 //
-// They are taken all or nothing, and a run that waits holds none: no two runs can wait for each
-// other. Those that wait are served in the order in which they came: each holds a ticket, a locked
-// file too, so that the dead keep no run waiting. Only who waits for a GPU is overtaken, by runs
-// that want none. Everything below happens under one lock of the folder, held for a moment.
+// A run takes all that it requests or nothing, and a run that waits holds nothing: so two runs
+// cannot wait for each other. Waiting runs are served in the order of their tickets. A ticket is a
+// locked file too, so a dead run blocks no other. Only runs that wait for a GPU are overtaken, by
+// runs that request none. All of this happens under one lock of the folder, held for a moment.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class LeaseFolder;
 
 struct LeaseHolder {
   std::string run;
-  int pid = 0;  // of the controller
+  int pid = 0;  // the controller's
 
   bool operator==(const LeaseHolder&) const = default;
 };
@@ -42,14 +42,14 @@ struct HeldGpu {
   LeaseHolder holder;
 };
 
-// All that one holder has.
+// All cores and devices of one holder.
 struct LeaseShare {
   LeaseHolder holder;
   std::vector<int> cores;
   std::vector<HeldGpu> gpus;
 };
 
-// The holders with their cores and devices, and who waits, the first first.
+// The holders with their cores and devices, and the waiting runs, the earliest first.
 struct LeaseTable {
   int offered = 0;
   std::vector<HeldCore> held;
@@ -57,20 +57,20 @@ struct LeaseTable {
   std::vector<LeaseHolder> waiting;
 
   std::vector<LeaseShare> shares() const;
-  // Cores that no run holds; 0 where fewer are offered than are held.
+  // Cores that no run holds; 0 if more are held than are offered.
   int free() const;
 };
-// Throws kEnvironment without a runtime folder, kTimeout when its lock is held for a second.
+// Throws Error(kEnvironment) without a runtime folder, kTimeout if its lock is held for a second.
 LeaseTable read_lease_table();
 
-// The cores and devices that a run could hold now, with those that it holds; somebody who waits has
-// a better right to the rest.
+// The cores and devices that a run could hold now, including those that it holds already. Runs that
+// have waited for longer take precedence for the rest.
 struct LeaseCapacity {
   int cores = 0;
   std::vector<int> gpus;  // thousandths of each device that it may use
 };
 
-// A part of one of these devices.
+// A part of one device.
 struct GpuPart {
   int device = 0;
   int share = 0;
@@ -86,18 +86,18 @@ struct LeaseRequest {
 
 class NodeLease {
  public:
-  // `gpus`: the UUIDs of the devices that the run may use. Throws kEnvironment without a runtime
-  // folder.
+  // `gpus` are the UUIDs of the devices that the run may use. Throws Error(kEnvironment) without a
+  // runtime folder.
   explicit NodeLease(LeaseHolder self, std::vector<std::string> gpus = {});
 
-  // The request where there is this capacity; nothing: not enough.
+  // Returns the request that suits this capacity; nothing if the capacity is not enough.
   using Choice = std::function<std::optional<LeaseRequest>(const LeaseCapacity& capacity)>;
-  // Holds the choice. Where the capacity is not enough, or somebody came earlier, everything
-  // held is given up and this one stands in the queue (false): ask again. A run that was started by
-  // a process of another run works with the lease of that one, and holds nothing. Throws as
-  // read_lease_table.
+  // Takes what `choose` returns. If the capacity is not enough, or another run came earlier, this
+  // gives up everything that it holds, joins the queue and returns false: ask again. A run that was
+  // started by a process of another run works with that run's lease, and holds nothing. Throws as
+  // read_lease_table() does.
   bool try_take(const Choice& choose);
-  // As many cores as possible between min and max.
+  // Takes as many cores as possible between min and max.
   bool try_take(int min, int max);
 
   LeaseCapacity capacity() const;
@@ -109,7 +109,7 @@ class NodeLease {
     int fd;
   };
   std::vector<Core> cores() const;
-  // The descriptors of the parts held, in the order in which they were chosen.
+  // The descriptors of the held parts, in the order in which they were chosen.
   std::vector<int> gpu_fds() const;
 
  private:

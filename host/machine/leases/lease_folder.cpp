@@ -33,7 +33,7 @@ constexpr const char* kTicket = "ticket-";
   throw Error(Code::kEnvironment, cat("cannot ", what, " ", path, ": ", std::strerror(errno)));
 }
 
-// Whether it is ours now; false when somebody else has it.
+// Returns whether this process holds the lock now; false when another one holds it.
 bool try_flock(const Fd& file, const std::string& path) {
   if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;
@@ -53,7 +53,7 @@ void write_text(const Fd& file, const std::string& text, const std::string& path
   }
 }
 
-// Nothing where the holder died between taking and writing.
+// Returns nothing if the holder died between taking the lock and writing.
 Value content_of(const Fd& file) {
   try {
     return from_json(read_text(file));
@@ -161,7 +161,7 @@ Fd LeaseFolder::take_core(int core, const LeaseHolder& holder) const {
   return take(cat(kCore, core), content_for(holder));
 }
 
-// Any file that no run holds: its text says what it stands for.
+// Takes any file that no run holds, and writes into it which part it is.
 Fd LeaseFolder::take_gpu(const HeldGpu& gpu) const {
   Map content = content_for(gpu.holder);
   content.set("gpu", gpu.uuid);

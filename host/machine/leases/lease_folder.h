@@ -1,9 +1,9 @@
-// host/machine/leases/lease_folder.h: the files behind host/machine/leases/lease.h, while their
-// common lock is held.
+// host/machine/leases/lease_folder.h: the files behind host/machine/leases/lease.h. The object
+// holds their common lock.
 //
-// <runtime folder>/leases/: `lock` with the number of the next ticket, `core-N` for each core that
-// was ever taken, `gpu-N` for each part of a device, `ticket-N` for each run that waits. A file
-// that is locked belongs to the run that is written in it.
+// <runtime folder>/leases/ has `lock` with the number of the next ticket, `core-N` for each core
+// that was ever taken, `gpu-N` for each part of a device, `ticket-N` for each run that waits. A
+// locked file belongs to the run that its text names.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,28 @@ namespace rtrain::machine {
 
 class LeaseFolder {
  public:
-  // Takes the lock. Throws kEnvironment, kTimeout after a second.
+  // Takes the lock. Throws Error(kEnvironment), and kTimeout after a second.
   LeaseFolder();
 
-  // Cores that somebody holds, by number.
+  // The cores that a run holds, by number.
   std::vector<HeldCore> held() const;
-  // Parts of devices that somebody holds.
+  // The parts of devices that a run holds.
   std::vector<HeldGpu> held_gpus() const;
   // The resource that the run waits for decides who may overtake it.
   struct Request {
     bool wants_gpus = false;
-    bool lacks_gpus = false;  // with all cores of the node too
+    bool lacks_gpus = false;  // it lacks GPUs however many cores are free
   };
   struct Ticket {
     int64_t number;
     LeaseHolder holder;
     Request request;
   };
-  // Those that wait, the earliest first. Tickets of the dead are removed.
+  // Returns the tickets of waiting runs, the earliest first. Removes tickets of dead runs.
   std::vector<Ticket> tickets() const;
 
-  // A locked file with the holder's name in it; closed when somebody else holds it.
+  // Returns a locked file with the holder's name in it; a closed Fd when another run holds the
+  // core.
   Fd take_core(int core, const LeaseHolder& holder) const;
   Fd take_gpu(const HeldGpu& gpu) const;
   struct NewTicket {
@@ -50,7 +51,7 @@ class LeaseFolder {
   void drop_ticket(int64_t number) const;
 
  private:
-  // A file that somebody holds.
+  // A file that a run holds.
   struct Locked {
     int64_t number;
     Value content;

@@ -15,13 +15,13 @@ namespace {
 
 double of_whole(int share) { return static_cast<double>(share) / kWholeGpu; }
 
-// The answers of the management library about the device of that UUID; nil where it says nothing.
+// Returns the management library's answers about the device of that UUID; nil without answers.
 Value describe_state(const Nvml& nvml, const std::string& uuid) {
   const GpuState state = nvml.state(uuid);
   return state.used_bytes ? Value(describe_gpu_state(state)) : Value();
 }
 
-// The devices that this process sees: [{index, uuid, name, free, state}].
+// Describes the devices that this process sees: [{index, uuid, name, free, state}].
 List describe_gpus(const LeaseTable& table) {
   List out;
   const Nvml nvml;

@@ -15,7 +15,7 @@
 namespace rtrain::machine {
 namespace {
 
-// Not of the session: a login shell, cron and a run that outlives its login use the same one.
+// Independent of the session: a login shell, cron and a run that outlives its login share it.
 std::string path_from_environment() {
   if (const char* own = std::getenv("RTRAIN_RUNTIME_DIR"); own != nullptr && *own != '\0') {
     return own;

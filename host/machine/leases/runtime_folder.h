@@ -1,5 +1,5 @@
-// host/machine/leases/runtime_folder.h: the user's folder for what belongs to running processes of
-// this node: sockets of controllers, leases of cores.
+// host/machine/leases/runtime_folder.h: the user's folder for files of running processes of this
+// node: sockets of controllers, leases of cores.
 #pragma once
 
 #include <sys/types.h>
@@ -8,22 +8,22 @@
 
 namespace rtrain::machine {
 
-// $RTRAIN_RUNTIME_DIR, else /tmp/rtrain-<uid>; made with mode 0700 where missing. It does not
-// depend on the login session: a session's folder is removed at its end, while runs continue.
-// Throws kEnvironment when it cannot be made, is a symbolic link, belongs to another user or is
-// open to others.
+// Returns $RTRAIN_RUNTIME_DIR, else /tmp/rtrain-<uid>, and makes it with mode 0700 if it does not
+// exist. It does not depend on the login session: a session's folder is removed at its end, while
+// runs continue. Throws Error(kEnvironment) when it cannot be made, is a symbolic link, belongs to
+// another user or is open to others.
 std::string runtime_folder();
 
-// The folder as it is now: to see later whether it is still the same one. Any thread.
+// Remembers the folder as it is now, to find out later whether it is still the same. Any thread.
 class RuntimeFolderMark {
  public:
   // Throws as runtime_folder().
   RuntimeFolderMark();
 
   const std::string& path() const { return path_; }
-  // Whether it was removed, or another one has its name.
+  // Whether the folder was removed, or another one has its name now.
   bool is_gone() const;
-  // Sets the times of everything in it to now: programs that clean /tmp remove files that are old.
+  // Sets the times of all its files to now, because programs that clean /tmp remove old files.
   void touch_files() const;
 
  private:

@@ -25,7 +25,7 @@ constexpr int kBacklog = 128;
   throw Error(Code::kEnvironment, cat("cannot ", what, " ", path, ": ", std::strerror(reason)));
 }
 
-// A socket address has room for some hundred bytes: the folder is named by a descriptor.
+// An address of a socket holds only some hundred bytes, so it names the folder by a descriptor.
 class Address {
  public:
   Address(const std::string& folder, const std::string& name)
@@ -48,7 +48,7 @@ class Address {
   sockaddr_un address_{};
 };
 
-// Not blocking: a process that is stopped takes no connections.
+// Non-blocking, because a stopped process accepts no connections.
 int new_socket(int type) { return socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 
 bool is_own_user(int fd) {
@@ -65,7 +65,7 @@ uint64_t inode_of(const std::string& path) {
 
 }  // namespace
 
-// Listens, and only then gets its name: a socket that refuses has no process behind it.
+// Listens first and gets its name after that: if a named socket refuses, its process has ended.
 RuntimeSocket::RuntimeSocket(const std::string& name, int type)
     : path_(cat(runtime_folder(), "/", name)) {
   const std::string folder = runtime_folder();

@@ -1,7 +1,7 @@
 // host/machine/leases/runtime_socket.h: Unix sockets with a name in the user's runtime folder.
 //
-// Only processes of the same user get through: the folder is theirs, and who connects is looked at.
-// None of the descriptors blocks; all are close-on-exec.
+// Only processes of the same user can connect: the folder is theirs, and the peer's user is
+// checked. No descriptor blocks; all are close-on-exec.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace rtrain::machine {
 
 class RuntimeSocket {
  public:
-  // Listens, and replaces a socket or file of that name. `type`: SOCK_STREAM or SOCK_SEQPACKET.
-  // Throws kEnvironment.
+  // Listens, and replaces a socket or file of that name. `type` is SOCK_STREAM or SOCK_SEQPACKET.
+  // Throws Error(kEnvironment).
   RuntimeSocket(const std::string& name, int type);
   // Removes the name, unless another process has taken it meanwhile.
   ~RuntimeSocket();
   RuntimeSocket(const RuntimeSocket&) = delete;
   RuntimeSocket& operator=(const RuntimeSocket&) = delete;
 
-  // Gives the listening descriptor away; once.
+  // Gives the listening descriptor to the caller, once.
   int take_fd();
 
  private:
@@ -28,10 +28,10 @@ class RuntimeSocket {
   int fd_ = -1;
 };
 
-// The next connection of this user that waits; -1 when none does.
+// Accepts the next waiting connection of this user; -1 when there is none.
 int accept_runtime_socket(int listener);
 
-// Connects to a socket of the runtime folder; -1 when no process listens there. `errno` says why.
+// Connects to a socket of the runtime folder. Returns -1 when no process listens; sets `errno`.
 int connect_runtime_socket(const std::string& name, int type);
 
 }  // namespace rtrain::machine

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Arrow keeps binary compatibility within the number behind ".so." alone: 100 * major + minor.
+// Arrow is binary compatible only within the number after ".so.", which is 100 * major + minor.
 constexpr const char* kArrow = "libarrow.so.2600";
 constexpr const char* kParquet = "libparquet.so.2600";
 constexpr const char* kVersion = "26.0";

@@ -1,6 +1,5 @@
-// host/machine/libraries/arrow_library.h: finding the libarrow and libparquet that
-// librtrain_arrow.so will run on, in the places of library_search.h ($RTRAIN_ARROW). Looks at files
-// only; loads nothing.
+// host/machine/libraries/arrow_library.h: finds the libarrow and libparquet for librtrain_arrow.so,
+// in the places of library_search.h ($RTRAIN_ARROW). Only looks at files; loads nothing.
 #pragma once
 
 #include <string>
@@ -19,7 +18,7 @@ using ArrowLibrarySearch = LibrarySearch<ArrowLibrary>;
 
 ArrowLibrarySearch find_arrow_library();
 
-// The refusal: every place with its finding, and the remedy.
+// Returns the message for a search without success: every place with its finding, and the remedy.
 std::string arrow_library_refusal(const ArrowLibrarySearch& search);
 
 }  // namespace rtrain::machine

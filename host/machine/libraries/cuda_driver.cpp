@@ -48,7 +48,7 @@ CudaDevice describe(void* library, int number) {
   return {cuda_uuid_text(uuid, name.data()), name.data(), static_cast<int64_t>(memory)};
 }
 
-// The library stays: LibTorch looks for the one that is loaded.
+// The driver's library stays loaded, since LibTorch looks for the loaded one.
 CudaDriver ask() {
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {{}, missing_library()};
@@ -78,7 +78,7 @@ std::string cuda_uuid_text(const CudaUuid& bytes, std::string_view device_name) 
 }
 
 bool has_cuda_driver() {
-  // It stays, as below.
+  // The library stays loaded; ask() says why.
   return dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL) != nullptr;
 }
 

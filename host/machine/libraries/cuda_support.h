@@ -12,18 +12,18 @@ namespace rtrain::machine {
 
 struct CudaSupport {
   int devices = 0;
-  std::string reason;   // why there are none
-  std::string library;  // LibTorch's CUDA library, where there are some
+  std::string reason;   // why there are no devices
+  std::string library;  // LibTorch's CUDA library, if there are devices
 };
 
 struct CudaFacts {
   CudaDriver driver;
   std::optional<LibTorch> libtorch;
   bool has_library = false;  // libtorch_cuda.so is next to libtorch_cpu.so
-  bool is_built = false;     // its engine in this executable has a librtrain_cuda.so
+  bool is_built = false;     // the executable has a librtrain_cuda.so for this LibTorch
 };
 
-// The first obstacle is the reason: driver, LibTorch, this build.
+// The reason is the first obstacle, in this order: driver, LibTorch, this build.
 CudaSupport judge_cuda(const CudaFacts& facts);
 
 }  // namespace rtrain::machine

@@ -1,4 +1,4 @@
-// host/machine/libraries/gpu_state.h: the state of a GPU now, as a document.
+// host/machine/libraries/gpu_state.h: the present state of a GPU, as a document.
 #pragma once
 
 #include "host/base/value.h"
@@ -6,8 +6,8 @@
 
 namespace rtrain::machine {
 
-// {used_bytes, utilization_percent, power_w, power_limit_w, temperature_c, slowed_by, processes};
-// nothing for values that the device does not give.
+// Returns {used_bytes, utilization_percent, power_w, power_limit_w, temperature_c, slowed_by,
+// processes}, without the values that the device does not report.
 Map describe_gpu_state(const GpuState& state);
 
 }  // namespace rtrain::machine

@@ -1,5 +1,5 @@
-// host/machine/libraries/library_call.h: a function of a library that was loaded by its name,
-// called by its own.
+// host/machine/libraries/library_call.h: calls a function, by its name, of a library that was
+// loaded at run time.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,8 +8,8 @@ namespace rtrain::machine {
 
 inline constexpr int kNoFunction = -1;
 
-// The result of the C function; kNoFunction where the library lacks it, or is not there (null). The
-// arguments have to be of the function's own types.
+// Returns the C function's result; kNoFunction if the library lacks it or is null. The arguments
+// must have exactly the types of the function's parameters.
 template <class... Args>
 int call_library(void* library, const char* name, Args... args) {
   if (library == nullptr) return kNoFunction;

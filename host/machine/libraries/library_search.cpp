@@ -15,8 +15,8 @@ std::string env(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The Python environment in whose bin/ the executable is, as pip installs it; empty where there can
-// be none, or where it is the system's, which is looked at last.
+// Returns the Python environment in whose bin/ pip has installed the executable; "" if it is in
+// none, or in the system's, which is looked at last.
 fs::path environment_of(const fs::path& own_folder) {
   const fs::path prefix = own_folder.parent_path();
   std::error_code ignored;
@@ -60,7 +60,7 @@ class Search {
     return probe.usable;
   }
 
-  // Every such package below the site-packages folders of the prefix.
+  // Looks at every such package below the site-packages folders of the prefix.
   bool look_in_python(const fs::path& prefix, const std::string& source) {
     if (prefix.empty()) return false;
     const fs::path package = kind_.python_package;

@@ -1,9 +1,9 @@
-// host/machine/libraries/library_search.h: looks for a library that rtrain needs but does not hold,
-// wherever machines have it. Looks at files only; loads nothing.
+// host/machine/libraries/library_search.h: looks for a library that rtrain needs but does not
+// contain, in the usual places. Only looks at files; loads nothing.
 //
 // Order: the environment variable, the folder recorded at build time, lib/ next to the executable,
-// then Python environments (the one that the executable is installed in, $VIRTUAL_ENV,
-// $CONDA_PREFIX, the user's and the system's site-packages).
+// then Python environments (the one that contains the executable, $VIRTUAL_ENV, $CONDA_PREFIX, the
+// user's and the system's site-packages).
 #pragma once
 
 #include <filesystem>
@@ -16,20 +16,20 @@
 
 namespace rtrain::machine {
 
-// A place that was looked at, and the finding: "no libtorch_cpu.so", "version 2.9.1, need 2.11".
+// A searched place and its finding: "no libtorch_cpu.so", "version 2.9.1, need 2.11".
 struct LibraryPlace {
   std::string path;
-  std::string source;  // why we looked: "RTRAIN_LIBTORCH", "recorded at build", "VIRTUAL_ENV", …
+  std::string source;  // why: "RTRAIN_LIBTORCH", "recorded at build", "VIRTUAL_ENV", …
   std::string finding;
 };
 
 struct LibraryKind {
-  const char* variable;        // an explicit choice, and final
+  const char* variable;        // names the only place if it is set
   const char* recorded;        // folder; "" for none
   const char* python_package;  // its folder in site-packages
 };
 
-// The content of a place.
+// What a probe has found in a place.
 struct LibraryProbe {
   bool usable = false;
   std::string finding;
@@ -38,14 +38,14 @@ struct LibraryProbe {
 template <class Found>
 struct LibrarySearch {
   std::optional<Found> found;
-  std::vector<LibraryPlace> places;  // all that were looked at, in order
+  std::vector<LibraryPlace> places;  // all searched places, in order
 };
 
 LibrarySearch<LibraryPlace> search_library(
     const LibraryKind& kind,
     const std::function<LibraryProbe(const std::filesystem::path& folder)>& probe);
 
-// The same for a Library that the probe describes, when it is usable, and that has its `source`.
+// As above, for a Library that the probe fills in when it is usable, and that has a `source`.
 template <class Library>
 LibrarySearch<Library> find_library(const LibraryKind& kind,
                                     LibraryProbe (*probe)(const std::filesystem::path& folder,
@@ -58,11 +58,11 @@ LibrarySearch<Library> find_library(const LibraryKind& kind,
   return {std::move(library), std::move(search.places)};
 }
 
-// The folder among `folder` and these below it that holds the file; empty without one. Absolute.
+// Returns the folder, of `folder` and these below it, that has the file; "" without one. Absolute.
 std::filesystem::path folder_with(const std::filesystem::path& folder,
                                   std::initializer_list<const char*> below, const char* file);
 
-// The refusal: `what` was not found, every place with its finding.
+// Returns the message that `what` was not found, with every searched place and its finding.
 std::string library_refusal(std::string_view what, const std::vector<LibraryPlace>& places);
 
 }  // namespace rtrain::machine

@@ -38,7 +38,7 @@ constexpr Release kTested[] = {
 
 constexpr size_t kCommitDigits = 7;
 
-// The text between the quotes of the line `name = '…'` or `name: … = '…'` of version.py.
+// Returns the text in quotes of the line `name = '…'` or `name: … = '…'` of version.py.
 std::string version_field(const std::string& text, std::string_view name) {
   for (const std::string& line : split(text, '\n')) {
     if (!line.starts_with(name)) continue;
@@ -56,15 +56,15 @@ std::string read_file(const fs::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// "2.15.1" of "2.15.1+cu130"; empty of a build that is not a release, as "2.15.0a0+git0123456".
+// Returns "2.15.1" of "2.15.1+cu130"; "" for a build that is not a release: "2.15.0a0+git0123456".
 std::string_view release_of(std::string_view version) {
   const std::string_view release = version.substr(0, version.find('+'));
   return release.find_first_not_of("0123456789.") == std::string_view::npos ? release : "";
 }
 
-// Whether it is a release as PyTorch builds it. A later one of a minor keeps the interface of that
-// minor, which is why it is taken too; one that only calls itself a known one is a user's own
-// build.
+// Whether PyTorch has built this release. A later release of a minor version is accepted too, since
+// it keeps the minor's interface. A build with a known release's name but another commit is a
+// user's own build.
 bool is_release(std::string_view version, std::string_view commit) {
   const std::string_view release = release_of(version);
   const auto* known = std::ranges::find(kTested, release, &Release::version);

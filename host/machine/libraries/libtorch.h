@@ -1,9 +1,9 @@
-// host/machine/libraries/libtorch.h: finding the LibTorch that the engine will run on, in the
-// places of library_search.h ($RTRAIN_LIBTORCH). Looks at files only; loads nothing.
+// host/machine/libraries/libtorch.h: finds the LibTorch for the engine, in the places of
+// library_search.h ($RTRAIN_LIBTORCH). Only looks at files; loads nothing.
 //
-// An engine fits one minor version of LibTorch. The executable may hold several: the first LibTorch
-// that it has one for is taken, and chooses the engine. Any release of such a minor is; another
-// build of it only with RTRAIN_LIBTORCH_ANY=1.
+// An engine fits one minor version of LibTorch. The executable may have engines for several: it
+// uses the first LibTorch for which it has an engine. Any release of such a minor version is
+// accepted, another build of it only with RTRAIN_LIBTORCH_ANY=1.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ namespace rtrain::machine {
 struct LibTorch {
   std::string lib;         // folder that holds libtorch_cpu.so
   std::string version;     // "2.11.0+cu130"
-  std::string minor;       // "2.11": which engine it takes
+  std::string minor;       // "2.11": decides which engine is used
   std::string cuda;        // "13.0", empty for a CPU build
   std::string commit;      // of PyTorch
-  bool is_tested = false;  // rtrain's tests have run with that commit
+  bool is_tested = false;  // rtrain's tests ran with that commit
   std::string source;      // LibraryPlace::source
 };
 
@@ -27,19 +27,19 @@ using LibTorchSearch = LibrarySearch<LibTorch>;
 
 LibTorchSearch find_libtorch();
 
-// "2.11.0+cu130, commit 70d99e9": the same for all nodes of a run. Empty where there is none.
+// Returns "2.11.0+cu130, commit 70d99e9", the same on all nodes of a run; "" without a LibTorch.
 std::string libtorch_build();
 
-// The minors that this executable has an engine for, oldest first.
+// The minor versions that this executable has an engine for, oldest first.
 const std::vector<std::string>& engine_minors();
 
-// Those as a sentence has them: "2.11, 2.12 or 2.15".
+// The same for a sentence: "2.11, 2.12 or 2.15".
 std::string engine_minors_text();
 
-// The command that brings a LibTorch which is taken: "pip install torch~=2.15.0".
+// Returns the command that installs a suitable LibTorch: "pip install torch~=2.15.0".
 std::string libtorch_install_command();
 
-// The refusal: every place with its finding, and the remedy.
+// Returns the message for a search without success: every place with its finding, and the remedy.
 std::string libtorch_refusal(const LibTorchSearch& search);
 
 }  // namespace rtrain::machine

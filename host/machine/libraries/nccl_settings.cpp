@@ -11,7 +11,7 @@ namespace {
 
 struct Choice {
   const char* name;
-  const char* other_name;  // which LibTorch reads too
+  const char* other_name;  // LibTorch reads this name too
   const char* value;
   const char* why;
 };

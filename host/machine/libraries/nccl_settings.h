@@ -1,5 +1,5 @@
 // host/machine/libraries/nccl_settings.h: the environment variables of NCCL and of LibTorch's
-// groups over it: rtrain's choices where the user has made none.
+// process groups with it: rtrain sets those that the user has not set.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@ struct NcclSetting {
   std::string name;
   std::string value;
   std::string set_by;  // "rtrain" or "environment"
-  std::string why;     // of rtrain's; else empty
+  std::string why;     // the reason for rtrain's value; else empty
 };
 
-// rtrain's choices, in their order, then the other variables of that kind in the environment, by
-// name. Pure.
+// Returns the variables that rtrain sets, in its order, then the environment's other variables for
+// NCCL, by name. Pure.
 std::vector<NcclSetting> nccl_settings(
     const std::vector<std::pair<std::string, std::string>>& environment);
 
-// Of this process.
+// Returns those of this process.
 std::vector<NcclSetting> nccl_settings();
 
-// Sets rtrain's choices in this process. Before LibTorch's CUDA library is loaded.
+// Sets rtrain's values in this process. Call it before LibTorch's CUDA library is loaded.
 void apply_nccl_settings();
 
 }  // namespace rtrain::machine

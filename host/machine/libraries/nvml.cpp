@@ -17,7 +17,7 @@ constexpr int kTextSize = 96;
 constexpr unsigned long long kXidEvent = 8;
 constexpr unsigned long long kNotAvailable = ~0ULL;
 
-// The structures of NVML's interface, which is stable: the functions are those of these versions.
+// The structures of NVML's interface, which is stable: they belong to these versions of functions.
 struct Memory {
   unsigned long long total, free, used;
 };
@@ -35,7 +35,7 @@ struct Event {
   unsigned gpu_instance, compute_instance;
 };
 
-// NVML's GPU_IS_LOST, RESET_REQUIRED and UNKNOWN; other answers may be of its version.
+// NVML's GPU_IS_LOST, RESET_REQUIRED and UNKNOWN. Other codes may only mean an old library.
 constexpr std::pair<int, const char*> kDeviceFailures[] = {
     {15, "the driver has lost it: it has fallen off the bus, or is gone in another way"},
     {16, "it has to be reset"},
@@ -51,7 +51,7 @@ int Nvml::call(const char* name, Args... args) const {
   return call_library(library_, name, args...);
 }
 
-// The value that the function writes to its last argument.
+// Returns the value that the function writes to its last argument.
 template <class T, class... Args>
 std::optional<T> Nvml::ask(const char* name, void* device, Args... args) const {
   T value{};

@@ -1,10 +1,9 @@
-// host/machine/libraries/nvml.h: the answers of NVIDIA's management library about the devices of
-// this node: their names, state, processes and errors. Makes no CUDA context and takes no memory of
-// a device.
+// host/machine/libraries/nvml.h: asks NVIDIA's management library about the devices of this node:
+// their names, state, processes and errors. Makes no CUDA context and takes no memory of a device.
 //
-// The library comes with the driver and is loaded by name. It shows all devices of the node, in the
-// order of their bus numbers, whatever CUDA_VISIBLE_DEVICES says: a device is known by its UUID.
-// One thread at a time.
+// The library comes with the driver and is loaded by name. It lists all devices of the node, in the
+// order of their bus numbers, whatever CUDA_VISIBLE_DEVICES says: so a UUID names a device. One
+// thread at a time.
 #pragma once
 
 #include <chrono>
@@ -27,18 +26,18 @@ struct GpuProcess {
   std::optional<int64_t> memory_bytes;
 };
 
-// The state of a device now; nothing where it does not say.
+// The present state of a device. A value is missing if the device does not report it.
 struct GpuState {
   std::optional<int64_t> used_bytes;
   std::optional<int> utilization_percent;  // of the last second: time in which a kernel ran
   std::optional<double> power_w;
   std::optional<double> power_limit_w;
   std::optional<int> temperature_c;
-  std::vector<std::string> slowed_by;  // "power limit", "heat", …; idle clocks are none
-  std::vector<GpuProcess> processes;   // that compute
+  std::vector<std::string> slowed_by;  // "power limit", "heat", …; not that it idles
+  std::vector<GpuProcess> processes;   // the processes that compute on it
 };
 
-// A critical error that the driver has written down: its number is NVIDIA's "Xid".
+// A critical error that the driver has recorded. The number is NVIDIA's "Xid".
 struct GpuFault {
   std::string uuid;
   int64_t xid = 0;
@@ -51,18 +50,18 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Why it cannot be asked; empty where it can. Then all below tell of nothing.
+  // Why the library cannot be asked; "" if it can. If not, the functions below return no data.
   const std::string& refusal() const { return refusal_; }
   std::string driver_version() const;
   std::vector<Gpu> gpus() const;
-  // Of a device, or of a part of one ("MIG-…"), which has memory and processes of its own.
+  // The state of a device, or of a part of one ("MIG-…"), which has its own memory and processes.
   GpuState state(const std::string& uuid) const;
-  // Why the device cannot be used any more, as the driver says when it is asked; empty: it can.
+  // Returns why the device cannot be used any more, according to the driver; "" if it can be used.
   std::string problem(const std::string& uuid) const;
-  // The device that a part belongs to: faults are a whole device's. Any other device is itself.
+  // Returns the device that a part belongs to, since faults concern whole devices; else `uuid`.
   std::string whole_device(const std::string& uuid) const;
-  // The next fault of any device since this was made; nothing at the end of the wait. Throws
-  // nothing: a driver without such events has none.
+  // Returns the next fault of any device since this object was made; nothing at the end of the
+  // wait, or if the driver does not report such events. Never throws.
   std::optional<GpuFault> next_fault(std::chrono::milliseconds wait);
 
  private:
@@ -76,18 +75,18 @@ class Nvml {
   void listen();
 
   void* library_ = nullptr;
-  void* events_ = nullptr;  // once somebody has asked for faults
+  void* events_ = nullptr;  // null until faults are asked for
   bool listens_ = false;
   std::string refusal_;
 };
 
-// The names of the reasons in such a set of bits.
+// Returns the names of the reasons in a set of bits.
 std::vector<std::string> slowdown_names(uint64_t reasons);
 
 struct GpuSearch {
   std::vector<Gpu> gpus;
   std::string driver;  // the driver's version; empty without one
-  std::string reason;  // why there are none; empty when there are some
+  std::string reason;  // why there are no devices; empty if there are some
 };
 
 GpuSearch find_gpus();

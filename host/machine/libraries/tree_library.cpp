@@ -24,7 +24,7 @@ constexpr std::array kKinds = {
                     "4.", "lightgbm"},
 };
 
-// Its first word; empty without the file.
+// Returns the first word of the file; "" if it does not exist.
 std::string version_in(const fs::path& file) {
   std::ifstream in(file);
   std::string version;
@@ -32,7 +32,7 @@ std::string version_in(const fs::path& file) {
   return version;
 }
 
-// Looks at a path that may be the folder with the library, the package's or its parent.
+// Looks at a path that may be the library's folder, the package's, or the parent of that.
 LibraryProbe probe(const TreeLibraryKind& kind, const fs::path& path, TreeLibrary& out) {
   const std::string inside = cat(kind.name, "/lib");
   const fs::path lib = folder_with(path, {".", "lib", inside.c_str()}, kind.file);
@@ -45,7 +45,7 @@ LibraryProbe probe(const TreeLibraryKind& kind, const fs::path& path, TreeLibrar
   return {true, version.empty() ? "no file that says its version" : cat("version ", version)};
 }
 
-// The package next to the LibTorch of the build, where that is Python's.
+// Returns the package next to the LibTorch of the build, if that is in a Python environment.
 std::string recorded(const TreeLibraryKind& kind) {
   const fs::path libtorch = RTRAIN_BUILD_LIBTORCH;
   if (libtorch.empty()) return {};

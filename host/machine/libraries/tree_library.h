@@ -1,6 +1,6 @@
-// host/machine/libraries/tree_library.h: finding the libraries of gradient-boosted trees that the
-// Lua modules of their names call, in the places of library_search.h ($RTRAIN_XGBOOST,
-// $RTRAIN_LIGHTGBM). Looks at files only; loads nothing.
+// host/machine/libraries/tree_library.h: finds the libraries of gradient-boosted trees that the Lua
+// modules of the same names call, in the places of library_search.h ($RTRAIN_XGBOOST,
+// $RTRAIN_LIGHTGBM). Only looks at files; loads nothing.
 #pragma once
 
 #include <span>
@@ -12,18 +12,18 @@
 namespace rtrain::machine {
 
 struct TreeLibraryKind {
-  const char* name;          // "xgboost": of the Lua module, and of its folder in site-packages
+  const char* name;          // "xgboost": the Lua module, and the folder in site-packages
   const char* title;         // "XGBoost"
   const char* variable;      // "RTRAIN_XGBOOST"
   const char* file;          // "libxgboost.so"
   const char* version_file;  // "VERSION", next to lib/
-  const char* version;       // "3.": how a version must begin
-  const char* wheel;         // the name for pip: "xgboost-cpu"
+  const char* version;       // "3.": the beginning of a suitable version
+  const char* wheel;         // pip's name of it: "xgboost-cpu"
 };
 
 struct TreeLibrary {
   std::string file;     // the library itself
-  std::string version;  // "3.2.0"; empty where no file says it
+  std::string version;  // "3.2.0"; empty if no file has it
   std::string source;   // LibraryPlace::source
 };
 
@@ -33,11 +33,12 @@ std::span<const TreeLibraryKind> tree_library_kinds();
 
 TreeLibrarySearch find_tree_library(const TreeLibraryKind& kind);
 
-// "pip install 'xgboost-cpu>=3,<4', or set RTRAIN_XGBOOST to the folder that holds libxgboost.so".
+// Returns "pip install 'xgboost-cpu>=3,<4', or set RTRAIN_XGBOOST to the folder that holds
+// libxgboost.so".
 std::string tree_library_mend(const TreeLibraryKind& kind);
 
-// The library that the Lua module of that name calls. Throws Error, code environment, with every
-// place with its finding, and the remedy; code internal for another name.
+// Returns the library that the Lua module of that name calls. Throws Error(kEnvironment) with every
+// searched place, its finding and the remedy; Error(kInternal) for another name.
 TreeLibrary require_tree_library(std::string_view name);
 
 }  // namespace rtrain::machine

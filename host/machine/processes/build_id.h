@@ -5,7 +5,7 @@
 
 namespace rtrain::machine {
 
-// The GNU build id of this executable, in hexadecimal; empty when it was linked without one.
+// Returns the GNU build id of this executable, in hexadecimal; "" if it was linked without one.
 std::string build_id();
 
 }  // namespace rtrain::machine

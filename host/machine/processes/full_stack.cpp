@@ -15,13 +15,13 @@
 namespace rtrain::machine {
 namespace {
 
-// A call may reserve more than a page at once: buffers of Lua's string library are 8 KiB each.
+// A call may take more than a page at once: buffers of Lua's string library have 8 KiB each.
 constexpr uintptr_t kNearEnd = 256 * 1024;
 constexpr size_t kHandlerBytes = 64 * 1024;
-// With less than that, operators fill the stack without any recursion.
+// With a smaller stack, operators fill it without any recursion.
 constexpr rlim_t kSmallBytes = 1024 * 1024;
 
-uintptr_t stack_end = 0;  // the lowest address; 0 where it is not known
+uintptr_t stack_end = 0;  // the lowest address; 0 if it is not known
 
 void write_error(std::string_view text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
@@ -34,7 +34,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
     write_error("\n");
     _exit(exit_code(Code::kUser));
   }
-  // The instruction runs again, and ends the process.
+  // After the handler the instruction runs again, and the default action ends the process.
   struct sigaction usual = {};
   usual.sa_handler = SIG_DFL;
   sigaction(signal, &usual, nullptr);
@@ -70,7 +70,7 @@ bool is_at_stack_end(const void* address) {
 void explain_full_stack() {
   struct sigaction before = {};
   sigaction(SIGSEGV, nullptr, &before);
-  if (before.sa_handler != SIG_DFL) return;  // a sanitizer's, which tells of it too
+  if (before.sa_handler != SIG_DFL) return;  // a sanitizer's handler reports a full stack too
   note_stack_end();
   alignas(std::max_align_t) static std::array<std::byte, kHandlerBytes> memory;
   const stack_t other = {.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};

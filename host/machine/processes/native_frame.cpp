@@ -32,7 +32,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-// Without the text between balanced pairs.
+// Returns the text without the parts between balanced pairs of brackets.
 std::string without(const std::string& text, char open, char close) {
   std::string out;
   int depth = 0;
@@ -55,7 +55,7 @@ std::string short_name(std::string_view function) {
   replace_all(name, "operator()", "operator{}");
   name = without(without(name, '<', '>'), '(', ')');
   if (name.ends_with(" const")) name.resize(name.size() - 6);
-  // The rest before a space is the type that it returns.
+  // The part before a space is the return type.
   name = name.substr(name.rfind(' ') + 1);
   replace_all(name, "::operator{}", "");
   replace_all(name, "{anonymous}::", "");

@@ -7,12 +7,12 @@
 
 namespace rtrain::machine {
 
-// "at::native::add(…) (libtorch_cpu.so+0x1f20)"; the function is given mangled or empty.
+// Formats "at::native::add(…) (libtorch_cpu.so+0x1f20)"; the function is mangled or empty.
 std::string native_frame_text(std::string_view function, std::string_view module, uint64_t offset);
 
-// As a profile shows it: without arguments, template arguments and return type. "" for a function
-// that only passes a call on: the dispatcher's, a thread's first ones. Of an unknown function the
-// module in brackets.
+// Returns the name for a profile, without arguments, template arguments and return type; "" for a
+// function that only passes a call on: the dispatcher's, and a thread's first ones. For an unknown
+// function, returns the module in brackets.
 std::string shown_function(std::string_view function, std::string_view module);
 
 }  // namespace rtrain::machine

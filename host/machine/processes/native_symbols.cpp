@@ -19,7 +19,7 @@
 namespace rtrain::machine {
 namespace {
 
-// A place in the list of addresses, and the address as the module's file has it.
+// An index into the list of addresses, and the address's offset in the module's file.
 struct Wanted {
   uint64_t offset = 0;
   size_t place = 0;
@@ -28,7 +28,7 @@ struct Wanted {
 struct Module {
   std::string path;
   uint64_t base = 0;
-  std::vector<std::pair<uint64_t, uint64_t>> segments;  // from, to
+  std::vector<std::pair<uint64_t, uint64_t>> segments;  // first and last address
   std::vector<Wanted> wanted;
 
   bool holds(uint64_t address) const {
@@ -53,7 +53,7 @@ int add_module(dl_phdr_info* info, size_t, void* modules) {
   return 0;
 }
 
-// A file's bytes while this lives; none where it cannot be read.
+// A file's bytes, mapped while this exists; empty if the file cannot be read.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path) {
@@ -70,7 +70,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  // Objects at a place in the file; none where it ends before.
+  // Objects at an offset of the file; empty if the file ends before them.
   template <class T>
   std::span<const T> read(uint64_t offset, uint64_t count) const {
     if (offset > bytes_.size() || count > (bytes_.size() - offset) / sizeof(T)) return {};
@@ -81,7 +81,7 @@ class MappedFile {
   std::string_view bytes_;
 };
 
-// The larger table of an executable or library that has both.
+// Returns the larger symbol table of an executable or library that has both.
 const Elf64_Shdr* symbol_table(std::span<const Elf64_Shdr> sections) {
   const Elf64_Shdr* found = nullptr;
   for (const Elf64_Shdr& section : sections) {
@@ -91,11 +91,11 @@ const Elf64_Shdr* symbol_table(std::span<const Elf64_Shdr> sections) {
   return found;
 }
 
-// Whether a function may have a wanted address: a look at few bits, where a library has half a
-// million functions.
+// Says quickly whether a function may have a wanted address: it looks at few bits, since a library
+// has half a million functions.
 class WantedPages {
  public:
-  // By their offsets.
+  // `sorted` is sorted by offset.
   explicit WantedPages(std::span<const Wanted> sorted) : bits_((page(sorted.back().offset)) + 1) {
     for (const Wanted& wanted : sorted) bits_[page(wanted.offset)] = true;
   }
@@ -138,7 +138,7 @@ void find_functions(Module& module, std::vector<NativeSymbol>& out) {
   }
 }
 
-// An embedded library lies in a memory file, whose name is "/memfd:librtrain_engine.so (deleted)".
+// An embedded library is in a memory file, named "/memfd:librtrain_engine.so (deleted)".
 std::string module_name(const std::string& path) {
   std::array<char, 4096> target{};
   const ssize_t size =

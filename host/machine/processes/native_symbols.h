@@ -1,8 +1,8 @@
-// host/machine/processes/native_symbols.h: the functions that addresses of this process lie in.
+// host/machine/processes/native_symbols.h: finds the functions at addresses of this process.
 //
-// Reads the tables of symbols in the files of its libraries, hidden functions included where they
-// were not stripped. Each file is gone through once for all addresses: where the dynamic linker's
-// dladdr() takes milliseconds for one address of LibTorch, this takes them for thousands.
+// It reads the symbol tables in the files of its libraries, including hidden functions unless they
+// were stripped. It reads each file once for all addresses: the dynamic linker's dladdr() takes
+// milliseconds for one address of LibTorch, this takes them for thousands.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace rtrain::machine {
 
 struct NativeSymbol {
   std::string function;  // mangled; "" where no symbol covers the address
-  std::string module;    // "libtorch_cpu.so"; "" where no library does
+  std::string module;    // "libtorch_cpu.so"; "" if the address is in no library
 };
 
-// In the order of the addresses. Throws nothing: a file that cannot be read has no symbols.
+// Returns them in the order of the addresses. Never throws: an unreadable file has no symbols.
 std::vector<NativeSymbol> native_symbols(const std::vector<uint64_t>& addresses);
 
 }  // namespace rtrain::machine

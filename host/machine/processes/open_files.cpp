@@ -12,11 +12,11 @@
 namespace rtrain::machine {
 namespace {
 
-// 0 when the table cannot be looked at.
+// Returns 0 when the table cannot be read.
 int files_open_now() {
   DIR* table = ::opendir("/proc/self/fd");
   if (table == nullptr) return 0;
-  int count = -3;  // "." and ".." and the folder itself
+  int count = -3;  // without ".", ".." and the folder itself
   while (::readdir(table) != nullptr) ++count;
   ::closedir(table);
   return count;

@@ -10,7 +10,7 @@
 
 namespace rtrain::machine {
 
-// /proc/PID/stat: the name in brackets may hold anything, the fields behind it are counted from 3.
+// In /proc/PID/stat the name in brackets may hold any text. Fields after it are counted from 3.
 ProcessFacts process_facts(int pid) {
   constexpr int kFirstField = 3;
   constexpr int kParent = 4;

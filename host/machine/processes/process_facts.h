@@ -8,11 +8,11 @@ namespace rtrain::machine {
 
 struct ProcessFacts {
   char state = '?';          // 'R', 'S', 'D', 'T', 'Z', …; '?' when there is no such process
-  int parent = 0;            // 0 when it is not known
-  double cpu_s = 0;          // that it has had, in user code and in the kernel
-  double begun_s = 0;        // boot_s() when it was made
+  int parent = 0;            // 0 if it is not known
+  double cpu_s = 0;          // used so far, in user code and in the kernel
+  double begun_s = 0;        // boot_s() when it was started
   int64_t memory_bytes = 0;  // resident
-  std::optional<int> exit_status;  // as waitpid gives it, from the moment on that it is ending
+  std::optional<int> exit_status;  // as from waitpid, once the process is ending
 };
 
 ProcessFacts process_facts(int pid);

@@ -1,5 +1,5 @@
-// host/machine/processes/process_io.h: the bytes that a process of this user has moved from and to
-// disks.
+// host/machine/processes/process_io.h: the bytes that a process of this user has read from and
+// written to disks.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct ProcessIo {
   int64_t written_bytes = 0;
 };
 
-// Nothing where there is no such process, or where the kernel does not say.
+// Returns nothing if there is no such process, or the kernel does not count them.
 std::optional<ProcessIo> process_io(int pid);
 
 }  // namespace rtrain::machine

@@ -1,5 +1,5 @@
 // host/machine/processes/process_limits.h: limits that a shell sets for its processes (`ulimit`),
-// in words for messages about what they prevent; empty where there is no limit.
+// as texts for messages about failures that they cause; "" without a limit.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@
 namespace rtrain::machine {
 namespace {
 
-// What Linux gives a process.
+// Linux's default.
 constexpr size_t kStackBytes = size_t{8} << 20;
 
 void set_action(int number, void (*action)(int)) {
@@ -22,8 +22,8 @@ void set_action(int number, void (*action)(int)) {
   sigaction(number, &wanted, nullptr);
 }
 
-// Raises the limit of the main thread's stack, and the size of the stacks of other threads, which
-// is that limit otherwise.
+// Raises the limit of the main thread's stack, and the size of other threads' stacks, which by
+// default is the limit at the process's start.
 void provide_stacks() {
   struct rlimit limit {};
   if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kStackBytes) {
@@ -40,14 +40,14 @@ void provide_stacks() {
   pthread_attr_destroy(&attributes);
 }
 
-// Unlike SIG_IGN it is not inherited by a program that is started.
+// A handler, because a program that is started would inherit SIG_IGN.
 void do_nothing(int) {}
 
 }  // namespace
 
 void begin_process() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    // The lowest free number is this one.
+    // open() returns the lowest free number, which is `fd`.
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);
   }
   provide_stacks();

@@ -5,7 +5,7 @@
 
 namespace rtrain::machine {
 
-// Binds every thread that there is now, and with it those that they start later.
+// Binds all present threads, and so also the threads that they start later.
 void bind_all_threads(const std::vector<int>& cpus);
 
 }  // namespace rtrain::machine

@@ -13,10 +13,10 @@ namespace rtrain::node {
 
 // Writes a file in the folder, syncs it, reads it and removes it.
 std::string storage_problem(const std::string& folder);
-// Whether the problem of the file system means that this node is at fault, if other nodes can write
-// there. A full disk, a quota and is_lack() do not.
+// Whether such a problem of the file system means that this node is at fault, if other nodes can
+// write there. A full disk, a quota and is_lack() do not mean that.
 bool is_disk_fault(const std::string& problem);
-// Whether the checking process had no descriptor, memory or port left, so that the check says
+// Whether the checking process had no descriptor, memory or port left, so that its check proves
 // nothing. Decides by the problem's text, or by errno.
 bool is_lack(const std::string& problem);
 bool is_lack_of(int reason);

@@ -1,10 +1,10 @@
 // host/node/workers/death_watch.h: detects a worker's death before the kernel has freed its memory.
 //
-// A worker's main thread holds the mutex in its progress page for life (`alive`); the kernel
-// releases it first when the thread ends. The worker's exit status and the end of its channel only
-// come once its memory is freed, which takes tens of milliseconds per gigabyte. A thread for each
-// watched rank waits on that mutex without taking it: the kernel wakes the thread, so there is no
-// polling.
+// A worker's main thread holds the mutex in its progress page for life (`alive`); when the thread
+// ends, the kernel releases it first. The worker's exit status and the end of its channel come only
+// after the kernel has freed its memory, which takes tens of milliseconds per gigabyte. A thread
+// for each watched rank waits for that mutex without locking it: the kernel wakes the thread, so
+// there is no polling.
 //
 // Belongs to the loop's thread. The board must outlive it. The destructor waits for the threads:
 // those of ended processes have ended by then, and a live process's wakes up within a second.

@@ -69,7 +69,7 @@ struct KillWorkers {
                                         optional("reason", &KillWorkers::reason)};
 };
 
-// The attempt has ended.
+// The attempt is over.
 struct CloseWorkers {
   static constexpr std::string_view kType = "close_workers";
   int attempt = 1;

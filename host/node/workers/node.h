@@ -33,7 +33,7 @@ struct NodeOrder {
   double host_sample_s = 0;  // 0: none of processes and node
   StringPairs env = {};      // of the workers
   std::string address =
-      {};  // of its node, for sockets of other nodes' ranks; empty: there are none
+      {};  // the node's, for sockets of ranks on other nodes; empty: there are none
   // Starts no process: the workers exist already (see WorkerEndpoints).
   bool is_local = false;
 

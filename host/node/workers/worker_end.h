@@ -17,7 +17,7 @@ struct WorkerEnd {
   std::string broken = {};  // why we closed its channel ("a message of … bytes …"), else empty
   // The node's facts about its last moments.
   LastMoments last = LastMoments();
-  int64_t oom_kills = 0;  // processes that the kernel has killed for want of memory in this cgroup
+  int64_t oom_kills = 0;  // processes that the kernel has killed for lack of memory in this cgroup
                           // since the attempt began
   std::string lost = {};  // why its node is considered lost, else empty
 

@@ -1,5 +1,5 @@
-// host/node/workers/worker_endpoints.h: passes sockets to workers that exist already, started by
-// the user or by a launcher: the node starts no processes.
+// host/node/workers/worker_endpoints.h: passes sockets to workers that the user or a launcher has
+// started already: the node starts no processes.
 #pragma once
 
 namespace rtrain::node {

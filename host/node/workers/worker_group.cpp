@@ -209,8 +209,8 @@ class WorkerGroup::Worker {
   WorkerPlace place_;
   std::string broken_;
   Zygote::Request request_;  // while the process is being forked
-  Ends ends_;                // as long
-  bool is_killed_ = false;   // while that
+  Ends ends_;                // for the same time
+  bool is_killed_ = false;   // kill() came while the process was being forked
   int near_fd_ = -1;         // in local mode, while the channel is open
   int endpoint_fd_ = -1;     // until it is taken
   int pid_ = 0;              // in local mode; 0 until known

@@ -43,7 +43,7 @@ class NodeGroup {
 
  private:
   std::vector<Member> members_;
-  // Kept, because events of a machine are passed to its Node until the end of the attempt.
+  // They are kept because events of their machines reach their Nodes until the attempt ends.
   std::vector<std::unique_ptr<node::Node>> without_ranks_;
 };
 

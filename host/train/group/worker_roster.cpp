@@ -51,7 +51,7 @@ void WorkerRoster::set_gpus(int rank, const std::vector<int>& gpus) {
 
 void WorkerRoster::set_gone(int rank, const node::WorkerEnd& end) {
   at(rank).is_gone = true;
-  if (!at(rank).row) return;  // its node was lost before it was started
+  if (!at(rank).row) return;  // its node was lost before the rank was started
   store::WorkerRow& row = change(rank);
   if (end.status.signal != 0) {
     row.signal = end.status.signal;

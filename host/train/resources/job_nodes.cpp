@@ -301,7 +301,7 @@ void JobNodes::on_folder_seen(int node, const message::FolderSeen& seen) {
   if (host == nullptr || seen.path != marker_) return;
   host->problem = seen.problem;
   host->is_ready = seen.problem.empty();
-  if (!on_granted_) check_health();  // the run continues, and may use the node
+  if (!on_granted_) check_health();  // while the run continues, it may use the node
   grant_if_ready();
 }
 
@@ -333,7 +333,7 @@ void JobNodes::on_evidence(decide::Evidence evidence) {
   });
 }
 
-// If a launcher has started each rank, all of its processes are needed.
+// If a launcher has started each rank, the run needs all of its processes.
 std::string JobNodes::evict(int node, const std::string& reason) {
   if (roster_.is_evicted(node)) return "";
   roster_.evict(node, reason);
@@ -376,7 +376,7 @@ void JobNodes::grant() {
   on_granted(workers_now());
 }
 
-// For a launcher whose ranks are not dense by node, as with `mpirun --map-by node`.
+// For a launcher whose ranks are not consecutive on a node, as with `mpirun --map-by node`.
 void JobNodes::tell_ranks() {
   int first_rank = nodes_.spec().tasks_on_node();
   for (const auto& [node, host] : roster_.others()) {
@@ -412,7 +412,7 @@ std::string JobNodes::why_not_ready(const RosterNode& host) const {
 void JobNodes::on_deadline() {
   if (!on_granted_) return;
   const std::string text = missing();
-  if (text.empty()) return;  // they are being checked
+  if (text.empty()) return;  // no text while nodes are being checked
   if (check_health()) return deadline_.start(kCheckAgain);
   if (run_.spec.min_workers < run_.spec.max_workers && workers_now() >= run_.spec.min_workers) {
     delegate_.notice(cat("the run begins without nodes: ", text));

@@ -52,7 +52,7 @@ class EventQueue {
   std::deque<Waiting> events_;
   size_t waiting_bytes_ = 0;
   bool behind_ = false;
-  bool is_dropping_ = false;  // until half of them are taken: few gaps, rather than many small ones
+  bool is_dropping_ = false;  // until half are taken: few gaps, not many small ones
   size_t dropped_lines_ = 0;
   size_t dropped_reports_ = 0;
 };

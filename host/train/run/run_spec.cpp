@@ -17,7 +17,7 @@ void check_range(std::string_view field, double value, double least) {
   throw Error(Code::kConfig, cat(field, " = ", value, ": must be at least ", least));
 }
 
-// The settings of an operator for all runs go before those of the script.
+// An operator's settings for all runs take precedence over those of the script.
 void take_settings(RunSpec& s) {
   FailureSpec& limits = s.failure_config;
   limits.hang_threshold_s = seconds_setting("RTRAIN_HANG_THRESHOLD_S", limits.hang_threshold_s);
@@ -59,8 +59,8 @@ RunSpec RunSpec::from_value(Value value) {
 }
 
 decide::FailureLimits RunSpec::failure_limits() const {
-  // A process that has left, or never came, is not there for another attempt either: its launcher
-  // starts it again, with all others.
+  // If processes of a launcher are lost, another attempt would lack them too: the launcher restarts
+  // all of them.
   return {.max_failures = failure_config.max_failures,
           .controller_failure_limit = join ? 0 : failure_config.controller_failure_limit,
           .max_preemption_failures = failure_config.max_preemption_failures,

@@ -1,4 +1,4 @@
-// host/train/run/run_spec.h: the specification of a run, as rtrain._controller.open() got it.
+// host/train/run/run_spec.h: the specification of a run, the argument of rtrain._controller.open().
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@
 
 namespace rtrain::train {
 
-// What ValidationConfig says to the controller.
+// The part of ValidationConfig that the controller needs.
 struct ValidationSpec {
   static constexpr std::string_view kClass = "ValidationSpec";
   int max_concurrent = 1;
-  int num_cpus = 1;                                       // of each validation
+  int num_cpus = 1;                                       // for each validation
   std::optional<double> validation_drain_timeout_s = {};  // at the end of the run; none: no limit
 
   static constexpr RecordFields kFields{
@@ -30,18 +30,18 @@ struct ValidationSpec {
       optional("validation_drain_timeout_s", &ValidationSpec::validation_drain_timeout_s)};
 };
 
-// What FailureConfig says to the controller.
+// The part of FailureConfig that the controller needs.
 struct FailureSpec {
   static constexpr std::string_view kClass = "FailureSpec";
   int max_failures = 0;
-  int max_heals = 0;  // of train.elastic
+  int max_heals = 0;  // for train.elastic
   int controller_failure_limit = 0;
   int max_preemption_failures = 0;
   std::optional<double> reset_after_s = {};
   double preemption_grace_s = 0;  // from the request to stop to the end of the workers
   double hang_threshold_s = 0;
   double busy_threshold_s = 0;
-  double node_timeout_s = 0;  // a node that has not been heard of for that long is lost
+  double node_timeout_s = 0;  // a node that has not sent anything for that long is lost
 
   static constexpr RecordFields kFields{
       required("max_failures", &FailureSpec::max_failures),
@@ -55,13 +55,13 @@ struct FailureSpec {
       required("node_timeout_s", &FailureSpec::node_timeout_s)};
 };
 
-// What HealthConfig says to the controller: the treatment of nodes that may be bad.
+// The part of HealthConfig that the controller needs: what to do about nodes that may be bad.
 struct HealthSpec {
   static constexpr std::string_view kClass = "HealthSpec";
   bool preflight = false;          // nodes are checked before they are used
-  double preflight_timeout_s = 0;  // of each check
-  bool monitor = false;            // they are looked after while they are
-  bool has_evaluators = false;     // the script decides
+  double preflight_timeout_s = 0;  // for each check
+  bool monitor = false;            // nodes are monitored while they are used
+  bool has_evaluators = false;     // the script has evaluators, which decide
 
   static constexpr RecordFields kFields{
       required("preflight", &HealthSpec::preflight),
@@ -70,19 +70,19 @@ struct HealthSpec {
       required("has_evaluators", &HealthSpec::has_evaluators)};
 };
 
-// The ranks of this node but rank 0, which are processes that a launcher has started.
+// The ranks of this node other than rank 0, which are processes that a launcher has started.
 struct JoinedRanks {
   static constexpr std::string_view kClass = "JoinedRanks";
-  std::string socket;  // where they come to, in the runtime folder
-  int num_ranks = 1;   // of this node, with rank 0
-  int64_t fit = 1;     // theirs, and this one's: the script's first fit(), second, …
+  std::string socket;  // in the runtime folder; they connect to it
+  int num_ranks = 1;   // number of ranks on this node, including rank 0
+  int64_t fit = 1;     // the script's first fit(), second, …: the same in all processes
 
   static constexpr RecordFields kFields{required("socket", &JoinedRanks::socket),
                                         required("num_ranks", &JoinedRanks::num_ranks),
                                         required("fit", &JoinedRanks::fit)};
 };
 
-// The commit that the script's folder is at.
+// The commit that the script's folder is checked out at.
 struct GitCommit {
   static constexpr std::string_view kClass = "GitCommit";
   std::string commit;
@@ -94,8 +94,8 @@ struct GitCommit {
                                         required("is_cut", &GitCommit::is_cut)};
 };
 
-// Every field comes from Lua (modules/rtrain/run/run_spec.lua). None has a default here: those of
-// the user's configuration are in modules/rtrain/config/.
+// Every field comes from Lua (modules/rtrain/run/run_spec.lua). None has a default value here:
+// modules/rtrain/config/ has the defaults of the user's configuration.
 struct RunSpec {
   static constexpr std::string_view kClass = "RunSpec";
   std::string name;
@@ -105,34 +105,34 @@ struct RunSpec {
   std::vector<std::string> tags;
   std::string note;
   store::ResumeMode resume = store::ResumeMode::kNever;
-  bool is_local = false;            // rank 0 is the process that called fit()
-  std::optional<JoinedRanks> join;  // the other ranks are processes of a launcher
-  double start_timeout_s = 0;       // of each phase of the start-up
+  bool is_local = false;            // the process that called fit() is rank 0
+  std::optional<JoinedRanks> join;  // set if processes of a launcher are the other ranks
+  double start_timeout_s = 0;       // for each phase of the start
   int min_workers = 1;
-  int max_workers = 1;  // more than min: elastic
+  int max_workers = 1;  // more than min_workers: elastic
   double elastic_resize_monitor_interval_s = 0;
   int cpus_per_worker = 0;     // its threads; 0: cores / workers, unless OMP_NUM_THREADS is set
-  int ingest_cpus = 0;         // of each worker's processes that read its datasets
+  int ingest_cpus = 0;         // for each worker's processes that read its datasets
   double gpus_per_worker = 0;  // a part of one below 1
   decide::PlacementStrategy placement_strategy = decide::PlacementStrategy::kSpread;
-  bool oversubscribe = false;    // takes no lease: shares what other runs hold, and waits for none
-  std::string accelerator_type;  // that its GPUs are of; empty: any
-  StringPairs worker_env;        // added to this process's
+  bool oversubscribe = false;    // takes no lease, so it never waits for other runs
+  std::string accelerator_type;  // the type of GPU that it wants; empty: any
+  StringPairs worker_env;        // added to this process's environment
   bool uses_torch = false;       // its workers make tensors
   std::string functions;         // the train function and its config, serialized
-  Value train_loop_config;       // plain data, for the record
-  Value scaling_config;          // the same
+  Value train_loop_config;       // as plain data, for the run's record
+  Value scaling_config;          // also for the run's record
   Value checkpoint_config;
   FailureSpec failure_config;
   HealthSpec health_config;
   std::optional<ValidationSpec> validation_config;
-  bool mirrors = false;    // there is a storage_filesystem
-  bool can_fetch = false;  // with a `get`
+  bool mirrors = false;    // the run has a storage_filesystem
+  bool can_fetch = false;  // the storage_filesystem has `get`
   std::string backend;
-  double timeout_s = 0;        // of waits in user code
-  int64_t log_bytes = 0;       // that a rank's log keeps in an attempt; 0: all
-  bool has_callbacks = false;  // of the user's, which are to see a failure before the next attempt
-  bool wants_reports = false;  // the user's callbacks or predicate are to see every report
+  double timeout_s = 0;        // for waits in user code
+  int64_t log_bytes = 0;       // limit for a rank's log in one attempt; 0: none
+  bool has_callbacks = false;  // the user has some: they see a failure before the next attempt
+  bool wants_reports = false;  // the user's callbacks or predicate must see every report
   std::optional<GitCommit> git;
   List sources;  // {kind, path, text}: host/store/runs/source_store.h
 
@@ -175,30 +175,30 @@ struct RunSpec {
       optional("git", &RunSpec::git),
       required("sources", &RunSpec::sources)};
 
-  // From here on: not of Lua, but of environment variables of an operator, for all runs.
-  double silent_threshold_s = 600;  // a control thread that has stopped for that long
+  // The fields from here on do not come from Lua, but from an operator's environment variables.
+  double silent_threshold_s = 600;  // a control thread that is silent for that long is stuck
   decide::SyncSettings collectives;
-  double report_notice_s = 60;    // how long a checkpoint may wait for a rank before a line says so
-  double resource_notice_s = 30;  // between lines about cores that are waited for
-  double gpu_sample_s = 5;        // between two looks at the activity of the devices; 0: none
-  double host_sample_s = 5;       // the same of the ranks' processes and their nodes
-  double callback_timeout_s = 60;  // of the user's callbacks before a retry
-  int port = 0;                    // where other nodes of its job reach the run; 0: there are none
+  double report_notice_s = 60;     // after that, a line names the rank that a checkpoint waits for
+  double resource_notice_s = 30;   // between two lines about cores that the run waits for
+  double gpu_sample_s = 5;         // between two samples of the devices' activity; 0: none
+  double host_sample_s = 5;        // the same for the ranks' processes and their nodes
+  double callback_timeout_s = 60;  // for the user's callbacks before a retry
+  int port = 0;                    // other nodes of the job connect to it; 0: no other nodes
 
-  // 0: not said.
+  // Returns 0 if it is not specified.
   int total_cpus_per_worker() const {
     return cpus_per_worker == 0 ? 0 : cpus_per_worker + ingest_cpus;
   }
   decide::FailureLimits failure_limits() const;
   decide::HangLimits hang_limits() const;
 
-  // It takes part in what a launcher allotted on several nodes. In local mode without processes of
-  // the launcher it trains on this node alone.
+  // Whether the run uses all nodes that a launcher has allotted. In local mode without other
+  // processes of the launcher it trains on this node alone.
   bool uses_nodes() const { return !is_local || join; }
 
-  // With what environment variables set, which goes before the script. Throws Error(kArgument) for
-  // a field that is unknown, missing or of a wrong type, kConfig for one out of range and for a
-  // variable that makes no sense.
+  // Makes it from Lua's value and from the environment variables, which take precedence. Throws
+  // Error(kArgument) for a field that is unknown, missing or of a wrong type, kConfig for one out
+  // of range and for an invalid variable.
   static RunSpec from_value(Value value);
 };
 

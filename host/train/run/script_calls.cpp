@@ -51,7 +51,7 @@ Value ScriptCalls::ask(const ScriptQuestion& question) {
 }
 
 void ScriptCalls::ask(loop::Loop& loop, const ScriptQuestion& question, Done done) {
-  // Shared, because the timer is not needed any more once the answer is on its way to the loop.
+  // Shared with the answer's task, which ends the timer before it calls `done`.
   struct Wait {
     std::optional<loop::Timer> deadline;
     Done done;

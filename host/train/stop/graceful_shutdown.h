@@ -42,7 +42,7 @@ class GracefulShutdown {
   GracefulShutdown(loop::Loop& loop, int num_workers, GracefulShutdownDelegate& delegate)
       : GracefulShutdown(loop, num_workers, delegate, Times()) {}
 
-  // Also for a second reason: the grace period begins again, the agreement stays.
+  // A second call, for another reason, begins the grace period again and keeps the agreement.
   void start(double grace_s);
 
   // Receives the messages stop_calls and stop_seen.
@@ -64,7 +64,7 @@ class GracefulShutdown {
   Times times_;
   decide::StopAgreement agreement_;
   bool started_ = false;
-  std::optional<int64_t> first_seen_;  // the number of the next report of the rank told first
+  std::optional<int64_t> first_seen_;  // next report of the rank that was notified first
   loop::Timer answers_;
   loop::Timer grace_;
   loop::Timer return_;

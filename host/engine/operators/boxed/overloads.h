@@ -61,8 +61,8 @@ struct Param {
 
 struct Return {
   bool is_dtype = false;
-  int same_as = -1;  // the argument that may come back as it is: written to (add_), or nothing was
-                     // to do (contiguous)
+  int same_as = -1;  // the argument that may be returned itself: it was written to (add_), or
+                     // needed no change (contiguous)
 };
 
 struct Overload {
