@@ -1,7 +1,7 @@
-// host/decide/absent_ranks.h: which ranks of other nodes have not come to the collective that
-// a rank has waited for. Pure.
+// host/decide/absent_ranks.h: completes a rank's time-out in a collective with the ranks of other
+// nodes that have not called it. Pure.
 //
-// A rank sees the pages of its own node alone, and names who is absent there itself.
+// A rank can read the shared pages of its own node only. It names the absent ranks of that node.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace rtrain::decide {
 
-// One of them, and where it is.
+// The facts about a rank, and the name of its node.
 struct PlacedFacts {
   std::string host;
   RankFacts facts;
 };
 
-// The error of the rank; a time-out with those ranks of other nodes that are behind it.
+// Returns `error` of the rank. To a time-out it adds the ranks of other nodes that are behind.
 Error with_absent_ranks(int rank, const Error& error, const std::vector<PlacedFacts>& ranks);
 
 }  // namespace rtrain::decide

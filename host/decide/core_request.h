@@ -1,8 +1,8 @@
-// host/decide/core_request.h: how many cores a run asks for, and how many workers they are
-// for. Pure.
+// host/decide/core_request.h: how many cores a run requests, and how many workers it starts with
+// the cores that it gets. Pure.
 //
-// Each worker counts for resources_per_worker.CPU cores, or for one. Where that was not said, more
-// workers than cores share what is offered; an elastic run and one that said it get no fewer.
+// A worker needs resources_per_worker.CPU cores, else one. Only a run that sets neither this option
+// nor a range of workers may get fewer cores than it has workers: the workers share them.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace rtrain::decide {
 
 class CoreRequest {
  public:
-  // cores_per_worker 0: not said.
+  // cores_per_worker: resources_per_worker.CPU; 0: not set.
   CoreRequest(int min_workers, int max_workers, int cores_per_worker);
 
   struct Amount {
@@ -21,14 +21,14 @@ class CoreRequest {
     int max;
   };
   Amount amount(int offered) const;
-  // The workers that this many cores are for.
+  // The number of workers that a run starts when it holds this many cores.
   int workers(int cores) const;
-  // The cores of an elastic group of this size.
+  // The number of cores that an elastic group of this size needs.
   int amount_for(int workers) const { return workers * unit(); }
 
-  // The error of a request that this node can never fulfil, with the numbers.
+  // The error of a request that a node with this many cores can never grant; else nullopt.
   std::optional<Error> impossible(int host_cores) const;
-  // More workers than cores: it works, and slowly.
+  // Whether more workers than cores share the node: the run works, but it is slow.
   bool is_crowded(int offered) const;
 
  private:

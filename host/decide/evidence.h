@@ -9,15 +9,15 @@
 
 namespace rtrain::decide {
 
-// In the order of their weight.
+// What the controller does because of evidence, the mildest action first.
 enum class HealthAction {
-  kNoop,       // it is in the run's record
-  kDiagnose,   // the stacks of all ranks are saved
+  kNoop,       // the evidence is recorded, and the run continues
+  kDiagnose,   // the stacks of all ranks are saved as well
   kReattempt,  // the attempt ends, and the next one begins from the latest checkpoint
-  kEvict,      // the same, and the run does without the node from then on
+  kEvict,      // as kReattempt, and the run does not use the node any more
 };
 
-// "NOOP", "DIAGNOSE", "REATTEMPT", "EVICT".
+// "NOOP", "DIAGNOSE", "REATTEMPT" or "EVICT". action_from_name: nullopt for any other name.
 std::string_view action_name(HealthAction action);
 std::optional<HealthAction> action_from_name(std::string_view name);
 
@@ -26,13 +26,13 @@ struct Evidence {
   std::string host;
   std::string kind;  // link, devices, storage, xid, hang, script
   std::string text;
-  bool is_conclusive = false;  // the node is at fault, whatever the script does
-  int rank = -1;               // whose it is; -1: none's in particular
-  bool is_preflight = false;
+  bool is_conclusive = false;  // the node is at fault, not the script
+  int rank = -1;               // the rank that it is about; -1: no particular rank
+  bool is_preflight = false;   // found before the run used the node
 
   // The decision where the script has no evaluators: EVICT for conclusive evidence, else NOOP.
   HealthAction default_action() const;
-  // As evaluators get it: node, node, kind, text, is_conclusive, rank, is_preflight, default.
+  // What evaluators get: {node, host, kind, text, is_conclusive, rank, is_preflight, default}.
   Value to_value() const;
 };
 

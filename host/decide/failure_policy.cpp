@@ -33,8 +33,8 @@ bool is_users(Code code) {
   return code == Code::kUser || code == Code::kArgument || code == Code::kOutOfMemory;
 }
 
-// Somebody may make room. Such errors come from the store, from LibTorch and from the user's own
-// files: they have the system's words in common.
+// A user may delete files, so this error may pass. It comes from the store, from LibTorch or from
+// the user's own files, and in each case its message contains the system's text.
 bool is_full_disk(const Error& error) {
   const auto says = [&error](std::string_view text) {
     return error.message().find(text) != std::string::npos;
@@ -42,15 +42,15 @@ bool is_full_disk(const Error& error) {
   return says("No space left on device") || says("Disk quota exceeded") || says("disk is full");
 }
 
-// The traceback less the line about tensors, whose sizes may be others next time.
+// The traceback without the lines about tensors: their sizes may differ between two attempts.
 std::string frames_of(const Error& error) {
   std::vector<std::string> lines = split(error.traceback(), '\n');
   std::erase_if(lines, [](const std::string& line) { return line.starts_with("  with "); });
   return join(lines, "\n");
 }
 
-// Text and call site: the message begins with the site, the traceback has the callers. The figures
-// of an out-of-memory error are never twice the same.
+// The text and the place of an error: its message begins with the line, its traceback has the
+// callers. Of an out-of-memory error the figures are left out, since they differ each time.
 std::string identity(const Error& error) {
   const std::string_view message = error.message();
   const bool has_figures = error.code() == Code::kOutOfMemory;
@@ -84,7 +84,7 @@ FailurePolicy::Budget FailurePolicy::budget(FailureKind kind) {
   }
 }
 
-// Earlier failures have nothing to do with a failure after a long time without any.
+// An attempt has run for a long time: the failures before it have other causes, and do not count.
 void FailurePolicy::forgive() {
   counts_ = {};
   failures_since_progress_ = 0;
@@ -113,7 +113,7 @@ FailureDecision FailurePolicy::decide(const Failure& failure) {
   return {.retry = true, .delay_s = next_delay(), .reason = cat("retry ", budget.count, limit)};
 }
 
-// The user has not asked for retries where max_failures is 0: there is nothing to say.
+// Empty where max_failures is 0: the user has not asked for retries, and needs no explanation.
 std::string FailurePolicy::used_up(const Budget& budget) const {
   if (budget.limit == 0 && &budget.count == &counts_.worker_group) return "";
   const std::string what = budget.limit == 0   ? "no retry is allowed"

@@ -1,5 +1,5 @@
-// host/decide/group_state.h: how far the ranks of an attempt have come, and what a failed
-// attempt is charged to. Pure.
+// host/decide/group_state.h: the state of each rank of an attempt, and the cause and kind of an
+// attempt's failure. Pure.
 #pragma once
 
 #include <map>
@@ -13,42 +13,42 @@
 
 namespace rtrain::decide {
 
-// How far a worker is on its way to the train function.
+// The phases of a worker's start, in their order. In kRunning it is in the train function.
 enum class Phase { kSpawn, kHello, kEngineLoaded, kGroupReady, kRunning };
 std::string_view phase_name(Phase phase);
 std::optional<Phase> phase_from_name(std::string_view name);
 
-// A rank that has gone back to its last commit, since others are lost.
+// A rank has gone back to its last commit, because other ranks are lost.
 struct Unwinding {
-  int64_t step = 0;                  // that it holds; 0: none
-  int64_t index = 0;                 // of its first report after that
-  Error error{Code::kInternal, ""};  // that has brought it back
+  int64_t step = 0;                  // the committed step that it holds; 0: none
+  int64_t index = 0;                 // of its first report after that step
+  Error error{Code::kInternal, ""};  // the error that made it go back
   double time_s = 0;
 };
 
-// The effect of a death on the other ranks.
+// What happens to the other ranks when a rank has died.
 enum class DeathEffect {
   kEnds,      // they are ended
-  kReplaced,  // they live on, and another process takes its place
-  kLeftOut,   // they live on without it
+  kReplaced,  // they continue, and a new process takes its place
+  kLeftOut,   // they continue without it
 };
 
 struct RankState {
   Phase phase = Phase::kSpawn;
   bool returned = false;
   bool gone = false;
-  std::optional<double> dying_s;  // seen to die by itself; its end comes with its status
+  std::optional<double> dying_s;  // when it was seen to die; its exit status comes later
   std::optional<Error> error;
-  bool died = false;  // the error is its death, it did not say it itself
+  bool died = false;  // `error` describes its death; the rank itself has sent no error
   double error_time_s = 0;
-  // Of train.elastic. It holds a committed step; it has gone back to it (a rank that has is not
-  // `healable` before the new group is complete).
+  // Of train.elastic: it holds a committed step; it has gone back to this step, and continues from
+  // there when the new group is complete.
   bool healable = false;
-  std::string fixed = {};  // why it cannot continue in a smaller group, or empty
+  std::string fixed = {};  // why it cannot continue in a smaller group; empty: it can
   std::optional<Unwinding> unwound = {};
 
-  bool is_superfluous = false;  // ended by us, since it had no state
-  bool is_replaceable = true;   // another process can take its place
+  bool is_superfluous = false;  // the controller has ended it, since it had no state
+  bool is_replaceable = true;   // a new process can take its place
 
   bool is_lost() const { return gone || dying_s.has_value(); }
 };
@@ -64,8 +64,8 @@ enum class FailureKind {
 // Ray's name of the error: "WorkerGroupError".
 std::string_view error_kind_name(FailureKind kind);
 
-// One failed attempt: the cause, the rank it came from (-1: none in particular), and the error of
-// each rank said.
+// The error of a failed attempt: its cause, the rank of the cause (-1: no particular rank), its
+// kind, and the errors of all ranks that have one.
 struct GroupError {
   Error cause{Code::kInternal, ""};
   int rank = -1;
@@ -73,31 +73,31 @@ struct GroupError {
   std::map<int, Error> ranks = {};
 };
 
-// {code, message, traceback, kind, rank, ranks}, where `ranks` is what each rank said; null without
+// {code, message, traceback, kind, rank, ranks}: `ranks` has the error of each rank. Null without
 // an error.
 Value to_value(const std::optional<GroupError>& error);
 
 bool all_returned(const std::vector<RankState>& ranks);
 bool any_returned(const std::vector<RankState>& ranks);
-// A process has ended by itself.
+// Whether a process has died: the controller did not end it.
 bool any_died(const std::vector<RankState>& ranks);
 bool all_healable(const std::vector<RankState>& ranks);
 bool all_gone(const std::vector<RankState>& ranks);
-// Those that are there, or can be replaced.
+// The number of ranks that live or can be replaced.
 int num_kept(const std::vector<RankState>& ranks);
-// Lost ranks can be replaced or left out while the others continue: one of these holds the state of
-// all, no rank has returned or failed for another reason, and at least that many are kept.
+// Whether the others can continue, with lost ranks replaced or left out: one of the others holds a
+// committed step, no rank has returned or raised an error, and num_kept() >= least_workers.
 bool can_heal(const std::vector<RankState>& ranks, int least_workers);
-// The step that all ranks that are left have gone back to; null where one of them has not, or
-// another one.
+// The committed step that all remaining ranks have gone back to. Null where one of them has not
+// gone back, or not to the same step.
 const Unwinding* step_of(const std::vector<RankState>& ranks);
-// Every rank has returned, failed or died: nothing more can be learned.
+// Whether every rank has returned, failed or died, so that no rank can send another error.
 bool all_accounted_for(const std::vector<RankState>& ranks);
 // The phase that every rank has reached.
 Phase slowest_phase(const std::vector<RankState>& ranks);
 
-// The cause among the errors of the ranks: the earliest error that is not peer_lost, else the
-// earliest. A death before the train function began is a failed start.
+// Chooses the cause among the errors of the ranks: the earliest error that is not peer_lost, else
+// the earliest one. Where it is a death before the train function, the kind is kController.
 GroupError first_cause(const std::vector<RankState>& ranks);
 
 }  // namespace rtrain::decide

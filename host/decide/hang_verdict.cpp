@@ -12,18 +12,18 @@ using Kind = HangFinding::Kind;
 
 constexpr double kLeastThresholdS = 30;
 constexpr double kPauses = 10;
-// Longer between two moments: this process was stopped itself, nothing is known about that time.
+// After a longer step this process was stopped itself: it knows nothing about that time.
 constexpr double kLongestStepS = 5;
 constexpr double kProofS = 2;
-// Of a core: the share of heartbeats and a library's threads while nothing is done.
+// The share of a core that heartbeats and a library's threads use in a process that does nothing.
 constexpr double kIdleShare = 0.1;
 // A rank is slow when it waits for the others in less than a tenth of the moments, and each of
 // them waits in more than half.
 constexpr double kSlowShare = 0.1;
 constexpr double kWaiterShare = 0.5;
 constexpr int kSlowSamples = 20;
-// Without a heartbeat for so long a process is stopped, or its node is not heard of: that is no
-// slowness.
+// A process without a heartbeat for this time is stopped, or its node cannot be reached: it is not
+// a slow rank.
 constexpr double kHeardS = 5;
 
 std::string seconds(double s) { return cat(static_cast<int64_t>(s), " s"); }
@@ -55,7 +55,7 @@ bool waits_for(const RankFacts& a, const RankFacts& b) {
 
 bool waits_on_device(const RankFacts& rank) { return rank.wait && rank.wait->sequence != 0; }
 
-// The ranks as they are, but that one whose device waits for another rank shows that as its wait.
+// The given facts. Where a rank's device waits for another rank, this becomes the rank's wait.
 std::vector<RankFacts> with_device_waits(std::vector<RankFacts> ranks) {
   for (RankFacts& rank : ranks) {
     if (!rank.device || (rank.wait && !needs_peers(rank.wait->kind))) continue;
@@ -134,7 +134,7 @@ bool HangVerdict::is_exempt(const RankFacts& rank) const {
   return rank.is_busy || !takes_part(rank);
 }
 
-// It waits, and takes no processor time: the work that it waits for does not run inside it either.
+// Whether it uses no processor time: then its process does not do the work that it waits for.
 bool HangVerdict::is_idle(const Ranks& ranks, size_t i) const {
   const double used_s = ranks[i].cpu_s - tracks_[i].cpu_then_s;
   return used_s <= kIdleShare * quiet_s(i);
@@ -160,7 +160,7 @@ void HangVerdict::find_silent(const Ranks& ranks) {
   }
 }
 
-// The rank that fewer ranks agree with is the one that differs; among equals the higher one.
+// Names the first rank of the smallest group that agrees; of equally small ones the higher rank.
 void HangVerdict::find_mismatch(const Ranks& ranks) {
   for (const RankFacts& any : ranks) {
     if (any.calls.empty()) continue;
@@ -191,7 +191,7 @@ void HangVerdict::find_mismatch(const Ranks& ranks) {
       mismatch_ = sequence;
       mismatch_at_ = clock_s_;
     }
-    // The rank that called second has seen it too, and raises.
+    // The rank that called second has seen the difference too. Its own error comes first.
     if (clock_s_ - mismatch_at_ < kProofS) return;
     return add(Kind::kMismatch, rank, true,
                cat("calls ", odd->first, where(lines[rank]), " as collective ", sequence, ", but ",
@@ -199,8 +199,8 @@ void HangVerdict::find_mismatch(const Ranks& ranks) {
   }
 }
 
-// Rank i waits for a message that can never come: from a rank that has returned, or from one that
-// waits for i.
+// Finds a rank i that waits for a message that can never come: the other rank has returned, or
+// waits for i itself.
 void HangVerdict::find_endless_waits(const Ranks& ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (is_exempt(ranks[i]) || !ranks[i].wait) continue;
@@ -232,14 +232,14 @@ void HangVerdict::find_all_waiting(const Ranks& ranks) {
   std::optional<size_t> odd;
   bool any_for_peers = false;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    // Whoever has waited for it may not run yet.
+    // A rank that waited for this one may not have continued yet.
     if (ranks[i].has_returned && clock_s_ - *tracks_[i].returned_at < kProofS) return;
     if (ranks[i].has_returned) continue;
     if (is_exempt(ranks[i]) || !ranks[i].wait || waits_on_device(ranks[i])) return;
     if (quiet_s(i) < threshold_s(i) || !is_idle(ranks, i)) return;
     const WaitKind kind = ranks[i].wait->kind;
     if (!needs_peers(kind) && kind != WaitKind::kReport) return;
-    // Where all are in report() they wait for the disk of the controller.
+    // Ranks that are all in report() wait for the controller's disk.
     any_for_peers = any_for_peers || needs_peers(kind);
     if (!odd || ranks[i].collectives < ranks[*odd].collectives) odd = i;
   }
@@ -249,7 +249,7 @@ void HangVerdict::find_all_waiting(const Ranks& ranks) {
           ", every rank waits and nothing moves", waiters(ranks, *odd)));
 }
 
-// A rank that shows nothing and waits for no other one.
+// Finds a rank that makes no progress and does not wait for another rank.
 void HangVerdict::find_quiet(const Ranks& ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     const RankFacts& rank = ranks[i];

@@ -1,20 +1,20 @@
 // host/decide/hang_verdict.h: tells from the facts of the ranks whether the group hangs, and
-// through which rank.
+// because of which rank.
 //
-// Pure: facts of one moment go in, in the order of time; findings come out. It *names* a rank that
-// has shown nothing for the threshold (ten times the longest of its recent pauses, at least 30 s
-// and at most what is configured). It is *fatal*, and the group is ended, only when waiting
-// longer cannot help: a stopped process, a collective that another rank will never call, two
-// different collectives at one place in the order, a cycle of waits, every rank waiting while
-// nothing moves; and silence, work without any sign, or a wait for data, for far longer. A slow
-// rank is named and left alone.
+// Pure: the caller gives it the facts of one moment after another, and gets findings. A rank is
+// *named* when it has made no progress for a threshold: ten times its longest pause, at least 30 s
+// and at most HangLimits::threshold_s. A finding is *fatal*, and the group is ended, only when
+// waiting longer cannot help: a process is stopped, a rank has returned that others wait for, ranks
+// call different collectives with the same number, two ranks wait for each other, or every rank
+// waits and none makes progress. A rank without a heartbeat, one that works without any sign and
+// one that waits for data are fatal after a longer time. A slow rank is only named.
 //
-// A device waits for other ranks only where one of them has not called its collective, else it
-// computes; that its rank's thread waits with it is not known, so that alone proves a hang only
-// where the other one has returned.
+// A rank's device waits for other ranks only where one of them has not called the collective;
+// otherwise it computes. It is not known whether the rank's thread waits as well. So this wait is
+// fatal only where the other rank has returned.
 //
-// Time is counted in steps of a few seconds at most, so that a controller that was stopped itself
-// wakes up to no verdict.
+// A step of time between two calls counts as 5 s at most: a controller that was itself stopped for
+// a while does not judge the ranks by that time.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@
 namespace rtrain::decide {
 
 struct HangLimits {
-  double threshold_s = 600;  // the most that the naming waits
-  double busy_s = 600;  // work without any sign is fatal after that, or ten times its longest pause
-  double silent_s = 600;  // the same for a process whose control thread has stopped
+  double threshold_s = 600;  // a rank is named after this time at the latest
+  double busy_s = 600;       // no progress is fatal after this time, or ten times its longest pause
+  double silent_s = 600;     // a missing heartbeat of the control thread is fatal after this time
 };
 
 struct HangFinding {
@@ -47,8 +47,8 @@ struct HangFinding {
     kSlow
   };
   Kind kind;
-  int rank;            // the one that differs
-  bool fatal = false;  // end the group
+  int rank;            // the rank that is named
+  bool fatal = false;  // the group is to be ended
   std::string text;
 };
 
@@ -56,21 +56,21 @@ class HangVerdict {
  public:
   HangVerdict(HangLimits limits, int num_ranks);
 
-  // The new findings of this moment. A rank is named once until it moves again.
+  // Returns the new findings of this moment. A rank is named once until it makes progress again.
   std::vector<HangFinding> decide(double now_s, const std::vector<RankFacts>& given);
 
  private:
   struct Track {
     uint64_t progress = 0;
-    double moved_at = 0;    // when the progress changed last
-    double cpu_then_s = 0;  // processor time up to then
+    double moved_at = 0;    // when the progress last changed
+    double cpu_then_s = 0;  // its processor time then
     double beat_s = 0;
     double beat_at = 0;
     double longest_pause_s = 0;
     double not_stopped_at = 0;
-    std::optional<double> returned_at = {};  // when that was seen first
-    int samples = 0;                         // moments since the last look at who is slow
-    int waits = 0;                           // of these, those in a wait for peers
+    std::optional<double> returned_at = {};  // when this was first seen
+    int samples = 0;                         // moments since the last search for slow ranks
+    int waits = 0;                           // those in a wait for other ranks
   };
   using Ranks = std::vector<RankFacts>;
 
@@ -91,15 +91,16 @@ class HangVerdict {
 
   std::string waiters(const Ranks& ranks, size_t but) const;
   void add(HangFinding::Kind kind, size_t rank, bool fatal, std::string text);
-  // Whether the wait of that rank, which cannot end, has lasted long enough to be fatal.
+  // Whether the rank's wait, which cannot end, has lasted long enough to be fatal.
   bool is_stable(size_t rank, const WaitFacts& wait);
 
   HangLimits limits_;
   double clock_s_ = 0;
   std::optional<double> last_s_;
   std::vector<Track> tracks_;
-  std::vector<std::pair<double, double>> hopeless_;  // by rank: since_s of the wait, first seen at
-  uint64_t mismatch_ = 0;                            // the collective that ranks disagree on
+  std::vector<std::pair<double, double>>
+      hopeless_;           // by rank: since_s of the wait, when first seen
+  uint64_t mismatch_ = 0;  // the number of the collective that differs
   double mismatch_at_ = 0;
   std::set<std::pair<int, std::pair<int, bool>>> named_;  // kind, rank, fatal
   bool slow_named_ = false;

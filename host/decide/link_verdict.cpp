@@ -7,13 +7,13 @@
 namespace rtrain::decide {
 namespace {
 
-// Of twenty answers, which a good link has in four seconds. A busy network loses one packet of a
-// hundred.
+// Of the last twenty answers, which take four seconds on a good link. A busy network loses one
+// packet of a hundred.
 constexpr int kSlowAnswers = 5;
 constexpr double kSilentS = 5;
-// Older reports say nothing of now.
+// An older report does not count.
 constexpr double kFreshS = 3;
-// For the reports about the other links.
+// After this time reports on the other links have come too.
 constexpr double kSettleS = 1;
 
 }  // namespace
@@ -23,7 +23,7 @@ std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed) 
   while (!failed.empty()) {
     std::map<int, int> counts;
     for (const auto& [node, peer] : failed) ++counts[node];
-    std::pair<int, int> worst;  // of as many the later one, so that node 0 has to have more
+    std::pair<int, int> worst;  // of equals the later node, so that node 0 needs more
     for (const auto& count : counts) {
       if (count.second >= worst.second) worst = count;
     }
@@ -35,7 +35,7 @@ std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed) 
   return out;
 }
 
-// Nodes say it twice a second as long as nothing comes through.
+// A node repeats its report twice a second while nothing comes through.
 void LinkVerdict::add(int node, const SeenLink& link, double now_s) {
   Seen& entry = seen_[{node, link.peer}];
   const bool goes_on = entry.silent_since_s > 0 && is_fresh(entry, now_s);
@@ -70,7 +70,7 @@ bool LinkVerdict::is_bad(const Ends& ends, double now_s) const {
          (is_silent(ends, now_s) && is_silent({ends.second, ends.first}, now_s));
 }
 
-// Links that are only slow yet, or silent for a moment, count a part.
+// A bad link counts 1. Each slow answer adds 0.1, also on a link that is not bad yet.
 double LinkVerdict::weight(int node, double now_s) const {
   double out = 0;
   for (const auto& [ends, seen] : seen_) {

@@ -1,12 +1,12 @@
-// host/decide/link_verdict.h: which node a bad link speaks against, from reports of the nodes on
-// the links between them. Pure.
+// host/decide/link_verdict.h: which node is at fault for a bad link, from the nodes' reports on the
+// links between them. Pure.
 //
-// A link is bad when it drops packets: for many of the last answers over it some had to be sent
-// again. Or when the nodes at both its ends say, and keep saying, that nothing comes through: then
-// both live. Where nothing at all is heard of a node, node_timeout_s decides.
+// A link is bad when it drops packets: for many of the last answers over it, packets had to be sent
+// again. A link is also bad when the nodes at both ends have reported for some time that nothing
+// comes through: both nodes live. Where a node itself is not heard of, node_timeout_s decides.
 //
-// Of the two ends that one is at fault which has more bad links; where both have as many the later
-// one. It is never node 0, which the run cannot do without: then the other end is named.
+// Of the two nodes the one with more bad links is at fault. Where both have equally many it is the
+// one with the higher number. Node 0 is never named, since the run needs it: the other node is.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@
 
 namespace rtrain::decide {
 
-// The report of a node on its link to another one: of its last answers, how many came only after
-// packets had been sent again, and how long the one that is due has not come.
+// A node's report on its link to `peer`: how many of the last answers came only after packets had
+// been sent again, and for how long an answer that is due has not come.
 struct SeenLink {
   int peer = 0;
   int num_slow = 0;
@@ -28,30 +28,31 @@ struct SeenLink {
 };
 
 struct LinkFinding {
-  int node;  // that is at fault
-  int peer;  // at the other end
+  int node;  // the node at fault
+  int peer;  // the node at the other end
   std::string text;
 };
 
-// The nodes without which no link is left that has failed, with one of their links each: one after
-// the other the node with the most. `failed` has each link in both directions.
+// Returns nodes to leave out, so that no failed link remains, each with the other end of one of its
+// failed links. First comes the node with most of them. `failed` has links in both directions.
 std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed);
 
 class LinkVerdict {
  public:
+  // Adds a report of this node.
   void add(int node, const SeenLink& link, double now_s);
-  // Nothing that was said of it counts.
+  // Removes the reports of this node, and those of other nodes on their links to it.
   void drop(int node);
-  // Once for each link, as soon as reports about other links have had time to come.
+  // Returns the finding on a bad link, once, after the time that reports on other links need.
   std::optional<LinkFinding> decide(double now_s);
 
  private:
   struct Seen {
     SeenLink last;
     double at_s = 0;
-    double silent_since_s = 0;  // when it was first said that nothing comes through; 0: it does
+    double silent_since_s = 0;  // since when nothing comes through; 0: answers come
   };
-  using Ends = std::pair<int, int>;  // who says it, and of the link to whom
+  using Ends = std::pair<int, int>;  // the node that reports, the other end
 
   bool is_fresh(const Seen& seen, double now_s) const;
   bool drops(const Ends& ends, double now_s) const;

@@ -20,7 +20,7 @@ int room_of_all(const Rooms& rooms) {
   return sum;
 }
 
-// One worker to each node in turn while it has room; when no node has any, room does not count.
+// Gives one worker to each node in turn that has room. When none has any, all get more in turn.
 std::vector<int> spread(int num_workers, const Rooms& rooms, std::vector<int> counts) {
   int placed = 0;
   for (const int count : counts) placed += count;
@@ -45,7 +45,7 @@ std::vector<int> pack(int num_workers, const Rooms& rooms) {
   return spread(num_workers, rooms, std::move(counts));
 }
 
-// The first node that has room, else the one that has most.
+// Puts all workers on the first node that has room for them, else on the one with most room.
 std::vector<int> pack_strictly(int num_workers, const Rooms& rooms) {
   auto host = std::find_if(rooms.begin(), rooms.end(), [num_workers](const NodeCapacity& room) {
     return room.workers >= num_workers;
@@ -56,7 +56,7 @@ std::vector<int> pack_strictly(int num_workers, const Rooms& rooms) {
   return counts;
 }
 
-// One to each node, those without room last.
+// Gives one worker to each node, first to those that have room.
 std::vector<int> spread_strictly(int num_workers, const Rooms& rooms) {
   std::vector<int> counts(rooms.size(), 0);
   int left = num_workers;

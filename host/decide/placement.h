@@ -1,8 +1,8 @@
 // host/decide/placement.h: how many workers each node of a job gets
 // (ScalingConfig.placement_strategy). Pure.
 //
-// The cores or devices that a job has on a node are for some number of workers. Where the launcher
-// did not say how many a worker needs (`may_share`), more workers than that share the cores.
+// The cores or devices of a job on a node are enough for some number of workers. Where the launcher
+// did not say how many cores a worker needs (`may_share`), more workers may share them.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ namespace rtrain::decide {
 enum class PlacementStrategy {
   kPack,          // fills one node after the other, in the launcher's order
   kSpread,        // gives one worker to each node in turn
-  kStrictPack,    // all on one node
-  kStrictSpread,  // each on a node of its own
+  kStrictPack,    // puts all on one node
+  kStrictSpread,  // puts each on a node of its own
 };
 
 }  // namespace rtrain::decide
@@ -34,7 +34,7 @@ namespace rtrain::decide {
 
 struct NodeCapacity {
   std::string host;
-  int workers = 1;  // that its cores or devices are for
+  int workers = 1;  // that its cores or devices are enough for
 };
 
 class Placement {
@@ -42,11 +42,11 @@ class Placement {
   Placement(PlacementStrategy strategy, bool may_share)
       : strategy_(strategy), may_share_(may_share) {}
 
-  // The most workers that these nodes can have, up to `limit`.
+  // The largest number of workers that these nodes can have, at most `limit`.
   int most(const std::vector<NodeCapacity>& rooms, int limit) const;
-  // Of each node. REQUIRES: num_workers <= most(rooms, num_workers).
+  // The number of workers of each node. REQUIRES: num_workers <= most(rooms, num_workers).
   std::vector<int> counts(int num_workers, const std::vector<NodeCapacity>& rooms) const;
-  // The error of workers that these nodes cannot have, with the numbers.
+  // The error where these nodes cannot have that many workers; else nullopt.
   std::optional<Error> impossible(int num_workers, const std::vector<NodeCapacity>& rooms) const;
 
  private:

@@ -1,6 +1,6 @@
 // host/decide/rank_facts.h: the facts about a rank at one moment.
 //
-// Times are of the monotonic clock of whoever has the facts: only compared, or taken from now.
+// Times are of the monotonic clock of the process that holds the facts.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct CollectiveFacts {
   std::string operation;  // "all_reduce"
   std::string tensors;    // "float32 [4]"
   std::string line;       // "train.lua:7"
-  double time_s = 0;      // when the rank came to it
+  double time_s = 0;      // when the rank called it
 
-  // The same for all ranks that agree: "all_reduce(float32 [4])".
+  // Equal for all ranks that call the same collective: "all_reduce(float32 [4])".
   std::string text() const;
 
   static constexpr RecordFields kFields{required("sequence", &CollectiveFacts::sequence),
@@ -35,12 +35,12 @@ struct CollectiveFacts {
 
 struct WaitFacts {
   WaitKind kind = WaitKind::kOwn;
-  std::string operation;  // as people see it
+  std::string operation;  // as messages show it
   double since_s = 0;
-  std::string line;       // the innermost that is not of rtrain's own modules
-  uint64_t sequence = 0;  // of the collective that the rank's device waits in; 0: it waits
-                          // itself
-  std::vector<std::string> frames = {};  // Lua, the innermost first
+  std::string line;       // the innermost line outside of rtrain's own modules
+  uint64_t sequence = 0;  // of the collective that the rank's device waits in; 0: the rank's
+                          // thread waits
+  std::vector<std::string> frames = {};  // of the Lua stack, the innermost first
 
   static constexpr RecordFields kFields{
       required("kind", &WaitFacts::kind),         required("operation", &WaitFacts::operation),
@@ -48,8 +48,8 @@ struct WaitFacts {
       optional("sequence", &WaitFacts::sequence), optional("frames", &WaitFacts::frames)};
 };
 
-// A collective over NCCL, which the rank's device has not finished. Its thread may continue
-// meanwhile.
+// A collective over NCCL that the rank's device has not finished. The rank's thread may have
+// continued.
 struct DeviceFacts {
   uint64_t sequence = 0;
   double since_s = 0;
@@ -59,20 +59,20 @@ struct DeviceFacts {
 };
 
 struct RankFacts {
-  int state = 'S';        // of the process, as /proc shows it
-  double cpu_s = 0;       // that the process has had
-  uint64_t progress = 0;  // of whatever counter
+  int state = 'S';        // of the process, as in /proc/PID/stat
+  double cpu_s = 0;       // processor time of the process
+  uint64_t progress = 0;  // changes with each sign of work
   uint64_t collectives = 0;
   uint64_t reports = 0;
   double beat_s = 0;
   bool is_busy = false;  // train.busy() holds
   std::optional<WaitFacts> wait = {};
   std::optional<DeviceFacts> device = {};
-  std::vector<CollectiveFacts> calls = {};  // the latest
+  std::vector<CollectiveFacts> calls = {};  // the latest ones
   // The controller adds these.
   bool is_started = false;  // its train function has begun
   bool has_returned = false;
-  std::string line = {};  // where it was seen last, outside of waits
+  std::string line = {};  // where it was last seen outside of a wait
 
   static constexpr RecordFields kFields{
       required("state", &RankFacts::state),       required("cpu", &RankFacts::cpu_s),

@@ -36,13 +36,13 @@ void ReportCollector::check_index(const Report& report) const {
     throw Error(Code::kArgument, cat("rank ", report.rank, " sent report ", report.index,
                                      ", expected ", first_index_ + count));
   }
-  // The worker holds itself back at this distance; a little more may be on its way.
+  // A worker stops at kMaxReportsAhead; some more reports may be on their way.
   if (report.index - least() > 2 * kMaxReportsAhead) {
     throw Error(Code::kArgument, cat("rank ", report.rank, " is too many reports ahead"));
   }
 }
 
-// The others have made none of that number.
+// A report that a rank makes for all ranks: no other rank has made one of this number.
 ReportCollector::Progress ReportCollector::add_for_all(Report report) {
   if (report.upload != Upload::kNone) {
     throw Error(Code::kArgument, cat("report ", report.index, " for all ranks has a checkpoint"));
@@ -59,7 +59,7 @@ ReportCollector::Progress ReportCollector::add_for_all(Report report) {
   return progress;
 }
 
-// A report costs no look at all ranks: there may be a thousand of both.
+// Looks at all ranks only when the lowest count rises: there may be a thousand ranks and reports.
 void ReportCollector::count(size_t rank) {
   if (counts_[rank]++ != least_count_ || --num_least_ > 0) return;
   least_count_ = *std::min_element(counts_.begin(), counts_.end());
@@ -119,7 +119,7 @@ ReportCollector::Progress ReportCollector::add_upload(Report outcome, double dea
   return progress;
 }
 
-// Rank 0's name counts; where it has none, the asking rank's own.
+// The agreed name is rank 0's, or the asking rank's where rank 0 gives none.
 void ReportCollector::add_names(Pending& pending, Progress& progress) const {
   const auto& first = pending.reports.front();
   if (!first) return;
@@ -132,7 +132,7 @@ void ReportCollector::add_names(Pending& pending, Progress& progress) const {
   }
 }
 
-// Not before all ranks have made the report: until then one of them may still be writing there.
+// Waits until all ranks have made the report: until then a rank may still write into the folder.
 void ReportCollector::add_seals(Pending& pending, Progress& progress) const {
   if (pending.num_missing > 0) return;
   for (const auto& report : pending.reports) {
@@ -198,7 +198,7 @@ ReportCollector::Progress ReportCollector::take_stuck(double now_s) {
       auto error = hopeless(*report, now_s);
       if (!error) continue;
       if (report->upload == Upload::kRunning) given_up_.emplace(report->rank, index);
-      report->upload = Upload::kFailed;  // the shards of the others are not a whole checkpoint
+      report->upload = Upload::kFailed;  // the other ranks' shards are not a whole checkpoint
       report->error = *error;
       progress.stuck.push_back({report->rank, index, std::move(*error)});
     }

@@ -1,10 +1,10 @@
-// host/decide/report_collector.h: collects report number i of all ranks of one attempt, and
-// what they bring with it. Pure; times come from the caller.
+// host/decide/report_collector.h: collects the reports of all ranks of one attempt, and the
+// checkpoints of these reports, number by number. Pure; times come from the caller.
 //
 // A rank that reports without a checkpoint never waits. A checkpoint is complete when every rank
-// has made the report of its number and all that were brought are staged; numbers become complete
-// in their order. A wait for one ends in an error when it cannot come true: a rank has returned
-// with fewer reports, or the deadline has passed.
+// has made the report of its number and the files of all of them are staged. Reports become
+// complete in the order of their numbers. A rank's wait for a checkpoint ends with an error when
+// a rank has returned with fewer reports, or when the deadline has passed.
 #pragma once
 
 #include <cstdint>
@@ -22,77 +22,77 @@ namespace rtrain::decide {
 
 class ReportCollector {
  public:
-  // `timeout_s` of a wait, `notice_s` until the first notice about ranks that are behind.
+  // The first report has number `first_index`. `notice_s`: the time between notices of take_notice.
   ReportCollector(int world_size, int64_t first_index, double notice_s = 60);
 
-  struct Named {  // tell the rank which name was agreed
+  struct Named {  // the rank is to get the agreed name of its checkpoint
     int rank;
     int64_t index;
-    std::string name;  // empty: the default one
+    std::string name;  // empty: the default name
   };
-  struct Seal {  // the rank is to stage the files of that folder
+  struct Seal {  // the rank is to stage the files of this folder
     int rank;
     int64_t index;
     std::string folder;
   };
-  // A rank's wait that has become hopeless, with the error its report() raises.
+  // A rank's wait that cannot succeed any more, with the error that its report() raises.
   struct Stuck {
     int rank;
     int64_t index;
     Error error;
   };
-  // The effects of a call.
+  // What the caller does after a call.
   struct Progress {
     std::vector<Named> named;
     std::vector<Seal> seals;
     std::vector<Stuck> stuck;
-    // The reports of all ranks by rank, in order; of one for all only that.
+    // In order of their numbers: the reports of all ranks, by rank, or the one for all ranks.
     std::vector<std::vector<Report>> complete;
   };
 
-  // Throws Error(kArgument) when it is not the rank's next number or the rank is too far ahead; and
-  // where one for all has another number for another rank, or brings a checkpoint.
+  // Adds a report. Throws Error(kArgument) when it is not the rank's next one, or too far ahead,
+  // and when one for all ranks has a checkpoint or is not the next one of each rank.
   Progress add(Report report);
-  // How the upload of a report has ended: kStaged with files, kInFolder with a folder, kFailed with
-  // an error. Of a wait that was given up it changes nothing. Throws kArgument when that upload is
-  // not running.
+  // Adds the end of a report's upload: kStaged with files, kInFolder with a folder, kFailed with an
+  // error. The other ranks' waits get the deadline. Changes nothing where the rank's wait was given
+  // up. Throws kArgument when that upload is not running.
   Progress add_upload(Report outcome, double deadline_s);
   void set_returned(int rank);
 
-  // The ranks that are waited for have made progress: all deadlines become this one.
+  // The ranks that others wait for have made progress: all waits get this deadline.
   void postpone(double deadline_s);
 
-  // The waits that have become hopeless, each once, and the reports that are complete without what
-  // was waited for.
+  // Returns the waits that cannot succeed any more, each once, and the reports that are complete
+  // without the checkpoints of these waits.
   Progress take_stuck(double now_s);
-  // One line about the ranks that a checkpoint waits for, once in each notice time.
+  // A line about the ranks that a checkpoint waits for, once in each notice time; else nullopt.
   std::optional<std::string> take_notice(double now_s);
-  // When the two calls above are due next; nothing while no rank waits. Call them after each change
-  // too: the first one begins the notice time.
+  // When to call the two functions above next; nullopt while no rank waits. Call them after each
+  // change too: the first call of take_notice begins the notice time.
   std::optional<double> next_due() const;
 
-  // The reports below that number that are not complete, of the ranks that have made them: no rank
-  // will add to them (train.elastic). Their checkpoints are left out.
+  // Removes and returns the incomplete reports below this number, without their checkpoints: the
+  // other ranks will not make them any more (train.elastic).
   std::vector<std::vector<Report>> take_below(int64_t index);
 
-  // All ranks have made the reports below this number.
+  // The number below which all ranks have made their reports.
   int64_t least() const { return first_index_ + least_count_; }
-  // Reports that some rank has made and that are not complete.
+  // The number of reports that some rank has made and that are not complete.
   size_t num_pending() const { return pending_.size(); }
 
-  // To these no rank will add: the reports below this number have come from every rank that may
-  // still make one, and what they brought was given away as complete.
+  // The number below which nothing is awaited: each rank that has not returned has made these
+  // reports, and their checkpoints were returned as complete.
   int64_t complete_below() const;
   // "rank 1 (3 reports)": the ranks that have made the fewest.
   std::string slowest() const;
 
-  // Empty, or a warning that names the ranks when they made different numbers of reports.
+  // A warning with the ranks, when they have made different numbers of reports; else empty.
   std::string uneven() const;
 
  private:
   struct Pending {
     std::vector<std::optional<Report>> reports;
-    size_t num_missing = 0;  // of the ranks' reports
+    size_t num_missing = 0;  // ranks that have not made it
     std::optional<double> notice_due_s;
   };
   void check_index(const Report& report) const;
@@ -109,16 +109,16 @@ class ReportCollector {
   int64_t first_index_;
   double notice_s_;
   std::vector<int64_t> counts_;
-  int64_t least_count_ = 0;  // the lowest of them
-  size_t num_least_;         // ranks that have it
+  int64_t least_count_ = 0;  // the lowest of these counts
+  size_t num_least_;         // the number of ranks with this count
   std::vector<bool> returned_;
-  std::vector<std::string> sites_;  // of each rank's last report
+  std::vector<std::string> sites_;  // the line of each rank's last report
   std::map<int64_t, Pending> pending_;
-  std::set<int64_t> uploads_;                   // numbers of those that somebody brings files with
-  std::set<std::pair<int, int64_t>> given_up_;  // uploads whose end has not come: rank, number
+  std::set<int64_t> uploads_;                   // numbers of the reports with a checkpoint
+  std::set<std::pair<int, int64_t>> given_up_;  // rank and number of uploads that still run
 };
 
-// The first failed upload among the ranks' reports.
+// The first of the ranks' reports whose upload has failed; else null.
 const Report* failed_upload(const std::vector<Report>& reports);
 
 }  // namespace rtrain::decide

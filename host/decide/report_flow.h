@@ -1,9 +1,9 @@
-// host/decide/report_flow.h: when the ranks' reports are acknowledged, so that they may send
-// more. Pure.
+// host/decide/report_flow.h: when the controller acknowledges the ranks' reports, so that they may
+// send more. Pure.
 //
-// A worker holds itself back while many of its reports are not acknowledged, and asks for an
-// acknowledgement now and then. It comes when every rank has made those reports, and not while too
-// much waits to be written or to become complete: the reports on their way stay bounded.
+// A worker sends no more while many of its reports are not acknowledged; now and then it asks for
+// an acknowledgement. The controller gives it when every rank has made these reports, but not while
+// too many bytes wait to be written or too many reports are incomplete. So its memory is bounded.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +23,9 @@ class ReportFlow {
   // A rank asks for the acknowledgement of the reports below `count`.
   void want(int64_t count) { wanted_ = std::max(wanted_, count); }
 
-  // The count to acknowledge to all ranks now; nothing when there is nothing new that they asked
-  // for.
-  // `least`: all ranks have made the reports below it.
+  // Returns the count to acknowledge to all ranks now; nullopt when no rank has asked for more, or
+  // when it is too early. `least`: all ranks have made the reports below it. `pending`: the number
+  // of incomplete reports.
   std::optional<int64_t> take(int64_t least, size_t unwritten_bytes, size_t pending) {
     if (acknowledged_ >= wanted_ || least <= acknowledged_) return std::nullopt;
     if (unwritten_bytes > kMaxUnwrittenBytes || pending > kMaxPending) return std::nullopt;

@@ -1,9 +1,9 @@
-// host/decide/scaling_policy.h: decides with how many workers a group starts, and whether
-// a healthy one is resized. Pure.
+// host/decide/scaling_policy.h: decides how many workers a group starts with, and whether
+// a healthy group is resized. Pure.
 //
-// A fixed policy starts with exactly its number and never resizes. An elastic one starts with what
-// there is capacity for, at most max, and waits below min; a running group is resized to what there
-// is capacity for, unless that is less than min.
+// A fixed policy starts with exactly its number of workers and never resizes. An elastic policy
+// starts as many as there is capacity for, at most max; it waits while that is less than min. It
+// resizes a running group in the same way; below min it leaves the group as it is.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,13 @@ class ScalingPolicy {
   int min_workers() const { return min_workers_; }
   int max_workers() const { return max_workers_; }
   bool is_elastic() const { return elastic_; }
-  // How often a healthy group is looked at, from its start or the last look.
+  // The time from a group's start, or from the last look at the capacity, to the next look.
   double resize_interval_s() const { return resize_interval_s_; }
 
-  // The size to start with when that many workers fit; nothing: wait.
+  // The size to start with when there is capacity for `capacity` workers; nullopt: wait.
   std::optional<int> start_size(int capacity) const;
-  // The size to continue with when `running` workers run and there is capacity for `capacity`,
-  // their own included; nothing: as it is.
+  // The size to continue with when `running` workers run and there is capacity for `capacity`
+  // workers, these included; nullopt: the group stays as it is.
   std::optional<int> resize(int running, int capacity) const;
 
  private:

@@ -1,8 +1,8 @@
-// host/decide/spool_turns.h: which of a rank's two spool files its next report goes into
+// host/decide/spool_turns.h: chooses which of a rank's two spool files its next report goes into
 // (host/store/runs/report_spool.h). Pure.
 //
-// The files take turns. One is begun again only when the controller has all that is in it, so what
-// it does not have is in the two; and as soon as the other one is long enough, so both stay short.
+// The files take turns: when one is long enough the other is begun again, so both stay short. It is
+// begun again only when the controller has all of its reports, so the files have all the others.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@ namespace rtrain::decide {
 
 class SpoolTurns {
  public:
-  // A file that is shorter is not left for the other one.
+  // The rank stays with a file that is shorter.
   static constexpr uint64_t kTurnBytes = uint64_t{256} << 10;
 
   struct Place {
     size_t file = 0;
     uint64_t at = 0;
-    bool is_begun_again = false;  // the file is to be cut before
+    bool is_begun_again = false;  // the file is to be truncated first
   };
-  // Of the next report, where the controller has those below `acknowledged`.
+  // Where the next report goes. The controller has the reports below `acknowledged`.
   Place next(int64_t acknowledged) const {
     const size_t other = 1 - current_;
     const bool is_long = files_.at(current_).bytes >= kTurnBytes;
@@ -30,7 +30,7 @@ class SpoolTurns {
     return {.file = other, .at = 0, .is_begun_again = true};
   }
 
-  // A report is there, with that many bytes.
+  // The report with number `index` was written at `place`, with this many bytes.
   void add(const Place& place, int64_t index, uint64_t bytes) {
     current_ = place.file;
     files_.at(current_) = {.bytes = place.at + bytes, .last_index = index};

@@ -25,7 +25,7 @@ std::optional<StopOrder> StopAgreement::prepare() {
 
 std::optional<StopOrder> StopAgreement::on_calls(int rank, int round, int64_t calls) {
   if (at_ || has_left(rank)) return std::nullopt;
-  // The answer to a round that was given up: the rank is back.
+  // A late answer, to a round that was given up: the rank runs again, so the next round begins.
   if (!holding_) return prepare();
   if (round != round_) return std::nullopt;
   ranks_[static_cast<size_t>(rank)].calls = calls;

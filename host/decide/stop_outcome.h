@@ -1,4 +1,4 @@
-// host/decide/stop_outcome.h: how a run or an attempt ends that was stopped. Pure.
+// host/decide/stop_outcome.h: how a run or an attempt ends after a request to stop. Pure.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,28 @@ namespace rtrain::decide {
 // A stop that is under way.
 struct StopProgress {
   StopKind kind = StopKind::kInterrupt;
-  std::string by = {};       // who asked for it
-  bool seen = false;         // a rank was notified
+  std::string by = {};       // who requested it
+  bool seen = false;         // stop_requested() has returned true to a rank
   bool saved = false;        // a checkpoint was committed since the request
-  bool out_of_time = false;  // the grace period passed
-  int resize_to = 0;         // of kResize: the size that the group gets
+  bool out_of_time = false;  // the grace period has passed
+  int resize_to = 0;         // of kResize: the new number of workers
 };
 
-// Whether a request of kind `next` counts where one of kind `current` is under way: an order from
-// outside is stronger than a request of the run itself, and among those the first holds.
+// Whether a request of kind `next` replaces one of kind `current`. A request from outside is
+// stronger than RunConfig.stop, which is stronger than a resize. Of equals the first one counts.
 bool is_stronger(StopKind next, StopKind current);
-// Somebody outside wants the run to end, however it goes: a failure under way is not retried.
+// Whether a user or the system requests it. Then a failure during the stop is not retried.
 bool is_from_outside(StopKind kind);
 
-// The error of a run or attempt that such a stop ended: "interrupted", exit code 130; of one that
-// came from elsewhere "stopped by" and who.
+// The error of a run or attempt that a stop from outside has ended: "terminated" for kTerminate,
+// "stopped by" and who for kOperator, "interrupted" for kInterrupt.
 Error stop_error(const StopProgress& stop);
 
-// A terminated run: preempted and worth another start when it could save, and when the budget for
-// preemptions allows. `decision` is that budget's.
+// The error of a run that was terminated. `decision` is that of the budget for preemptions. Where
+// it allows a retry and a checkpoint was saved, the code is kPreempted, else kTerminated.
 GroupError preemption_error(const StopProgress& stop, const FailureDecision& decision);
 
-// A group that gave up cores and could not save within the grace period.
+// The error of a group that lost cores and could not save within the grace period.
 GroupError resize_error(int from, int to);
 
 }  // namespace rtrain::decide

@@ -6,11 +6,11 @@ namespace rtrain::decide {
 namespace {
 
 constexpr size_t kMostCalls = 512;  // of a rank
-constexpr size_t kArrivals = 50;    // that are judged together
-constexpr double kOften = 0.9;      // of them
-// Less than that is no more than the moods of a machine, and the error of comparing clocks.
+constexpr size_t kArrivals = 50;    // collectives that are judged together
+constexpr double kOften = 0.9;      // the share of them in which a straggler is last
+// A shorter delay can come from the machine's other work, or from the difference of two clocks.
 constexpr double kLeastBehindS = 0.01;
-// Of the time from one collective to the next.
+// A straggler's delay is at least this share of the time from one collective to the next.
 constexpr double kLeastShare = 0.2;
 
 }  // namespace
@@ -49,7 +49,7 @@ void Stragglers::compare() {
   while (arrivals_.size() > kArrivals) arrivals_.pop_front();
 }
 
-// Nothing where the facts of a rank do not show its call.
+// Nullopt where the facts of a rank do not show its call.
 std::optional<Stragglers::Arrival> Stragglers::arrival(uint64_t sequence) const {
   std::vector<double> times;
   for (const Calls& calls : seen_) {

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kTimeoutSetting = "TorchConfig.timeout_s or $RTRAIN_COLLECTIVE_TIMEOUT_S";
 constexpr size_t kMaxNamed = 20;
 
-// "rank 3", "ranks 1, 2, 5"; the many of a large group are counted.
+// "rank 3", "ranks 1, 2, 5"; of many ranks it names some and counts the others.
 std::string rank_text(const std::vector<int>& ranks) {
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(ranks.size(), kMaxNamed); ++i) {
@@ -68,7 +68,7 @@ std::vector<SyncBoard::Answer> SyncBoard::arrive(SyncArrival arrival, double now
   return out;
 }
 
-// Which ranks called which collective, when they differ.
+// Says which ranks called which collective where they differ; else nullopt.
 std::optional<std::string> SyncBoard::mismatch() const {
   std::vector<std::pair<const SyncArrival*, std::vector<int>>> groups;
   for (const auto& each : arrived_) {

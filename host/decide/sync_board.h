@@ -1,9 +1,9 @@
-// host/decide/sync_board.h: where the ranks of one attempt synchronize in train.collective:
-// barriers and values from rank 0.
+// host/decide/sync_board.h: synchronizes the ranks of one attempt in train.collective: barriers,
+// and broadcasts from rank 0.
 //
-// Pure: times come from the caller. A meeting is a collective that some ranks have reached and some
-// have not. Each rank numbers its collectives, so that ranks in different ones are kept
-// apart and named, rather than waiting for each other.
+// Pure: times come from the caller. The ranks are in one collective at a time: some have reached
+// it, the others have not. Each rank numbers its collectives. So ranks in different collectives get
+// an error that names them, and do not wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -25,37 +25,37 @@ struct SyncSettings {
 // A rank has reached a collective.
 struct SyncArrival {
   int rank = 0;
-  int64_t id = 0;          // of its request
-  int64_t sequence = 0;    // how many collectives it has been through
-  int world_size = 1;      // as it knows it
+  int64_t id = 0;          // of its request, for the answer
+  int64_t sequence = 0;    // how many collectives it has called
+  int world_size = 1;      // the rank's own figure
   std::string collective;  // "train.collective.barrier()"
   std::string caller;      // the user's line: "train.lua:12"
-  std::string data;        // of rank 0
+  std::string data;        // to broadcast, on rank 0
 };
 
 class SyncBoard {
  public:
   SyncBoard(int world_size, SyncSettings settings);
 
-  // An end of a rank's wait: rank 0's data, or an error.
+  // The end of a rank's wait: rank 0's data, or an error.
   struct Answer {
     int rank;
     int64_t id;
     std::string data;
     std::optional<Error> error;
   };
-  // When the last rank has come all are answered. Collectives that do not fit are errors for all
-  // who are there.
+  // A rank has reached a collective. The last rank brings the answers for all. Where a rank is in
+  // another collective than the others, all ranks that wait get an error.
   std::vector<Answer> arrive(SyncArrival arrival, double now_s);
-  // The rank's train function has returned: whoever waits for it waits in vain.
+  // The rank's train function has returned: the ranks that wait for it get an error.
   std::vector<Answer> leave(int rank);
-  // The ranks that are waited for have made progress: the deadline begins again.
+  // The ranks that others wait for have made progress: the deadline counts from now.
   void postpone(double now_s) { moving_s_ = now_s; }
-  // The waits whose deadline has passed.
+  // Ends the waits whose deadline has passed, with an error.
   std::vector<Answer> expire(double now_s);
-  // A line about who has waited for whom, when it is time for one.
+  // A line about the ranks that wait and the ranks they wait for, when one is due; else nullopt.
   std::optional<std::string> warning(double now_s);
-  // When expire or warning should be called next; nothing while no rank waits.
+  // When to call expire() or warning() next; nullopt while no rank waits.
   std::optional<double> next_due() const;
 
  private:

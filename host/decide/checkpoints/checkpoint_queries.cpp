@@ -8,7 +8,7 @@
 namespace rtrain::decide {
 namespace {
 
-// A rank that asks for the first time later than this many other questions is alone with its own.
+// The number of answers that are kept. A rank that asks after that many others gets a new answer.
 constexpr size_t kRemembered = 16;
 
 bool is_ready(const CheckpointQuestion& question, const CheckpointProgress& progress) {
@@ -38,7 +38,7 @@ std::optional<List> CheckpointQueries::add(const CheckpointQuery& query) {
 std::vector<CheckpointQuestion> CheckpointQueries::take_due(const CheckpointProgress& progress,
                                                             double now_s) {
   std::vector<CheckpointQuestion> out;
-  std::set<CheckpointQuestion> due;  // now or before
+  std::set<CheckpointQuestion> due;  // questions that are due, now or since an earlier call
   for (const Waiting& each : waiting_) {
     if (each.due) due.insert(each.query.question);
   }

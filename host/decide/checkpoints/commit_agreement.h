@@ -1,11 +1,11 @@
-// host/decide/checkpoints/commit_agreement.h: how far all nodes of an attempt have come in
-// train.elastic.
+// host/decide/checkpoints/commit_agreement.h: the step for which all nodes of an attempt are ready
+// in train.elastic.
 //
-// On each node the last rank that is ready for a step says so. Of several that see it each says it,
-// and what they say is read in any order: the one that was first may be a step further by then. So
-// a node never goes back.
+// On each node the last rank that becomes ready for a step sends a message. Two ranks may both find
+// themselves the last, and their messages arrive in any order: a message about an older step may
+// come later. So a node's step never goes down.
 //
-// Pure: the caller tells the nodes.
+// Pure: the caller notifies the nodes.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace rtrain::decide {
 
 class CommitAgreement {
  public:
-  // All ranks of that node are ready for the step. Returns the step that all of these many nodes
-  // have come to, when it is a further one than before.
+  // All ranks of this node are ready for `step`. Returns the step for which all `num_hosts` nodes
+  // are ready, when it is higher than the one returned before; else nullopt.
   std::optional<int64_t> on_node_ready(int host, int64_t step, size_t num_hosts);
 
  private:

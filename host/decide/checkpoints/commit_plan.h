@@ -1,10 +1,10 @@
-// host/decide/checkpoints/commit_plan.h: the order in which a checkpoint comes to the disk, and
-// what is done with a name that is taken. Pure.
+// host/decide/checkpoints/commit_plan.h: the order of the steps that write a checkpoint to the
+// disk, and what happens when its name is in use. Pure.
 //
 // A crash between two steps leaves the old state or the new one, even where the disk loses or
-// reorders what was not synced: the folder is on the disk with all that is in it before it has its
-// name, the name is there before the row says so, and nothing is deleted before that. What is
-// between is found at the next start: sweep_verdict.h.
+// reorders writes that were not synced: a folder is synced with all its files before it gets its
+// name, it has its name before its row is written, and nothing is deleted before that row. At the
+// next start the controller sorts out the folders that a crash has left: sweep_verdict.h.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,34 @@
 namespace rtrain::decide {
 
 enum class CommitStep {
-  kMerge,          // the ranks' staged files, synced each, go into one folder
-  kWriteManifest,  // into that folder, and syncs the file
-  kSyncTree,       // every folder of it
-  kRename,         // to its name: it is a checkpoint from now on
-  kSyncParents,    // the folder with its name, and the one that it came from
-  kClearStaging,   // with an older checkpoint that it has replaced
-  kWriteRow,       // its row, and those that retention drops, in one durable transaction
+  kMerge,          // moves the ranks' staged files, which are synced, into one folder
+  kWriteManifest,  // writes the manifest into this folder, and syncs it
+  kSyncTree,       // syncs every folder in it
+  kRename,         // gives the folder its name: it is a checkpoint from now on
+  kSyncParents,    // syncs the folder that it is in now, and the one that it was in
+  kClearStaging,   // deletes the staging folder, and a checkpoint that was replaced
+  kWriteRow,       // writes its row and drops rows for retention, in one synced transaction
   kAnswer,         // report() returns on the ranks
-  kDrop,           // the folders of dropped rows go
+  kDrop,           // deletes the folders of dropped rows
 };
 
-// What follows that step; nothing behind the last one. `is_named`: of kRename, the folder has the
-// name; else the manifest is written again with another name.
+// The step after `done`; nullopt after the last one. `is_named`: after kRename, whether the folder
+// has the name. If not, the manifest is written again, with another name.
 std::optional<CommitStep> next_step(CommitStep done, bool is_named = true);
 
-// What has the name that a checkpoint is to get.
+// The folder that already has the name of a new checkpoint.
 struct NamedFolder {
-  bool has_manifest = false;  // of a checkpoint of this run
-  int64_t attempt = 0;        // of that one
-  bool is_held = false;       // by a reader
+  bool has_manifest = false;  // it is a checkpoint of this run
+  int64_t attempt = 0;        // of this checkpoint
+  bool is_held = false;       // a reader uses it
 };
 
 enum class NameChoice {
   kRename,    // the name is free
-  kRefuse,    // this attempt has used it
-  kOther,     // the checkpoint gets another name
-  kSetAside,  // what is there goes to damaged/, and the name is free
-  kExchange,  // with the checkpoint of an older attempt
+  kRefuse,    // this attempt has used the name: an error
+  kOther,     // the new checkpoint gets another name
+  kSetAside,  // the folder is moved to damaged/, then the name is free
+  kExchange,  // it changes places with the checkpoint of an older attempt
 };
 NameChoice choose_name(const std::optional<NamedFolder>& there, int64_t attempt);
 

@@ -1,4 +1,5 @@
-// host/decide/run/action.h: what the state machine of a run asks its controller to do.
+// host/decide/run/action.h: the actions that the state machine of a run requests. Controller
+// (host/train/controller.h) carries them out.
 #pragma once
 
 #include <cstdint>
@@ -16,104 +17,120 @@
 namespace rtrain::decide {
 
 namespace action {
-// Answered with ResourcesGranted as soon as between min and max workers can be had, be it at once.
+// Requests resources for min to max workers. Answered with ResourcesGranted as soon as there are
+// such resources, possibly at once; with ResourcesRefused if there can never be.
 struct RequestResources {
   int min_workers;
   int max_workers;
 };
+// Writes the attempt's row. Answered with AttemptBegun.
 struct BeginAttempt {
   int attempt;
   int num_workers;
-  // Of a heal, and of an attempt that continues from a commit: of its first report.
+  // In a heal, or when the attempt continues from a commit: the number of its first report.
   std::optional<int64_t> first_index = {};
   bool carries = false;  // it continues from a commit of the ranks
 };
+// Starts the processes. Answered with PhaseReached of each rank, or with SpawnFailed.
 struct SpawnGroup {
   int attempt;
   int num_workers;
 };
+// Sends the rank its train function and its context.
 struct SendStart {
   int rank;
 };
+// Answered with DeadlinePassed after this time, unless ClearDeadline or another one comes before.
 struct SetDeadline {
   double seconds;
 };
 struct ClearDeadline {};
+// Answered with VerdictDue after this time.
 struct SetVerdictTimer {
   double seconds;
 };
-// Answered with ResourcesSeen after that time.
+// Answered with ResourcesSeen after this time.
 struct SetResizeTimer {
   double seconds;
 };
-// Begins the graceful shutdown, or only its grace period again when it is under way.
+// Begins the graceful shutdown. When it is under way only its grace period begins again.
 struct AskToStop {
   StopKind kind;
 };
-// The group will get another size, after its next commit or checkpoint.
+// Reports that the group will get another size: at its next commit of train.elastic (`at_commit`),
+// else after its next checkpoint.
 struct TellResize {
   int from;
   int to;
   bool at_commit = false;
 };
-// The ranks are to go back to their next commit and to write it: Unwound. Or no longer.
+// Asks the ranks to go back to their next commit and to write it to the disk. Each answers with
+// Unwound. `is` false: withdraws this request.
 struct AskToGrow {
   bool is = true;
 };
-// All ranks of the larger group hold the state that the smaller one has written.
+// Deletes the state that the smaller group has written: all ranks of the larger group hold it.
 struct DropCarried {};
-// A rank has died, and the group is ended for it, or healed.
+// Reports that a rank has died, and what happens to the other ranks.
 struct TellDeath {
   int rank;
   DeathEffect effect = DeathEffect::kEnds;
-  std::string because = {};  // of the effect, or empty
+  std::string because = {};  // the reason of the effect, or empty
 };
-// No worker takes a lost rank's place, because of that: the others continue without it.
+// Reports that the others continue without a lost rank: no worker can take its place, by `error`.
 struct TellLeftOut {
   int rank;
   Error error;
 };
-// The other ranks are to go back to their last commit: Unwound.
+// Asks all ranks but this one to go back to their last commit. Each answers with Unwound.
 struct Unwind {
   int rank;
 };
+// Ends the process of this rank. Answered with Gone.
 struct KillRank {
   int rank;
 };
-// The attempt of a heal is over, its processes are not. Answered with AttemptEnded.
+// Closes the row of the attempt that a heal ends. Its processes live. Answered with AttemptEnded.
 struct EndHealed {
   GroupError error;
-  int64_t next_index;  // of the first report of the next one
+  int64_t next_index;  // of the first report of the next attempt
 };
-// The processes that are left continue in this attempt: what was rank kept[i] is rank i. Of these
-// the lost ones are replaced.
+// Lets the remaining processes continue in this attempt: rank kept[i] of the attempt before becomes
+// rank i. The ranks in `lost` get new processes.
 struct HealGroup {
   int attempt;
   std::vector<int> kept;
-  std::vector<int> lost;  // as they are numbered now
+  std::vector<int> lost;  // their new numbers
 };
-// Answered with HealDue, at once: not within the event of a process.
+// Answered with HealDue, as soon as the present event is over.
 struct LookAgain {};
-// All ranks hold the state again.
+// Reports that all ranks hold the state again.
 struct TellHealed {};
+// Lets the workers end: all have returned. Each is answered with Gone.
 struct SendExit {};
+// Ends all processes of the group. Each is answered with Gone.
 struct KillGroup {};
-// `status`: errored, finished or aborted.
+// Closes the attempt's row, once its reports are written. Answered with AttemptEnded. `status`:
+// errored, finished or aborted.
 struct EndAttempt {
   RunState status;
   std::optional<GroupError> error;
 };
+// Reports that the attempt has failed, and whether there is another one.
 struct TellFailure {
   GroupError error;
   FailureDecision decision;
 };
+// Answered with RetryDue after this time.
 struct SetRetryTimer {
   double seconds;
 };
+// Closes the run's row. Answered with RunEnded.
 struct EndRun {
   RunState status;
   std::optional<GroupError> error;
 };
+// The run is over: the last action.
 struct Finish {
   RunState status;
   std::optional<GroupError> error;

@@ -5,7 +5,7 @@
 namespace rtrain::decide {
 namespace {
 
-// Teardown of a worker after its train function has returned.
+// The time that workers have to end after their train functions have returned.
 constexpr double kExitTimeoutS = 5;
 
 }  // namespace
@@ -58,14 +58,14 @@ void Transition::end_attempt() {
   } else if (is_failing() && !was_taken()) {
     error = first_cause(m_.group.ranks);
   } else if (m_.stop && all_returned(m_.group.ranks) && !m_.stop->seen) {
-    m_.stop.reset();  // no rank saw it: the train function is done
+    m_.stop.reset();  // no rank saw it: the train function had finished
   }
   m_.stage = stage::Closing{error};
   add(action::ClearDeadline{});
   add(outcome(error));
 }
 
-// A rank that is lost while the run is being stopped from outside went by the same cause.
+// Whether a rank died while the run was being stopped from outside: the stop counts as the cause.
 bool Transition::was_taken() const {
   return m_.stop && is_from_outside(m_.stop->kind) && any_died(m_.group.ranks);
 }
@@ -76,7 +76,7 @@ action::EndAttempt Transition::outcome(const std::optional<GroupError>& error) c
   return {RunState::kAborted, GroupError{.cause = stop_error(*m_.stop)}};
 }
 
-// A failed attempt: another one where its budget allows and no one outside wants the run stopped.
+// Retries a failed attempt where its budget allows it, and the run is not stopped from outside.
 void Transition::charge(const GroupError& error, const event::AttemptEnded& end) {
   const FailureDecision decision = m_.policy.decide(
       {error.cause, end.new_checkpoint, error.kind, m_.group.is_transient, end.ran_s});

@@ -1,5 +1,5 @@
-// host/decide/run/event.h: what happens to a run. An event that has an `attempt` comes from a timer
-// or from another thread, and may be late: it counts in that attempt only.
+// host/decide/run/event.h: the events of a run, which the controller feeds to step(). An event with
+// an `attempt` comes from a timer or another thread and may be late: it counts in its attempt only.
 #pragma once
 
 #include <optional>
@@ -20,13 +20,13 @@ struct Started {};
 struct ResourcesGranted {
   int num_workers;
 };
-// It can never be had.
+// There can never be such resources.
 struct ResourcesRefused {
   Error error;
 };
 // The attempt's row is on disk.
 struct AttemptBegun {};
-// A node has not started this rank, nor its ranks behind it, up to before `end`.
+// A node could not start the ranks from `rank` to before `end`.
 struct SpawnFailed {
   Error error;
   int rank;
@@ -37,92 +37,95 @@ struct PhaseReached {
   int rank;
   Phase phase;
 };
-// Armed by SetDeadline.
+// The time of SetDeadline has passed.
 struct DeadlinePassed {
   int attempt;
 };
+// The rank's train function has returned.
 struct Returned {
   int rank;
 };
-// The rank's train function raised.
+// The rank's train function has raised an error.
 struct Failed {
   int rank;
   Error error;
   double time_s;
 };
-// The rank's main thread has ended, all it had sent is in; Gone follows with its status.
+// The rank's main thread has ended and all its messages have come. Gone follows with its status.
 struct Dying {
   int rank;
   double time_s;
 };
-// The rank's process has ended and all it sent is in.
+// The rank's process has ended and all its messages have come.
 struct Gone {
   int rank;
   Error error;
   double time_s;
-  bool has_host = true;  // it is there
+  bool has_host = true;  // its node can start processes
 };
-// Armed by SetVerdictTimer.
+// The time of SetVerdictTimer has passed.
 struct VerdictDue {
   int attempt;
 };
 struct CheckpointCommitted {
   int attempt;
 };
-// The rank holds a committed step of train.elastic, or no longer does.
+// The rank now holds a committed step of train.elastic, or no longer (`is` false).
 struct Healable {
   int rank;
   bool is;
-  std::string fixed = {};  // why it cannot continue in a smaller group, or empty
+  std::string fixed = {};  // why it cannot continue in a smaller group; empty: it can
 };
-// Asked for by LookAgain.
+// LookAgain has requested this.
 struct HealDue {
   int attempt;
 };
-// It is back at its last one, because another rank is lost.
+// The rank has gone back to its last commit, because another rank is lost or the group grows.
 struct Unwound {
   int rank;
   Unwinding unwinding;
 };
-// Asked for by SetResizeTimer.
+// The time of SetResizeTimer has passed.
 struct ResourcesSeen {
   int attempt;
-  int capacity;  // that many workers could run, these included
+  int capacity;  // the number of workers that could run, the present ones included
 };
-// All the attempt's reports and its row are on disk.
+// All reports of the attempt and its closed row are on disk.
 struct AttemptEnded {
   bool new_checkpoint;
-  double ran_s = 0;  // from when all ranks ran; 0 when they never did
+  double ran_s = 0;  // from when all ranks ran; 0: they never did
 };
-// Armed by SetRetryTimer.
+// The time of SetRetryTimer has passed.
 struct RetryDue {
   int attempt;
 };
+// The run's closed row is on disk.
 struct RunEnded {};
 struct StopRequested {
   StopKind kind;
-  std::string by = {};  // who
+  std::string by = {};  // who requested it
 };
 // stop_requested() has returned true to a rank.
 struct StopSeen {};
-// The stop that AskToStop began has brought a checkpoint: the group is to end.
+// The graceful shutdown that AskToStop began has saved a checkpoint: the group can be ended.
 struct StopComplete {
   int attempt;
 };
-// It has not within its time.
+// It has not saved one within the grace period.
 struct GracePassed {
   int attempt;
 };
-// A second signal, rtrain stop --now: no rank is asked.
+// A second signal, or rtrain stop --now: the group is ended without asking the ranks.
 struct StopNow {
   StopKind kind;
   std::string by = {};
 };
+// The run store or the run's folder cannot be written any more.
 struct StorageFailed {
   Error error;
 };
-// The node of the rank is not to be used any more, or the group is to begin again for another
-// reason than what its ranks do.
+// The attempt is to end although no rank has failed: the rank's node is not to be used any more, or
+// the group is to start again.
 struct NodeUnhealthy {
   int rank;
   Error error;

@@ -1,4 +1,4 @@
-// Which failure of a group is its end, and which is the cause.
+// When a failure ends the group, and which failure is the cause.
 #include <type_traits>
 
 #include "host/base/text/text.h"
@@ -7,10 +7,10 @@
 namespace rtrain::decide {
 namespace {
 
-// How long a failed group is left alive so that the other ranks can send their errors.
+// How long a failed group lives on, so that the other ranks can send their errors.
 constexpr double kVerdictS = 0.5;
 
-// The stage's `kill_is_due`; null where no row of a heal is being written.
+// The stage's `kill_is_due`; null where the stage has none.
 template <class AnyStage>
 auto kill_flag(AnyStage& stage) {
   using Flag = std::conditional_t<std::is_const_v<AnyStage>, const bool, bool>;
@@ -32,8 +32,8 @@ void Transition::on(const event::Failed& e) {
   start_verdict();
 }
 
-// Waiting for its status would only keep the others from being ended. A rank that has returned
-// does nothing any more: its status says whether that was an error.
+// The rank counts as lost at once, without its status: the other ranks need not wait for that. A
+// rank that has returned does not count as lost; its status in Gone says whether it is an error.
 void Transition::on(const event::Dying& e) {
   RankState& rank = rank_of(e.rank);
   const bool over = is<stage::Killed, stage::Returning>();
@@ -46,8 +46,8 @@ void Transition::on(const event::Gone& e) {
   RankState& rank = rank_of(e.rank);
   rank.gone = true;
   rank.is_replaceable = rank.is_replaceable && e.has_host;
-  // A death that we brought about, or after the train function has returned everywhere, is no
-  // failure.
+  // The end of a process is expected when the controller has ended it, or when all ranks have
+  // returned.
   const bool over = is<stage::Killed, stage::Returning>();
   const bool expected = over && !rank.dying_s;
   if (!expected && !rank.error) {
@@ -62,7 +62,7 @@ void Transition::on(const event::Gone& e) {
   if (is<stage::Replacing>()) add(action::LookAgain{});
 }
 
-// Ranks that have gone back to their last commit, and no rank has died: what they say is an error.
+// Where no rank has died, an error that ranks have gone back for counts as their own error.
 void Transition::on(const event::VerdictDue& e) {
   if (e.attempt != m_.attempt || !is_failing()) return;
   if (m_.group.verdict == Verdict::kDue && may_be_loss()) {
@@ -77,7 +77,7 @@ void Transition::on(const event::VerdictDue& e) {
   kill();
 }
 
-// A rank that has failed before, of the same cause, would be charged to another budget.
+// This error comes before those of ranks, which are its consequences and have another budget.
 void Transition::on(const event::NodeUnhealthy& e) {
   if (is<stage::Killed, stage::Returning>()) return;
   m_.group.error = GroupError{.cause = e.error, .rank = e.rank, .kind = e.kind, .ranks = {}};
@@ -85,8 +85,8 @@ void Transition::on(const event::NodeUnhealthy& e) {
   kill();
 }
 
-// Once writing has failed nothing more can be recorded: the run ends, with that error unless it had
-// another one before.
+// Nothing more can be recorded, so the run ends. Its error is this one, unless it had another error
+// before.
 void Transition::on(const event::StorageFailed& e) {
   if (m_.storage_error || is<stage::Over>()) return;
   m_.storage_error = controller_error(e.error);
@@ -113,8 +113,8 @@ void Transition::check_verdict() {
   if (all_accounted_for(m_.group.ranks)) kill();
 }
 
-// A death is a cause by itself: nothing that the other ranks have yet to say would be an earlier
-// one.
+// A death ends or heals the group at once: an error that another rank still sends would be later
+// than the death.
 void Transition::lose(int rank) {
   check_barren(rank_of(rank));
   if (may_heal()) {
@@ -127,7 +127,7 @@ void Transition::lose(int rank) {
   kill();
 }
 
-// Why the others do not continue without a rank that cannot be replaced; empty for other ranks.
+// Why the others do not continue without this rank; empty where it could be replaced.
 std::string Transition::why_not_without(const RankState& lost) const {
   if (!m_.group.can_replace || lost.is_replaceable) return "";
   if (!m_.scaling.is_elastic()) {
@@ -144,7 +144,7 @@ std::string Transition::why_not_without(const RankState& lost) const {
              " workers, the least of num_workers, are left");
 }
 
-// Rows that are being written are written first.
+// Ends the group; where the rows of a heal are being written, only after that.
 void Transition::kill() {
   if (bool* is_due = kill_flag(m_.stage)) {
     *is_due = true;

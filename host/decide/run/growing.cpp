@@ -19,7 +19,7 @@ void Transition::on(const event::ResourcesSeen& e) {
   add(action::AskToGrow{});
 }
 
-// There is no further commit to grow at: a rank has left train.elastic, or has returned.
+// Ends a growth that has not begun: a rank has left train.elastic or has returned.
 void Transition::stop_growing() {
   if (!is<stage::Growing>()) return;
   m_.stage = stage::Running{};
@@ -27,21 +27,21 @@ void Transition::stop_growing() {
   add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
 }
 
-// The first rank has gone back to its commit; the others come to no further one.
+// The first rank has gone back to its commit. The others are to go back to the same one.
 void Transition::gather(int rank) {
   m_.stage = stage::Gathering{as<stage::Growing>()->to};
   add(action::SetDeadline{m_.heal_limits.unwind_timeout_s});
   add(action::Unwind{rank});
 }
 
-// All have. The large value is the first rank's.
+// All ranks have gone back. The state that all ranks have in common is taken from rank 0.
 void Transition::begin_larger_group() {
   const RankState& first = m_.group.ranks.front();
   if (!first.unwound || first.unwound->step == 0) {
     return fail_growth("rank 0 has no commit to go on from");
   }
   m_.carried = first.unwound->index;
-  // Whoever has asked for a stop meanwhile gets it.
+  // A stop that was requested meanwhile comes first.
   if (!m_.stop) {
     m_.stop = StopProgress{
         .kind = StopKind::kResize, .seen = true, .resize_to = as<stage::Gathering>()->to};

@@ -1,4 +1,4 @@
-// How lost ranks are replaced while the others live.
+// How lost ranks are replaced, or left out, while the others live.
 #include <algorithm>
 
 #include "host/decide/run/transition.h"
@@ -6,8 +6,8 @@
 namespace rtrain::decide {
 namespace {
 
-// Replacements that follow each other before all ranks hold the state again: then something else is
-// wrong.
+// The most heals without a moment at which all ranks hold the state. After these a process that
+// dies again is not replaced any more.
 constexpr int kMaxBarrenHeals = 20;
 
 RankState surviving(const RankState& before) {
@@ -28,8 +28,8 @@ void Transition::on(const event::Healable& e) {
     m_.group.can_replace = false;
     stop_growing();
   }
-  // The message of a rank that is lost, or is being ended with the others, comes too late. Where a
-  // verdict is due a rank may be lost already.
+  // During a heal, after a failure and while the group is being ended, the message changes nothing
+  // more: a rank is lost, or may be.
   Group& group = m_.group;
   if (is_regrouping(m_.stage) || is<stage::Killed>() || is_failing()) return;
   if (!all_healable(group.ranks)) return;
@@ -45,7 +45,7 @@ void Transition::on(const event::Healable& e) {
   if (was_healed && m_.stop && may_ask()) ask_to_stop(*m_.stop);
 }
 
-// A rank may learn of a death before it is known here.
+// A rank may learn of a death before the controller does: then a verdict is due.
 void Transition::on(const event::Unwound& e) {
   rank_of(e.rank).unwound = e.unwinding;
   if (is<stage::Killed>()) return;
@@ -65,7 +65,7 @@ int Transition::least_workers() const {
 
 bool Transition::can_heal() const { return decide::can_heal(m_.group.ranks, least_workers()); }
 
-// A run that is being stopped takes its last checkpoint with it.
+// A run that is being stopped is not healed: it ends with its last checkpoint.
 bool Transition::may_heal() const {
   const HealLimits& limits = m_.heal_limits;
   const bool is_counted = is_healing() && !is<stage::Gathering>();
@@ -75,7 +75,7 @@ bool Transition::may_heal() const {
          m_.barren_heals < kMaxBarrenHeals && can_heal();
 }
 
-// Ranks of a node that is lost say nothing; the others have gone back because of them.
+// Whether a node may be lost: some of the ranks send nothing, and the others have gone back.
 bool Transition::may_be_loss() const {
   const auto is_silent = [](const RankState& r) {
     return !r.unwound && !r.error && !r.returned && !r.is_lost();
@@ -84,7 +84,7 @@ bool Transition::may_be_loss() const {
          std::ranges::any_of(m_.group.ranks, is_silent);
 }
 
-// A smaller group does without a process that is never there for long enough.
+// After too many heals in vain a rank is not replaced any more, where the group can be smaller.
 void Transition::check_barren(RankState& rank) {
   if (!m_.group.is_healed || rank.healable || !m_.group.can_shrink) return;
   if (m_.barren_heals < kMaxBarrenHeals) return;
@@ -92,8 +92,8 @@ void Transition::check_barren(RankState& rank) {
   m_.barren_heals = 0;
 }
 
-// Ranks of a heal whose place no worker can take, and why. False where the group cannot do without
-// them.
+// Leaves out ranks whose places no worker could take in a heal, with the reasons. Returns false
+// where the group cannot continue without them.
 bool Transition::continue_without(const LateRanks& ranks) {
   for (const auto& [rank, error] : ranks) rank_of(rank).is_replaceable = false;
   if (ranks.empty() || !may_heal()) {
@@ -110,8 +110,8 @@ bool Transition::continue_without(const LateRanks& ranks) {
   return true;
 }
 
-// One heal for all that are lost until the rest is back at the last commit. A replacement that has
-// not got the state yet has nothing to go back to.
+// Ranks that are lost before the others are back at their last commit join the same heal. A new
+// process that does not hold the state yet has no commit to go back to, and is ended.
 void Transition::heal(int lost) {
   m_.group.verdict = Verdict::kNone;
   if (!is_regrouping(m_.stage) || is<stage::Gathering>()) {
@@ -147,7 +147,7 @@ void Transition::record_heal() {
   add(action::EndHealed{first_cause(m_.group.ranks), step->index});
 }
 
-// Where the group cannot be healed any more, replace_lost() gives up.
+// Where the group cannot be healed any more, heal_group() gives up.
 void Transition::reopen(const stage::Recording& recorded) {
   m_.stage = stage::Reopening{recorded.kill_is_due};
   if (can_heal()) m_.num_workers = num_kept(m_.group.ranks);
@@ -160,7 +160,7 @@ void Transition::replace_lost() {
   heal_group();
 }
 
-// A node that is lost behind the row is one worker less than this says.
+// Gives up where a node was lost after the row was written: the row says one worker more.
 void Transition::heal_group() {
   std::vector<RankState>& before = m_.group.ranks;
   if (!can_heal() || num_kept(before) != m_.num_workers) return give_up_heal();
@@ -183,7 +183,7 @@ void Transition::heal_group() {
   update_slowest();
 }
 
-// As if no rank could be replaced.
+// Ends the group, as without a heal.
 void Transition::give_up_heal() {
   RT_CHECK(is_regrouping(m_.stage));
   if (!is_failing()) m_.group.verdict = Verdict::kDue;

@@ -6,12 +6,12 @@
 //                       ↑                                  └→ Killed ────────↗ │
 //                       └──────────────────── Pausing ←────────────────────────┘
 //
-// Running may also be Growing or Stopping: the ranks have been asked for something. A heal goes
+// In place of Running a run may be Growing or Stopping: the ranks were asked to. A heal goes
 //
 //   Unwinding → Recording → Reopening → Replacing → Starting
 //
-// and a growth at a commit Growing → Gathering → Killed. Processes exist from Starting to Killed,
-// except for these lines.
+// and a growth at a commit goes Growing → Gathering → Killed. There are processes from Starting to
+// Killed.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace rtrain::decide {
 
-// A stage, as users see it.
+// The state of a run that users see.
 enum class RunState {
   kInitializing,
   kScheduling,
@@ -41,50 +41,50 @@ enum class RunState {
 
 // Ray's name of the state: "SHUTTING_DOWN".
 std::string_view state_name(RunState state);
-// The run has come to its end.
+// Whether a run in this state is over.
 bool is_end(RunState state);
 
 namespace stage {
 // The run's row is being written.
 struct Initializing {};
-// RequestResources is not answered.
+// RequestResources is not answered yet.
 struct Requesting {
   RunState state;                        // INITIALIZING, RESTARTING, RESCHEDULING or RESIZING
   std::optional<GroupError> error = {};  // of the attempt before
 };
-// A failed attempt is tried again, at RetryDue.
+// The attempt has failed. The next one begins at RetryDue.
 struct Pausing {
   RunState state;                   // RESTARTING or RESCHEDULING
-  std::optional<GroupError> error;  // of the attempt; a resize has none
+  std::optional<GroupError> error;  // of the attempt
 };
 // The attempt's row is being written.
 struct Beginning {};
 
-// The processes are on their way to the train function, or those that replace lost ones.
+// All processes, or in a heal the new ones, are on their way to the train function.
 struct Starting {};
-// All are in it.
+// All ranks are in the train function.
 struct Running {};
-// As soon as a rank goes back to a commit, the group gets more workers there.
+// The group is to get more workers, at the commit that a rank goes back to.
 struct Growing {
   int to;
 };
-// The ranks know that they are to stop.
+// The ranks were asked to stop.
 struct Stopping {};
 
-// The ranks that are left go back to their last commit.
+// The remaining ranks go back to their last commit.
 struct Unwinding {
-  RunState state;  // SCHEDULING or RUNNING, as it was
+  RunState state;  // the one before the heal: SCHEDULING or RUNNING
 };
-// They have. The row of the attempt is being closed.
+// They have gone back. The row of the attempt is being closed.
 struct Recording {
-  int64_t next_index;        // of the first report of the next one
-  bool kill_is_due = false;  // once the rows are written
+  int64_t next_index;        // of the first report of the next attempt
+  bool kill_is_due = false;  // the group is to be ended once the rows are written
 };
-// The row of the next one is being written.
+// The row of the next attempt is being written.
 struct Reopening {
   bool kill_is_due;
 };
-// Processes of lost ranks have not ended yet.
+// Some processes of lost ranks have not ended yet.
 struct Replacing {};
 // The ranks go back to the commit at which the group grows.
 struct Gathering {
@@ -93,7 +93,7 @@ struct Gathering {
 
 // All ranks have returned; their processes are to end.
 struct Returning {};
-// The processes were ended, and some are still there.
+// The processes are being ended; some have not ended yet.
 struct Killed {};
 // No process is left. The attempt's row is being closed.
 struct Closing {
@@ -121,20 +121,20 @@ bool is_any(const Stage& stage) {
   return (std::holds_alternative<Stages>(stage) || ...);
 }
 
-// `is_terminated`: by a stop of kind kTerminate.
+// The state of a run in this stage. `is_terminated`: a stop of kind kTerminate is under way.
 RunState state_of(const Stage& stage, bool is_terminated);
-// Of the last attempt or of the run.
+// The error in the stage: of the last attempt or of the run; nullopt without one.
 std::optional<GroupError> error_of(const Stage& stage);
 
-// There is a group: processes run, or have just ended.
+// Whether there is a group: processes run, or have just ended.
 bool has_group(const Stage& stage);
-// All its ranks are in the train function, and no heal is under way.
+// Whether all ranks are in the train function, and no heal is under way.
 bool is_running(const Stage& stage);
-// A heal or a growth is under way, and the new group does not exist yet.
+// Whether a heal or a growth is under way and the new group does not exist yet.
 bool is_regrouping(const Stage& stage);
-// No process and no row that is being written.
+// Whether no process runs and no row of an attempt is being written.
 bool is_between_attempts(const Stage& stage);
-// The run's outcome is known.
+// Whether the run's outcome is known.
 bool is_ending(const Stage& stage);
 
 }  // namespace rtrain::decide

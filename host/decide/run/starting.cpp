@@ -1,4 +1,4 @@
-// How the group of an attempt comes to its train functions.
+// How the workers of an attempt start and reach the train function.
 #include <algorithm>
 
 #include "host/base/text/text.h"
@@ -32,7 +32,7 @@ void Transition::on(const event::AttemptBegun&) {
   add(action::SetDeadline{m_.start_timeout_s});
 }
 
-// Other nodes may have started theirs: those are gone when they say so.
+// Other nodes may have started their ranks: those are gone at their event Gone.
 void Transition::on(const event::SpawnFailed& e) {
   for (int rank = e.rank; rank < e.end; ++rank) rank_of(rank).gone = true;
   if (is<stage::Killed>()) return check_all_gone();
@@ -59,7 +59,7 @@ void Transition::on(const event::DeadlinePassed& e) {
   if (is<stage::Returning>()) return kill();  // the teardown took too long
   if (!is<stage::Starting>()) return;
   if (m_.group.is_healed && continue_without(late_ranks())) return;
-  if (!is_failing()) fail_late_start();  // else its verdict is due
+  if (!is_failing()) fail_late_start();  // else VerdictDue will come
 }
 
 void Transition::request_resources(RunState state, std::optional<GroupError> error) {
@@ -79,7 +79,7 @@ void Transition::begin_attempt(int num_workers) {
                            .carries = m_.carried.has_value()});
 }
 
-// Ranks that go on their way during a heal do not end the time that it has.
+// Each phase has a deadline of its own. In the stages of a heal its deadline stays as it is.
 void Transition::update_slowest() {
   const Phase slowest = slowest_phase(m_.group.ranks);
   if (slowest == m_.group.slowest) return;

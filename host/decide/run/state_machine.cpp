@@ -36,7 +36,7 @@ void check_stage(const Machine& m, const stage::Over& over) {
 template <class Other>
 void check_stage(const Machine&, const Other&) {}
 
-// The invariants between any two events.
+// The invariants that hold before and after each event.
 void check(const Machine& m) {
   const Group& group = m.group;
   RT_CHECK(m.num_workers <= m.scaling.max_workers());
@@ -48,7 +48,7 @@ void check(const Machine& m) {
   std::visit([&](const auto& stage) { check_stage(m, stage); }, m.stage);
 }
 
-// An event of a rank whose attempt is over.
+// Whether this is an event of a rank whose attempt is over.
 template <class E>
 bool is_late(const Machine& machine, const E& event) {
   if constexpr (requires { event.rank; }) {

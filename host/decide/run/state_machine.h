@@ -1,26 +1,26 @@
 // host/decide/run/state_machine.h: the next actions of a run: step(machine, event) → (machine,
 // actions).
 //
-// Pure: no clock, process or file. The controller performs the actions and feeds back what
-// happened. stage.h has the stages and their order, event.h and action.h what goes in and out.
+// Pure: no clock, process or file. The controller carries out the actions and feeds back events.
+// stage.h has the stages and their order, event.h the events, action.h the actions.
 //
-// A **heal** (train.elastic) replaces lost ranks while the others live: they go back to their last
-// commit (Unwind, Unwound), the attempt's row is closed (EndHealed) and one for the next attempt
-// written, which takes them over (HealGroup). No budget is charged but max_heals. Where no worker
-// can take a lost rank's place (its node is lost, its process does not start) an elastic group
-// continues without it, down to its least number of workers; the ranks get new numbers then.
+// A **heal** (train.elastic) replaces lost ranks while the others live. The others go back to their
+// last commit (Unwind, Unwound). The attempt's row is closed (EndHealed), the row of the next one
+// is written, and that attempt takes the processes over (HealGroup). Only max_heals is charged.
+// Where no worker can take a lost rank's place (its node is lost, or its process does not start) an
+// elastic group continues without it, down to min_workers, and the ranks get new numbers.
 //
-// Where all ranks hold a commit of train.elastic the group also **grows** from there: they are
-// asked (AskToGrow), go back to it (Unwound), each with its part on disk, and are ended; the next
-// attempt begins with more workers and that commit. A rank that is lost meanwhile is a heal.
+// Where all ranks hold a commit of train.elastic the group can also **grow**: the ranks are asked
+// to (AskToGrow), go back to a commit, write their parts of it to the disk (Unwound) and are ended.
+// The next attempt has more workers and continues from this commit. A loss meanwhile is healed.
 //
-// A running group has a graceful shutdown (graceful_shutdown.h): it begins with AskToStop and ends
-// when every rank has returned, with StopComplete or with GracePassed.
+// A running group ends with a graceful shutdown (graceful_shutdown.h): it begins with AskToStop and
+// is over when every rank has returned, at StopComplete or at GracePassed.
 //
-// Invariants: 1 a group is spawned only after its resources are held and its attempt's row is on
-// disk; 2 the next attempt begins only after every process of the last one is gone and its row is
-// closed; 3 an error of kind peer_lost is the cause only when no rank has another one; 4 a failure
-// that came before another trouble stays the run's error; 5 after Finish nothing comes; 6 an event
+// Invariants: 1 a group is started only after its resources are held and its attempt's row is on
+// disk; 2 except in a heal, the next attempt begins only after every process of the last one is
+// gone and its row is closed; 3 an error peer_lost is the cause only when no rank has another one;
+// 4 the run's error is that of the first failure; 5 after Finish there is no action; 6 an event
 // of a rank whose attempt is over changes nothing.
 #pragma once
 
@@ -43,16 +43,16 @@ namespace rtrain::decide {
 struct HealLimits {
   int max_heals = 0;
   double unwind_timeout_s = 1800;  // until the others are back at their last commit
-  // From when ranks notice a loss until it is known here, at most: a node that is lost is waited
-  // for. 0: there is one node.
+  // The longest time from when ranks notice a loss until the controller knows of it: a lost node is
+  // found by its time-out. 0: the job has one node.
   double loss_timeout_s = 0;
 };
 
-// Whether a rank has failed. The others get a moment to say what they know.
+// Whether a rank has failed. The other ranks get a moment to send their errors.
 enum class Verdict {
   kNone,
   kDue,
-  kAwaitsLoss,  // ranks have noticed a loss that is not known here
+  kAwaitsLoss,  // ranks have noticed a loss that the controller does not know of yet
 };
 
 // The workers of an attempt, and what has happened to them. A heal carries it over into the next
@@ -62,12 +62,12 @@ struct Group {
   Phase slowest = Phase::kSpawn;  // the phase that every rank has reached
   bool ran = false;               // every rank reached its train function
   Verdict verdict = Verdict::kNone;
-  // A failure that is not a rank's: of start-up, of storage, of a node.
+  // A failure of no rank's train function: of the start, of storage or of a node.
   std::optional<GroupError> error;
-  bool is_transient = false;  // that error: the same may work another time
-  // Of train.elastic: all ranks of the group have been in it together, so that a lost one can be
-  // replaced; the group can continue with fewer of them; ranks were replaced, and have not got the
-  // state yet.
+  bool is_transient = false;  // `error` may not come again
+  // Of train.elastic: all ranks have held a committed step, so that a lost one can be replaced; the
+  // group can continue with fewer ranks; ranks were replaced, and do not all hold the state yet
+  // again.
   bool can_replace = false;
   bool can_shrink = false;
   bool is_healed = false;
@@ -82,9 +82,9 @@ struct Machine {
         heal_limits(heal_limits) {}
 
   RunState state() const;
-  // Of the last attempt or of the run.
+  // The error of the last attempt or of the run; nullopt without one.
   std::optional<GroupError> error() const { return error_of(stage); }
-  // The attempt or the run ends for a reason that is known.
+  // Whether the attempt or the run ends for a reason that is known.
   bool has_cause() const;
 
   ScalingPolicy scaling;
@@ -97,11 +97,11 @@ struct Machine {
   int num_workers = 0;  // of the attempt
   Group group;
   int num_heals = 0;
-  int barren_heals = 0;  // since all ranks held the state
-  // The first report behind the written commit that the next attempt, or this one, begins with.
+  int barren_heals = 0;  // heals since all ranks last held the state
+  // The number of the first report after the commit that this attempt or the next one begins with.
   std::optional<int64_t> carried;
   std::optional<StopProgress> stop;
-  std::optional<GroupError> storage_error;  // writing has failed
+  std::optional<GroupError> storage_error;  // of StorageFailed
 };
 
 struct Step {
@@ -109,7 +109,7 @@ struct Step {
   std::vector<Action> actions;
 };
 
-// Throws Error(kInternal) where the machine is in a state that must never be.
+// Throws Error(kInternal) where the machine breaks an invariant.
 Step step(Machine machine, const Event& event);
 
 }  // namespace rtrain::decide

@@ -1,11 +1,11 @@
-// How a run is stopped, by its own request or from outside.
+// How a run is stopped, by RunConfig.stop, for a resize, or from outside.
 #include "host/decide/run/transition.h"
 
 namespace rtrain::decide {
 
 void Transition::on(const event::StopRequested& e) {
   if (!accept(e.kind, e.by)) return;
-  if (is_healing()) return;  // asked when all ranks are there again
+  if (is_healing()) return;  // the ranks are asked when the heal is complete
   if (is<stage::Growing>()) {
     m_.stage = stage::Running{};
     add(action::AskToGrow{false});
@@ -26,7 +26,7 @@ void Transition::on(const event::StopComplete& e) {
   if (m_.stop && e.attempt == m_.attempt && !is_failing()) kill();
 }
 
-// A group that only grows has all the time it needs until its next checkpoint.
+// The grace period does not end a group that will only grow.
 void Transition::on(const event::GracePassed& e) {
   if (!m_.stop || e.attempt != m_.attempt || is_failing()) return;
   if (!has_group(m_.stage) || is<stage::Killed>()) return;
@@ -39,7 +39,7 @@ void Transition::on(const event::StopNow& e) {
   if (accept(e.kind, e.by) || (m_.stop && !is_ending(m_.stage))) stop_at_once();
 }
 
-// False where it comes too late, or another stop is stronger.
+// Records the request. Returns false where it comes too late or another one is at least as strong.
 bool Transition::accept(StopKind kind, const std::string& by) {
   if (is_ending(m_.stage)) return false;
   const bool returning = m_.stop && m_.stop->seen;
@@ -58,7 +58,7 @@ void Transition::ask_to_stop(const StopProgress& stop) {
   add(action::AskToStop{stop.kind});
 }
 
-// Where a row is being written, the stop waits for that.
+// Where a row is being written, the run ends after that.
 void Transition::stop_at_once() {
   if (is_between_attempts(m_.stage)) return finish_stop({.new_checkpoint = false});
   if (!m_.group.ranks.empty()) kill();
@@ -78,7 +78,7 @@ void Transition::finish_stop(const event::AttemptEnded& end) {
   }
 }
 
-// A group whose cores were wanted back before it could save was preempted.
+// A group that lost cores and could not save in time counts as preempted.
 void Transition::finish_resize(const StopProgress& stop, const event::AttemptEnded& end) {
   m_.stop.reset();
   if (stop.out_of_time && !stop.saved) {

@@ -1,7 +1,7 @@
-// host/decide/run/transition.h: one step of the state machine, as a class: its overloads of on()
-// change the machine and collect the actions. Only state_machine.cpp makes one.
+// host/decide/run/transition.h: one step of the state machine, as a class. It has an overload of
+// on() for each event, which changes the machine and collects the actions. step() makes one.
 //
-// It has a method for each event; the parts of a run are in starting.cpp, failing.cpp, healing.cpp,
+// Its methods are in a file for each part of a run's life: starting.cpp, failing.cpp, healing.cpp,
 // growing.cpp, stopping.cpp and ending.cpp.
 #pragma once
 
@@ -75,11 +75,11 @@ class Transition {
   }
   RankState& rank_of(int rank) { return m_.group.ranks.at(static_cast<size_t>(rank)); }
   bool is_failing() const { return m_.group.verdict != Verdict::kNone; }
-  // Until the new group is complete.
+  // Whether a heal or a growth is under way, until all ranks hold the state again.
   bool is_healing() const { return is_regrouping(m_.stage) || m_.group.is_healed; }
-  // Of rows that are being written.
+  // Whether the group is to be ended as soon as the rows of a heal are written.
   bool is_kill_due() const;
-  // There are ranks that can take notice of a stop.
+  // Whether the ranks can be asked to stop.
   bool may_ask() const { return is_running(m_.stage) && !is_failing(); }
 
   // starting.cpp
@@ -141,7 +141,7 @@ class Transition {
   std::vector<Action> actions_;
 };
 
-// A failure that no rank has caused, or that one whose start failed.
+// The error of a start, or of the controller: of `rank`, or of no particular rank (-1).
 GroupError controller_error(const Error& error, int rank = -1);
 
 }  // namespace rtrain::decide
