@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint32_t kVersion = 2;
 constexpr size_t kHeaderBytes = 4096;
-// Of addresses in the file: pages that nobody writes take no memory.
+// The distance of two places in the file. Pages of the file that are never written use no memory.
 constexpr int64_t kPlaceBytes = int64_t{1} << 32;
 constexpr int kPlaces = 4;  // two parts, each twice
 constexpr std::chrono::microseconds kSpin{50};
@@ -47,14 +47,14 @@ struct CommitBoard::Header {
   uint32_t version = kVersion;
   uint32_t first_rank = 0;
   uint32_t end_rank = 0;
-  alignas(64) std::atomic<uint32_t> bell{0};  // rises with every change of a rank
+  alignas(64) std::atomic<uint32_t> bell{0};  // a futex; rises with each change of a rank
   std::atomic<uint32_t> waiters{0};
   std::atomic<uint64_t> others_ready{0};
   std::atomic<uint32_t> others_lost{0};
 };
 
 struct CommitBoard::Place {
-  std::atomic<uint64_t> step{0};  // 0: it is being written, or was never
+  std::atomic<uint64_t> step{0};  // 0: it is being written, or was never written
   uint64_t bytes = 0;
 };
 
@@ -108,7 +108,7 @@ void CommitBoard::map() {
   void* memory = ::mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (memory == MAP_FAILED) throw failed("map");
   memory_ = static_cast<std::byte*>(memory);
-  // A rank that spins on a busy core keeps another one from working.
+  // Where there are fewer cores than ranks, a rank that spins would keep another one from running.
   may_spin_ = ::sysconf(_SC_NPROCESSORS_ONLN) >= end_rank_ - first_rank_;
 }
 
@@ -126,7 +126,7 @@ CommitBoard::Place& CommitBoard::place(int number, Part part, uint64_t step) con
   return rank(number).places[place_number(part, step)];
 }
 
-// Behind the mapped pages.
+// A place's offset in the file, after the mapped pages.
 int64_t CommitBoard::offset(int number, Part part, uint64_t step) const {
   return kPlaceBytes * (1 + int64_t{number} * kPlaces + place_number(part, step));
 }
@@ -155,7 +155,7 @@ std::optional<std::string> CommitBoard::read(int number, Part part, uint64_t ste
   const int64_t begin = offset(number, part, step);
   const Place& place = this->place(number, part, step);
   if (step == 0 || place.step.load(std::memory_order_acquire) != step) return std::nullopt;
-  // A rank may have written anything there: what lies in the file counts.
+  // A dead rank may have left any value there, so only bytes that are in the file count.
   const uint64_t bytes = std::min(place.bytes, static_cast<uint64_t>(kPlaceBytes));
   if (bytes > 0 && ::lseek(fd_, begin, SEEK_HOLE) < begin + static_cast<int64_t>(bytes)) {
     return std::nullopt;
@@ -202,7 +202,7 @@ std::optional<int> CommitBoard::first_late(uint64_t step) const {
   return std::nullopt;
 }
 
-// What a rank has done before it was gone counts: that is looked at second.
+// A rank may become ready and then absent: so `ready` is read after `is_absent`.
 std::optional<int> CommitBoard::first_lost(uint64_t step) const {
   for (int each = first_rank_; each < end_rank_; ++each) {
     const bool is_absent = rank(each).is_absent.load(std::memory_order_seq_cst) != 0;
@@ -226,7 +226,7 @@ bool CommitBoard::are_others_late(uint64_t step, Scope scope) const {
   return scope == Scope::kAllHosts && header().others_ready.load(std::memory_order_seq_cst) < step;
 }
 
-// What they have come to before one of them was lost counts: that is looked at second.
+// They may become ready before one of them is lost: so `others_ready` is read second.
 bool CommitBoard::are_others_lost(uint64_t step, Scope scope) const {
   return header().others_lost.load(std::memory_order_seq_cst) != 0 && are_others_late(step, scope);
 }

@@ -1,15 +1,15 @@
-// host/pages/commit_board.h: what the ranks of a node have committed in train.elastic, in shared
-// memory: how far each one is, and the small part of its state.
+// host/pages/commit_board.h: the commits of the ranks of a node in train.elastic, in shared memory:
+// the step that each rank is ready for, and the small part of its state.
 //
-// It outlives the processes of the ranks: the one that takes a dead rank's place finds there what
-// that rank had for itself. Made by the controller, on other nodes by the agent, as a memory file;
-// a worker maps the descriptor that it inherits. Of ranks on other nodes it says, in one word, how
-// far all of them are.
+// The board outlives the processes of the ranks: the process that takes a dead rank's place reads
+// the small part of that rank's state from it. The controller, or the agent on another node,
+// creates it as a memory file; a worker maps the descriptor that it inherits. Of the ranks on other
+// nodes it has only the step for which all of them are ready.
 //
-// Steps count from 1. A rank is **ready** for a step when it has written its part of the state and
-// will change nothing that all ranks have in common before all of them are. Each rank has two
-// places for either part, by the parity of the step: while one is being written the other one holds
-// the step before.
+// Steps count from 1. A rank is **ready** for a step when it has written its part of the state, and
+// will not change the state that all ranks have in common before all ranks are ready. Each rank has
+// two places for either part, for even and odd steps: while one is being written the other one
+// holds the step before.
 #pragma once
 
 #include <atomic>
@@ -27,17 +27,17 @@ namespace rtrain::pages {
 class CommitBoard {
  public:
   // The small part of a rank's state: as it was when the rank became ready for a step, and as it
-  // was at the commit behind that.
+  // was when all were ready and the rank committed the step.
   enum class Part { kPrepared, kCommitted };
 
-  // Who has to be ready.
+  // The ranks that have to be ready: those of this node, or those of all nodes.
   enum class Scope { kHost, kAllHosts };
 
-  // For the process that starts the workers: of the ranks from `first_rank` to below `end_rank`.
-  // Throws Error(kEnvironment).
+  // Creates the board of the ranks from `first_rank` to below `end_rank`. For the process that
+  // starts the workers. Throws Error(kEnvironment) without memory.
   explicit CommitBoard(int end_rank, int first_rank = 0);
-  // For a worker: maps the board behind the descriptor, which stays the caller's. Throws
-  // Error(kInternal) when it is none of this build.
+  // For a worker: maps the board of this descriptor, which the caller goes on owning. Throws
+  // Error(kInternal) when it is not a board of this build.
   struct Inherited {
     int fd;
   };
@@ -47,33 +47,34 @@ class CommitBoard {
   CommitBoard& operator=(const CommitBoard&) = delete;
 
   int fd() const { return fd_; }
-  // Ranks are below that.
+  // The ranks of the board are below this number.
   int size() const { return end_rank_; }
 
-  // Of this rank, by itself. Throws Error(kEnvironment) without memory.
+  // Writes a part of this rank's state. Called by the rank itself. Throws Error(kEnvironment)
+  // without memory.
   void write(int rank, Part part, uint64_t step, std::string_view bytes);
-  // Of any rank; nothing where that step is not there, or not whole.
+  // Returns a part of any rank's state; nullopt where the board does not have all of that step.
   std::optional<std::string> read(int rank, Part part, uint64_t step) const;
 
-  // The rank is ready for that step, or for a lower one again: it goes back.
+  // The rank is ready for this step. A lower step than before: the rank has gone back.
   void set_ready(int rank, uint64_t step);
-  // The rank does not come to any further step until it is present again: it has ended, or goes
-  // back to its last one.
+  // An absent rank has ended, or goes back to its last step: it becomes ready for no further step
+  // until it is present again.
   void set_absent(int rank, bool is_absent);
-  // Nobody waits for the rank any more: there is no process of it, and will be none.
+  // The other ranks do not wait for this rank any more: it will not get another process.
   void leave_out(int rank);
 
-  // Whether all ranks of this node are.
+  // Whether all ranks of this node are ready for the step.
   bool is_node_ready(uint64_t step) const { return !first_late(step); }
 
-  // All ranks of all other nodes are ready for that step. For who hears of them: the process that
-  // starts the workers.
+  // All ranks of all other nodes are ready for this step. Called by the process that starts the
+  // workers, which gets the messages of other nodes.
   void set_others_ready(uint64_t step);
-  // Nothing of that kind comes any more, since one of them is lost; or again, from the first step.
+  // A rank of another node is lost. False: the ranks of other nodes begin at the first step again.
   void set_others_lost(bool are_lost);
 
-  // Until all ranks are ready for the step. Throws Error(kPeerLost) naming one that is not and is
-  // absent; Error(kTimeout) naming one at the deadline.
+  // Waits until all ranks are ready for the step. Throws Error(kPeerLost), which names a rank that
+  // is absent and not ready, and Error(kTimeout) at the deadline, which names a rank that is late.
   void wait(uint64_t step, std::chrono::steady_clock::time_point deadline,
             Scope scope = Scope::kHost);
 

@@ -1,7 +1,7 @@
 // host/pages/progress_board.h: the shared memory that holds the progress pages of one attempt.
 //
-// Made by the controller as a memory file; a worker maps the descriptor that it inherits. Both see
-// the same pages. The mapping lives as long as the object.
+// The controller, or a node's agent, creates it as a memory file. A worker maps the descriptor that
+// it inherits. All see the same pages. The mapping lives as long as the object.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace rtrain::pages {
 
 class ProgressBoard {
  public:
-  // For the controller. Throws Error(kEnvironment).
+  // Creates the pages, for the process that starts the workers. Throws Error(kEnvironment).
   explicit ProgressBoard(int num_ranks);
-  // For a worker: maps the board behind the descriptor, which stays the caller's. Throws
-  // Error(kInternal) when it is none of this build.
+  // For a worker: maps the board of this descriptor, which the caller goes on owning. Throws
+  // Error(kInternal) when it is not a board of this build.
   struct Inherited {
     int fd;
   };
@@ -28,10 +28,10 @@ class ProgressBoard {
   int size() const { return num_ranks_; }
   ProgressPage& page(int rank);
   const ProgressPage& page(int rank) const;
-  // The rank's process is gone and nobody looks for its death any more: the page is as in the
-  // beginning, for the process that takes its place.
+  // Empties the page of a rank for the process that takes its place. REQUIRES: the old process is
+  // gone, and its death was noticed.
   void renew(int rank);
-  // Of checkpoints, by all ranks so far: deadlines of whoever waits for them stop while it grows.
+  // Bytes of checkpoints that all ranks have copied. While it grows, deadlines of checkpoints move.
   uint64_t copied_bytes() const;
 
  private:

@@ -1,14 +1,14 @@
-// host/pages/progress_page.h: what a worker shows of itself in shared memory, one page for each
-// rank.
+// host/pages/progress_page.h: the progress of a rank, in shared memory: one page for each rank of a
+// ProgressBoard.
 //
-// The controller makes the board of an attempt, its workers inherit and map it. A rank writes its
-// own page without a lock or a system call; the controller reads it at any time, also while the
-// rank is stopped and after it was killed. Ranks read each other's collectives.
+// A rank writes its own page without a lock or a system call. The process that has started it (the
+// controller, or a node's agent) reads the page at any time, also while the rank is stopped and
+// after it was killed. Ranks read each other's collectives.
 //
-// Invariants: 1 what has a `version` is written between two increments of it, so that a reader
-// notices a torn copy; 2 the page is plain data, the same in every process of one build (the
-// board says which); 3 `alive` is locked by the worker's main thread for life, so that its death
-// is seen as EOWNERDEAD before the kernel has freed its memory.
+// Invariants: 1 a PageCell's data are written between two increments of its version, so that a
+// reader notices a torn copy; 2 the page is plain data, the same in every process of one build (the
+// board has a version); 3 the worker's main thread holds the lock `alive` for life, so that its
+// death is seen as EOWNERDEAD before the kernel has freed its memory.
 #pragma once
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ namespace rtrain::pages {
 
 inline constexpr uint32_t kProgressVersion = 7;
 
-// Text in a page; what does not fit is cut off.
+// Text in a page. A longer text is cut off.
 template <size_t Size>
 struct PageText {
   char bytes[Size] = {};
@@ -44,8 +44,8 @@ struct PageText {
   }
 };
 
-// One writer, any number of readers in other processes; a reader that finds a writer at work tries
-// again.
+// Data with one writer and any number of readers in other processes. A reader that comes while the
+// data are being written tries again.
 template <class Data>
 class PageCell {
  public:
@@ -54,14 +54,14 @@ class PageCell {
     data_ = data;
     end();
   }
-  // Changes it in place.
+  // Changes the data in place.
   template <class Change>
   void update(Change change) {
     begin();
     change(data_);
     end();
   }
-  // Nothing when the writer was stopped in the middle.
+  // Returns a copy; nullopt when the writer was stopped while it wrote.
   std::optional<Data> read() const {
     for (int attempt = 0; attempt < 100; ++attempt) {
       const uint64_t before = version_.load(std::memory_order_acquire);
@@ -88,17 +88,17 @@ class PageCell {
 inline constexpr int kPageFrames = 8;
 using PageFrame = PageText<96>;  // "train.lua:12"
 
-// A call that waits for something outside this process. depth 0: none.
+// A call that waits for something outside this process. depth 0: the rank does not wait.
 struct BlockedCall {
   int depth = 0;
   WaitKind kind = WaitKind::kOwn;
   double since_s = 0;  // monotonic clock
   PageText<48> operation;
   int num_frames = 0;
-  std::array<PageFrame, kPageFrames> frames;  // Lua, the innermost first
+  std::array<PageFrame, kPageFrames> frames;  // of Lua, the innermost first
 };
 
-// One collective of a rank, in the order of its calls. sequence counts from 1.
+// A collective that the rank has called. Its calls are numbered from 1.
 struct CollectiveCall {
   uint64_t sequence = 0;
   double time_s = 0;  // monotonic clock
@@ -106,26 +106,26 @@ struct CollectiveCall {
   PageText<96> tensors;  // "float32 [64, 3]"
   PageFrame line;
 
-  // Whether both may be one and the same collective of two ranks.
+  // Whether two ranks may have called the same collective.
   bool agrees_with(const CollectiveCall& other) const {
     return operation.view() == other.operation.view() && tensors.view() == other.tensors.view();
   }
 };
 
-// The same in a group of some of the ranks; the sequence is the group's.
+// A collective in a group of some of the ranks. Each group numbers its calls from 1.
 struct GroupCall {
   uint64_t group = 0;
   CollectiveCall call;
 };
 
-// What the rank's device waits in, whatever its thread does: the collective of that sequence, 0 for
-// none.
+// The number of the collective in which the rank's device waits, whatever the rank's thread does;
+// 0: the device does not wait.
 struct DeviceWait {
   uint64_t sequence = 0;
   double since_s = 0;  // monotonic clock
 };
 
-// train.busy(): until then nothing of this rank counts as a hang.
+// train.busy(): until `until_s` no silence of this rank counts as a hang.
 struct BusyCall {
   double until_s = 0;
   PageText<96> reason;
@@ -134,17 +134,17 @@ struct BusyCall {
 inline constexpr int kNativeFrames = 48;
 
 struct NativeFrame {
-  uint64_t offset = 0;     // in the module
+  uint64_t offset = 0;     // of the instruction in the module
   PageText<40> module;     // "libtorch_cpu.so"
   PageText<152> function;  // mangled; empty when unknown
 };
 
-// What a worker was doing as a fatal signal took it.
+// A fatal signal in a worker, and the frames of the thread that it came to.
 struct Crash {
   int signal = 0;
   uint64_t address = 0;
   PageText<16> thread;
-  PageText<512> reason;  // the text of an exception that nobody caught
+  PageText<512> reason;  // the text of an exception that was not caught
   int num_lua = 0;
   std::array<PageFrame, kPageFrames> lua;
   int num_native = 0;
@@ -155,32 +155,32 @@ struct ProgressPage {
   static constexpr size_t kCollectives = 64;
   static constexpr size_t kGroupCalls = 32;
 
-  pthread_mutex_t alive;                 // robust, shared
-  std::atomic<uint32_t> attached{0};     // 1: the worker has locked `alive`
-  std::atomic<uint32_t> returned{0};     // 1: its train function has, no collective follows
-  SharedFlag saving;                     // its main thread waits for its checkpoint
-  std::atomic<double> beat_s{0};         // of the control thread, monotonic clock
-  std::atomic<double> lease_s{0};        // until then it may run, boot_s(); 0: without limit
-  std::atomic<uint64_t> operators{0};    // of LibTorch
-  std::atomic<uint64_t> collectives{0};  // of all ranks
+  pthread_mutex_t alive;               // robust, shared
+  std::atomic<uint32_t> attached{0};   // 1: the worker has locked `alive`
+  std::atomic<uint32_t> returned{0};   // 1: its train function has returned, no collective follows
+  SharedFlag saving;                   // its main thread waits for its checkpoint
+  std::atomic<double> beat_s{0};       // heartbeat of the control thread, monotonic clock
+  std::atomic<double> lease_s{0};      // the rank may run until then, boot_s(); 0: no limit
+  std::atomic<uint64_t> operators{0};  // calls of LibTorch's operators
+  std::atomic<uint64_t> collectives{0};  // calls in the group of all ranks
   std::atomic<uint64_t> group_collectives{0};
   std::atomic<uint64_t> reports{0};
-  std::atomic<uint64_t> batches{0};  // of loaders
+  std::atomic<uint64_t> batches{0};  // that loaders have made
   std::atomic<uint64_t> bytes{0};    // copied to storage
-  std::atomic<int> program{0};       // the process of the user's program, where the rank runs one
+  std::atomic<int> program{0};       // pid of the user's program, where the rank runs one
   PageCell<BlockedCall> blocked;
   PageCell<BusyCall> busy;
   PageCell<DeviceWait> device;
   std::array<PageCell<CollectiveCall>, kCollectives> calls;  // by sequence % kCollectives
   std::array<PageCell<GroupCall>, kGroupCalls> group_calls;  // by group_collectives % kGroupCalls
-  Crash crash;                                               // complete when crash.signal is set
+  Crash crash;                                               // complete when `signal` is set
 
-  // The rank's collective of that number; nothing when it is not there yet or no longer.
+  // The rank's collective of this number; nullopt when it was not called yet, or was overwritten.
   std::optional<CollectiveCall> call(uint64_t sequence) const {
     const auto found = calls[sequence % kCollectives].read();
     return found && found->sequence == sequence ? found : std::nullopt;
   }
-  // The same of a group's.
+  // The collective of this number in a group; else nullopt.
   std::optional<CollectiveCall> group_call(uint64_t group, uint64_t sequence) const {
     for (const auto& cell : group_calls) {
       const auto found = cell.read();
@@ -188,7 +188,7 @@ struct ProgressPage {
     }
     return std::nullopt;
   }
-  // The number of its latest one; UINT64_MAX where others have replaced all of them here.
+  // The number of the group's latest collective; UINT64_MAX where other groups' have replaced it.
   uint64_t group_count(uint64_t group) const {
     const bool is_full = group_collectives.load(std::memory_order_acquire) > kGroupCalls;
     uint64_t out = 0;
@@ -202,7 +202,7 @@ struct ProgressPage {
   }
 };
 
-// Something that has moved since, whatever it was.
+// A sum of all counters: it changes when the rank makes any progress.
 inline uint64_t progress_of(const ProgressPage& page) {
   return page.operators.load(std::memory_order_relaxed) +
          page.collectives.load(std::memory_order_relaxed) +

@@ -1,5 +1,5 @@
-// host/pages/shared_flag.h: a flag in memory that processes share, and that one of them can wait
-// for.
+// host/pages/shared_flag.h: a flag in shared memory. One process sets and clears it, others can
+// wait until it is clear.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@ class SharedFlag {
  public:
   bool is_set() const { return word_.load(std::memory_order_acquire) != 0; }
   void set() { word_.store(1, std::memory_order_release); }
-  // Wakes who waits.
+  // Clears the flag and wakes the threads that wait.
   void clear();
-  // Until it is cleared, or so long; also less, for no reason.
+  // Waits until it is clear or the time has passed. May return earlier without a reason.
   void wait_while_set(std::chrono::milliseconds timeout) const;
 
  private:
