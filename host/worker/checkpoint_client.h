@@ -1,7 +1,7 @@
-// host/worker/checkpoint_client.h: what a worker asks and tells about checkpoints other than its
-// own reports.
+// host/worker/checkpoint_client.h: a worker's requests and messages about checkpoints, other than
+// its own reports.
 //
-// Main thread; on_part() is the control thread's.
+// Thread: main; on_part() is called on the control thread.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ class CheckpointClient {
  public:
   explicit CheckpointClient(WorkerProcess& worker) : worker_(worker) {}
 
-  // The kept checkpoints of the reports that this rank has made, the same on every rank: waits
-  // until none of them is on its way and, when `validated`, until no validation of theirs is under
-  // way. After timeout_s it gives what is there; without it, it throws kTimeout after the run's
-  // timeout_s.
+  // Returns the kept checkpoints of the reports that this rank has made, the same on every rank.
+  // Waits until all of them are committed and, when `validated`, until their validations have
+  // ended. After timeout_s it returns the checkpoints so far. Without timeout_s it throws kTimeout
+  // after the run's timeout_s.
   List reported(bool validated, std::optional<double> timeout_s);
-  // Tells the controller that the files of a checkpoint are not those of its commit.
+  // Notifies the controller that the files of a checkpoint are not those of its commit.
   void set_damaged(const std::string& path, const std::string& problem);
 
-  // Before the reply to the same call.
+  // A part of an answer, which comes before the reply to the same call.
   void on_part(const message::Part& part);
 
  private:
   WorkerProcess& worker_;
-  std::pair<int64_t, bool> question_{-1, false};  // what was last asked, and how often
+  std::pair<int64_t, bool> question_{-1, false};  // the last question: reports, validated
   int64_t repeat_ = 0;
   std::mutex mutex_;
-  std::map<int64_t, std::string> parts_;  // encoded, of answers that are under way, by call
+  std::map<int64_t, std::string> parts_;  // encoded parts of incomplete answers, by call
 };
 
 }  // namespace rtrain::worker

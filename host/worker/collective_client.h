@@ -1,6 +1,6 @@
 // host/worker/collective_client.h: a worker's side of train.collective.
 //
-// Main thread: the ranks synchronize in the order in which their train functions call.
+// Thread: main. The ranks synchronize in the order of the calls in their train functions.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace rtrain::worker {
 
 class WorkerProcess;
 
-// The content of a broadcast: a message of the control channel, not a tensor.
+// The limit of a broadcast's data, which is a message on the control channel, not a tensor.
 inline constexpr size_t kMaxBroadcastBytes = size_t{256} << 10;
 
 class CollectiveClient {
@@ -18,12 +18,12 @@ class CollectiveClient {
   explicit CollectiveClient(WorkerProcess& worker) : worker_(worker) {}
 
   // Waits until every rank has called the same collective; returns rank 0's data. Throws kArgument
-  // for data that are too large, kTimeout naming who is missing, kUser for ranks in different
-  // collectives.
+  // for data that are too large, kTimeout with the missing ranks, and kUser when ranks are in
+  // different collectives.
   std::string synchronize(const std::string& collective, const std::string& caller,
                           const std::string& data);
 
-  // Calls so far.
+  // The number of calls so far.
   int64_t count() const { return sequence_; }
 
  private:

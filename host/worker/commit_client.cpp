@@ -34,7 +34,7 @@ pages::CommitBoard& CommitClient::board() {
 
 int CommitClient::place() const { return worker_.place(); }
 
-// All ranks are on this node.
+// Whether all ranks are on this node.
 bool CommitClient::is_alone() const {
   return worker_.context().local_world_size == worker_.context().world_size;
 }
@@ -56,7 +56,7 @@ void CommitClient::prepare(uint64_t step, std::string_view small) {
   if (is_alone()) {
     board().wait(step, deadline);
   } else {
-    // Of several that see it each may be the last.
+    // Several ranks may find that all are ready. Each of them sends the message.
     if (board().is_node_ready(step)) {
       worker_.tell(message::NodeReady{.step = static_cast<int64_t>(step)});
     }

@@ -1,9 +1,9 @@
-// host/worker/commit_client.h: train.elastic as a worker makes it: this rank's part of each
-// committed step, and the way back to the last one.
+// host/worker/commit_client.h: a worker's side of train.elastic: it commits this rank's part of
+// each step, and goes back to the last commit.
 //
-// Main thread. The ranks of a node synchronize through a board in shared memory
-// (host/pages/commit_board.h). Where there are several nodes the last rank of each tells the
-// controller, and that tells the nodes when all have come as far.
+// Thread: main. The ranks of a node synchronize through a board in shared memory
+// (host/pages/commit_board.h). With several nodes the last rank of each node notifies the
+// controller, which notifies the nodes when all ranks are ready.
 #pragma once
 
 #include <cstdint>
@@ -21,35 +21,35 @@ class CommitClient {
  public:
   explicit CommitClient(WorkerProcess& worker) : worker_(worker) {}
 
-  // Why lost ranks cannot be replaced here, or empty.
+  // Why lost ranks cannot be replaced here; empty: they can.
   std::string refusal() const;
-  // No process is left that could start the ranks again, not even all of them.
+  // Whether the controller ends with this process (local mode): then no process replaces a rank.
   bool ends_with_rank() const;
-  // The ranks train on GPUs.
+  // Whether the ranks train on GPUs.
   bool has_devices() const;
 
-  // This rank holds that step and comes to further ones; 0: it will get one.
+  // This rank holds this step and will commit further ones. 0: it holds none, and will get one.
   void enter(uint64_t step);
-  // Keeps the small part of this rank's state at the end of that step, and waits until all ranks
-  // have: then the step counts, whatever happens to any of them. Throws kPeerLost, kTimeout.
+  // Writes the small part of this rank's state at the end of the step, and waits until all ranks
+  // have: then the step counts, whatever happens to a rank. Throws kPeerLost, kTimeout.
   void prepare(uint64_t step, std::string_view small);
-  // Keeps it once more. All ranks have come to that step.
+  // Writes the small part again: all ranks were ready, and this rank has committed the step.
   void commit(uint64_t step, std::string_view small);
-  // What this rank has kept at that step, or the process before it in its place; nothing without
-  // it.
+  // Returns the small part that this rank, or the process before it in its place, has written at
+  // this step; else nullopt.
   std::optional<std::string> read(pages::CommitBoard::Part part, uint64_t step);
 
-  // All ranks have come to a step that this one has not committed: it can only continue to that.
+  // Whether all ranks are ready for a step that this one has not committed yet: it must commit it.
   bool is_between() const { return prepared_ > committed_; }
-  // It does not come to any further step of this attempt: others that wait for it do no longer,
-  // also in collectives.
+  // This rank takes part in no further step of this attempt. The waits of other ranks for it end
+  // with an error, also in collectives.
   void leave();
-  // From now on this rank goes back to its last commit when others are lost; or no longer.
-  // `fixed`: why it cannot continue in a smaller group, or empty.
+  // Whether this rank goes back to its last commit from now on when others are lost. `fixed`: why
+  // it cannot continue in a smaller group; empty: it can.
   void set_healable(bool is, std::string_view fixed);
-  // Behind leave(): it has gone back to that step, 0 where it cannot, since others are lost;
-  // `index`: of its first report after that. Returns when it continues in another attempt. Throws
-  // kTimeout.
+  // After leave(): this rank has gone back to `step` because of `error`; 0: it cannot go back.
+  // `index`: the number of its first report after that. Returns when it continues in another
+  // attempt. Throws kTimeout.
   void go_back(uint64_t step, int64_t index, const Error& error);
 
  private:

@@ -20,7 +20,7 @@ constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr int kHandlerFrames = 3;  // native_frames, the handler, the kernel's return from it
 constexpr size_t kStackBytes = size_t{64} << 10;
 
-// Sanitizers have handlers of their own for these signals.
+// Sanitizers install their own handlers for these signals.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
@@ -30,8 +30,8 @@ constexpr bool kSanitized = false;
 Progress* shown = nullptr;
 std::atomic<bool> crashed{false};
 
-// A second fault in here finds the default action in place, and ends the process as the first one
-// would have.
+// During the handler the signals have their default action: a second fault ends the process as the
+// first one would have.
 void on_fatal(int number, siginfo_t* info, void*) {
   leave_unwinder();
   if (!crashed.exchange(true)) {
@@ -83,7 +83,7 @@ void install_crash_handler(Progress& progress) {
     sigaction(number, &action, nullptr);
     sigaddset(&set, number);
   }
-  // A blocked signal of this kind would end the process unseen.
+  // A blocked signal of this kind would end the process without the handler.
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 

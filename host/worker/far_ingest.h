@@ -1,6 +1,6 @@
-// host/worker/far_ingest.h: an ingest worker on another node of the job, as its rank sees it.
+// host/worker/far_ingest.h: a rank's connection to its ingest worker on another node of the job.
 //
-// Main thread.
+// Thread: main.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@ class WorkerProcess;
 
 class FarIngest {
  public:
-  // Null where no node of the job is without ranks. Throws Error(kTimeout) when the controller does
-  // not answer, Error(kEnvironment).
+  // Starts the ingest worker with this number. Returns null where each node of the job has ranks.
+  // Throws Error(kTimeout) when the controller does not answer, and Error(kEnvironment).
   static std::unique_ptr<FarIngest> start(WorkerProcess& worker, int number, int threads);
 
   const std::string& host() const { return host_; }
-  // A stream of bytes to it, once: the caller owns the socket. It is closed when the process does
-  // not come within ten seconds.
+  // Returns a socket to the ingest worker, once; the caller owns it. It is closed when the ingest
+  // worker does not connect within ten seconds.
   int take_socket() { return tunnel_->take_socket(); }
-  // Ends the connection, and with it the process.
+  // Ends the connection. The ingest worker ends too.
   void end() { tunnel_.reset(); }
 
  private:

@@ -1,7 +1,7 @@
-// host/worker/growth.h: the folder into which this rank writes its part of the last commit, since a
-// larger group is to continue from that (train.elastic).
+// host/worker/growth.h: the folder into which this rank writes its part of the last commit, so that
+// a larger group can continue from it (train.elastic).
 //
-// The control thread sets it, the main thread asks.
+// The control thread sets it, the main thread reads it.
 #pragma once
 
 #include <mutex>
@@ -12,7 +12,7 @@ namespace rtrain::worker {
 
 class Growth {
  public:
-  // Empty: the group stays as it is.
+  // Empty: the group keeps its size.
   std::string folder() {
     const std::lock_guard lock(mutex_);
     return folder_;

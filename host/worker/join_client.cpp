@@ -52,7 +52,7 @@ const loop::Routes<message::ToJoined, JoinClient::Next> JoinClient::kRoutes{
     loop::on<message::JobOver>([](Next& next, const auto& over) { next.exit_code = over.code; }),
 };
 
-// Until there was an answer, a connection that ends is one to the end of its fit() before.
+// A connection that ends before any answer was one to the end of the fit() before: it tries again.
 JoinClient::Next JoinClient::next() {
   const auto deadline = std::chrono::steady_clock::now() + to_ms(place_.timeout_s);
   loop::DescriptorMessage message;
@@ -81,7 +81,7 @@ bool JoinClient::connect() {
                                                                    .pid = getpid()}));
 }
 
-// As long as the other process lives: only it knows when the next attempt begins.
+// Waits as long as the other process lives: only that process knows when the next attempt begins.
 bool JoinClient::wait(loop::DescriptorMessage& out) const {
   return loop::wait_for_descriptor_message(fd_, out);
 }

@@ -1,8 +1,8 @@
-// host/worker/join_client.h: the process of a rank above 0 of a job that a launcher has started:
-// its connection to the process of its node that knows of the run, which is rank 0's or the node's
+// host/worker/join_client.h: the connection of a rank above 0 whose process a launcher has started.
+// It leads to the process of its node that takes part in the run: that of rank 0, or the node's
 // agent.
 //
-// The messages: host/loop/messages/join.h.
+// Thread: main. The messages are in host/loop/messages/join.h.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace rtrain::worker {
 struct JoinPlace {
   static constexpr std::string_view kClass = "JoinPlace";
   std::string socket;  // its name in the runtime folder
-  int rank = 1;        // as the launcher counts
+  int rank = 1;        // the launcher's number
   int local_rank = 1;
   bool is_remote = false;  // rank 0 is on another node
   int64_t fit = 1;         // the script's first fit(), second, …
@@ -40,17 +40,17 @@ class JoinClient {
   JoinClient(const JoinClient&) = delete;
   JoinClient& operator=(const JoinClient&) = delete;
 
-  // The next attempt's channel, or the end of the run, or of the job.
+  // The channel of the next attempt, or the end of the run or of the job.
   struct Next {
     int fd = -1;
-    message::Ended ended = {};          // without a channel
+    message::Ended ended = {};          // of the run, where fd is -1
     std::optional<int> exit_code = {};  // the job is over
   };
-  // Throws kTimeout when the other process is not there in time, kWorkerLost when it has gone, and
-  // what it refuses.
+  // Waits for the next attempt. Throws kTimeout when the other process does not listen in time,
+  // kWorkerLost when it has ended, and the error with which it refuses this rank.
   Next next();
 
-  // The receivers of that process's messages.
+  // The receivers of the other process's messages.
   static const loop::Routes<message::ToJoined, Next> kRoutes;
 
  private:

@@ -19,7 +19,7 @@ int raise_interrupted(lua_State*) {
   throw Error(Code::kInterrupted, "the run is being ended, and with it the train function");
 }
 
-// Once: what the user's code does with the error is its own business.
+// Raises once: the user's code may catch the error.
 void interrupt_hook(lua_State* L, lua_Debug*) {
   lua_sethook(L, nullptr, 0, 0);
   lua::push_function<&raise_interrupted>(L);
@@ -31,8 +31,8 @@ void set_interrupt_hook(lua_State* L) {
   lua_sethook(L, &interrupt_hook, kEverywhere, 1);
 }
 
-// As for a worker that an agent starts. The CUDA library may have been loaded before it was known
-// that there are other nodes: "lo" is its choice then.
+// Sets the network interface, as for a worker that an agent starts. It replaces "lo", which the
+// CUDA library sets when it is loaded before this process knows of other nodes.
 void use_interface(const std::string& address) {
   for (const auto& [name, interface] : machine::interface_settings(address)) {
     const char* before = std::getenv(name.c_str());
@@ -62,7 +62,7 @@ LocalWorker::LocalWorker(lua_State* L, int channel_fd, bool is_joined)
 
 LocalWorker::~LocalWorker() { leave(); }
 
-// Control thread: lua_sethook is made to be called from another thread than the one that runs Lua.
+// On the control thread: lua_sethook may be called while another thread runs Lua.
 void LocalWorker::interrupt() {
   const std::lock_guard lock(mutex_);
   interrupted_ = true;
@@ -89,7 +89,7 @@ void LocalWorker::leave() {
   worker_.reset();
 }
 
-// Training continues without a log, which the user sees on the screen.
+// Where the log cannot be written, training continues without it. A line of output says so.
 void LocalWorker::keep_output() {
   const loop::WorkerContext& context = worker_->context();
   try {
@@ -120,7 +120,7 @@ void LocalWorker::fail(const Error& error) {
   worker_->fail(error);
 }
 
-// Before the controller adds to the log.
+// Ends the log before the controller adds to it.
 void LocalWorker::end_output() {
   if (!output_) return;
   output_->pause();

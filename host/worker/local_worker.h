@@ -1,9 +1,9 @@
 // host/worker/local_worker.h: a worker inside the process of the script: local mode.
 //
-// Belongs to the thread that called fit(), which runs the train function. While that waits for the
-// controller, `pump` is called: a Lua function that takes the run's events. When the controller
-// ends the attempt meanwhile (a second Ctrl-C, a time-out), the train function raises kInterrupted
-// at its next line, or at its next call of rtrain.
+// Thread: the one that called fit(), which runs the train function. While this thread waits for the
+// controller it calls `pump`, a Lua function that takes the run's events. When the controller
+// ends the attempt (a second Ctrl-C, a time-out), the train function raises kInterrupted at its
+// next line, or at its next call of rtrain.
 #pragma once
 
 #include <memory>
@@ -19,22 +19,22 @@ namespace rtrain::worker {
 
 class LocalWorker {
  public:
-  // Takes the worker's place at the channel's end and waits for `start`. Pops the pump function.
-  // `is_joined`: the controller is another process.
+  // Connects as the worker through `channel_fd` and waits for `start`. Pops the pump function from
+  // the stack. `is_joined`: the controller is in another process.
   LocalWorker(lua_State* L, int channel_fd, bool is_joined);
   ~LocalWorker();
   LocalWorker(const LocalWorker&) = delete;
   LocalWorker& operator=(const LocalWorker&) = delete;
 
-  // The train function begins, and is over: what ends the attempt interrupts Lua between these two
-  // alone. If the attempt has ended before arm(), that raises at the next line.
+  // Call arm() before the train function and disarm() after it. Only between them does the end of
+  // the attempt interrupt Lua. Where it came before arm(), Lua raises at its next line.
   void arm();
   void disarm();
-  // What the train function prints goes to the rank's log too, from the start on. Pause that while
-  // others than the train function print.
+  // The output of this process also goes to the rank's log, from the constructor on. It is paused
+  // while other code than the train function prints.
   void pause_output();
   void resume_output();
-  // As in a process of its own; the controller learns of the end by leave().
+  // As in WorkerProcess; leave() then notifies the controller that the worker has ended.
   void finish(const Value& value);
   void fail(const Error& error);
   void leave();
@@ -49,8 +49,8 @@ class LocalWorker {
   std::mutex mutex_;
   bool armed_ = false;
   bool interrupted_ = false;  // the controller has ended the attempt
-  // Lua is called while the train function's own coroutine is inside a C function: on a stack
-  // apart.
+  // A coroutine for the pump function, which runs while the train function's coroutine is inside a
+  // C function.
   lua_State* pump_state_;
   lua::Ref pump_thread_;
   lua::Ref pump_;

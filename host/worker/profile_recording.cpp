@@ -21,14 +21,14 @@
 namespace rtrain::worker {
 namespace {
 
-// How exactly the end of the last step is found.
+// The precision with which the end of the last step is found.
 constexpr std::chrono::milliseconds kLook{2};
-// Of memory: between two points of its curve, and how long names of tensors are waited for.
+// Of a recording of memory: the time between two samples, and the longest wait for tensors' names.
 constexpr double kMemorySampleS = 0.01;
 constexpr double kNamesS = 5;
 constexpr size_t kMostMemoryLines = 100;
 
-// Removed unless the trace is complete.
+// A file that is being written. The destructor removes it unless the trace is complete.
 class Unfinished {
  public:
   explicit Unfinished(const std::string& path) : target_(path), path_(path + ".partial") {
@@ -49,7 +49,7 @@ class Unfinished {
   std::string path_;
 };
 
-// When to end: the time has passed, or that many more reports were made.
+// The end of a recording: the time has passed, or the rank has made that many more reports.
 class End {
  public:
   End(Progress& progress, const message::AskProfile& asked)
@@ -80,7 +80,7 @@ std::string too_few_reports(const message::AskProfile& asked, int64_t reports) {
              asked.settings.timeout_s, " s (--timeout)");
 }
 
-// As PyTorch's traces say it: tools that lay the traces of several ranks together look for it.
+// As in PyTorch's traces: tools that combine the traces of several ranks read it.
 std::string distributed_info(const loop::WorkerContext& context) {
   return to_json(Value(Map{{"backend", context.backend},
                            {"rank", context.world_rank},
@@ -108,29 +108,29 @@ message::Profile record_trace(const api::ProfilerApi& profiler, Progress& progre
   return out;
 }
 
-// Ticks of a sampler: not quite equally far from each other, so that no loop of the script's is in
-// step with them, and as far as they have to be for what they may cost.
+// The times of a sampler's ticks. Their distances vary at random, so that no loop of the script
+// keeps time with them, and grow where the sampler would cost too much.
 class SamplePace {
  public:
   explicit SamplePace(double rate)
       : least_s_(1 / rate), interval_s_(least_s_), begin_s_(monotonic_s()) {}
 
-  // Until the next tick.
+  // The time until the next tick.
   double next_s(const StackSampler& sampler) {
     if (++ticks_ % kTicksBetweenChecks == 0) check(sampler.cost());
     return interval_s_ * std::uniform_real_distribution<>(0.75, 1.25)(random_);
   }
 
  private:
-  // Of the processor time of the process; the names of what was seen come on top at the end. One
-  // that waits still has some samples: it counts as if it used a part of a processor.
+  // The most that sampling may cost, as a share of the process's processor time. Looking up names
+  // at the end is not included. A process that only waits counts as if it used kLeastProcessors.
   static constexpr double kMostCost = 0.005;
   static constexpr double kLeastProcessors = 0.1;
   static constexpr int kTicksBetweenChecks = 8;
   static constexpr double kMostSlower = 30;
 
-  // So far apart that a tick takes its part, and what was taken too much is made up for by the next
-  // check.
+  // Sets the interval so that the ticks cost kMostCost, and make up for what was used too much by
+  // the next check.
   void check(const SamplingCost& cost) {
     const double passed_s = monotonic_s() - begin_s_;
     const double may_take = kMostCost * std::max(cost.process_s / passed_s, kLeastProcessors);
@@ -174,7 +174,7 @@ message::Profile record_stacks(Progress& progress, const message::AskProfile& as
   return out;
 }
 
-// Ends a recording that is given up.
+// Ends the recording in its destructor where an error has ended the work on it.
 class MemoryRecording {
  public:
   explicit MemoryRecording(const api::ProfilerApi& profiler) : profiler_(profiler) {

@@ -1,10 +1,10 @@
 // host/worker/profile_recording.h: records the work of this worker, for `rtrain profile`.
 //
-// Either a trace of operators, by LibTorch's profiler, or what a sampler sees of the stacks, or who
-// takes the memory of tensors.
+// A recording is one of three: a trace of operators by LibTorch's profiler, stacks that a sampler
+// takes, or the lines whose tensors use memory.
 //
-// The recording is of all threads and is begun and ended by a thread of its own, as LibTorch's own
-// recording on demand is: a main thread that is stuck is seen as well.
+// It covers all threads. A thread of its own begins and ends it, as in LibTorch's recording on
+// demand, so that it also works while the main thread hangs.
 #pragma once
 
 #include "host/loop/messages/to_controller.h"
@@ -13,8 +13,8 @@
 
 namespace rtrain::worker {
 
-// Records as the request asks; the answer is without the request's id. Takes as long as the request
-// says; for a thread of its own.
+// Makes the requested recording, and returns the answer without the request's id. Takes as long as
+// the request says. Thread: one of its own.
 message::Profile record_profile(Progress& progress, const message::AskProfile& asked,
                                 const loop::WorkerContext& context);
 

@@ -16,7 +16,7 @@
 namespace rtrain::worker {
 namespace {
 
-// How long a checkpoint that shows no bytes still counts as being on its way.
+// A checkpoint of which no bytes are copied for this time is not waited for any more.
 constexpr double kStandstillS = 10;
 constexpr std::chrono::milliseconds kLook{100};
 
@@ -73,7 +73,7 @@ std::string describe(const pages::CollectiveCall& call, int rank) {
              line.empty() ? "" : " at ", line);
 }
 
-// At every wait and collective: no formatting by the C library.
+// Called at every wait and collective, so it does not use the C library's formatting.
 void write_frame(const lua_Debug& info, pages::PageFrame& out) {
   constexpr size_t kLineDigits = 12;
   const std::string_view source = info.short_src;
@@ -88,7 +88,7 @@ bool is_member(int rank, const api::CollectiveGroup* group) {
   return group == nullptr || std::ranges::find(group->ranks, rank) != group->ranks.end();
 }
 
-// How many of its collectives a rank has called, as far as its page still shows it.
+// How many collectives of the group a rank has called, as far as its page still shows them.
 uint64_t count_of(const pages::ProgressPage& page, const api::CollectiveGroup* group) {
   return group == nullptr ? page.collectives.load(std::memory_order_acquire)
                           : page.group_count(group->id);
@@ -112,15 +112,15 @@ Progress::Progress(int fd, int rank)
 
 Progress::Progress() : board_(1), rank_(0), page_(board_.page(0)) { attach(); }
 
-// The thread may outlive the page (local mode): the kernel's and the C library's list of its robust
-// mutexes must not lead there.
+// In local mode the thread outlives the page. The page's mutex must not stay in the thread's list
+// of robust mutexes, which the kernel and the C library read.
 Progress::~Progress() { pthread_mutex_unlock(&page_.alive); }
 
 void Progress::attach() {
   is_main_thread = true;
   const int status = pthread_mutex_lock(&page_.alive);
   if (status == EOWNERDEAD) {
-    // A process that was to be this rank has ended: the zygote has died as it forked it.
+    // A process that was forked for this rank before has ended, since the zygote died meanwhile.
     pthread_mutex_consistent(&page_.alive);
     renew();
   } else if (status != 0) {
@@ -178,8 +178,8 @@ pages::PageFrame Progress::line() const {
   return out;
 }
 
-// Each rank publishes its call before it looks at its neighbours': of two that differ the later
-// one sees it, before any data move. In a ring every difference lies between two neighbours.
+// Each rank publishes its call before it reads its neighbours' calls. So of two ranks that differ
+// the later one sees it before any data move. In a ring some neighbours differ where any ranks do.
 uint64_t Progress::enter_collective(std::string_view operation, const std::string& tensors,
                                     api::CollectiveGroup* group) {
   const pages::CollectiveCall mine = publish(operation, tensors, group);
@@ -250,8 +250,8 @@ pages::CollectiveCall Progress::publish(std::string_view operation, const std::s
   return mine;
 }
 
-// Gloo's deadline cannot be moved once it runs. A rank whose checkpoint stands still is waited for
-// no longer than that: what keeps it has a deadline of its own.
+// Waits before the collective, since Gloo's deadline cannot be moved once it runs. The wait ends
+// when no bytes are copied for kStandstillS: the other rank's wait has a deadline of its own.
 void Progress::wait_for_saving(uint64_t sequence, const api::CollectiveGroup* group) const {
   for (int rank = 0; rank < board_.size(); ++rank) {
     const pages::ProgressPage& page = board_.page(rank);

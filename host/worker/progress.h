@@ -1,9 +1,9 @@
-// host/worker/progress.h: this worker's page: what it does, where it waits, which collectives it
-// has called.
+// host/worker/progress.h: writes this worker's page of shared memory: its progress, its waits and
+// the collectives that it has called.
 //
-// One per worker process, made on its main thread before any other thread. The methods may be
-// called by any thread unless they say otherwise; waits are shown of the main thread alone, since
-// only that one holds the others up. Writing costs no system call and no lock.
+// One per worker process, made on its main thread before any other thread. Any thread may call the
+// methods unless they say otherwise. Only waits of the main thread are shown, since the other ranks
+// wait for that thread. Writing costs no system call and no lock.
 #pragma once
 
 #include <atomic>
@@ -25,74 +25,74 @@ namespace rtrain::worker {
 // One method for each state that the page shows.
 class Progress {
  public:
-  // Maps the board behind the descriptor and marks the rank as alive. Throws Error(kInternal).
+  // Maps the board of this descriptor and marks the rank as alive. Throws Error(kInternal).
   Progress(int fd, int rank);
-  // A board of its own, which no process reads: for the train function in the controller's process.
+  // With a board that no other process reads: for a train function in the controller's process.
   Progress();
-  // On the thread that made it.
+  // Thread: the one that made it.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // The state whose lines are shown; main thread. Null once it is closed.
+  // Sets the Lua state whose lines are shown; null before it is closed. Main thread.
   void set_state(lua_State* L) {
     state_ = L;
     lua::set_thread_state(L);
   }
   lua_State* state() const { return state_; }
 
-  // Brackets a call that may wait for something outside this process. May be nested: the outermost
-  // is shown.
+  // Call these before and after a call that may wait for something outside this process. Of nested
+  // calls the outermost is shown.
   void enter(WaitKind kind, const char* operation);
   void leave();
-  // What the main thread spends its time on; null on another thread.
+  // The clock that divides the main thread's time among phases; null on another thread.
   PhaseClock* phases();
-  // A collective is about to move data. Throws Error(kUser) when another rank has called another
-  // one at this place, which it names with both lines, or will never call it. Waits for ranks that
-  // are still saving a checkpoint: the collective's own deadline begins behind that.
-  // Gives the collective's number; 0 for one of a group of some ranks.
+  // Call this before a collective moves data. Throws Error(kUser), which names both lines, when
+  // another rank has called a different collective in its place, or has returned and will not call
+  // it. Waits for ranks that are still saving a checkpoint; the collective's own deadline begins
+  // after that. Returns the collective's number; 0 for one of a group of some ranks.
   uint64_t enter_collective(std::string_view operation, const std::string& tensors,
                             api::CollectiveGroup* group = nullptr);
-  // The device waits in the collective of that number, 0 for none; one thread.
+  // The device waits in the collective with this number; 0: in none. Always the same thread.
   void set_device_wait(uint64_t number);
-  // Which ranks have not come to the collective of that number, 0 for this rank's latest, and where
-  // they are. Empty: all have; nothing: their pages are not on this board.
+  // Text about the ranks of this board that have not called the collective with this number, or
+  // with 0 this rank's latest. Empty: all have called it. Nullopt: the board has only this rank.
   std::optional<std::string> absent_ranks(uint64_t number,
                                           const api::CollectiveGroup* group = nullptr) const;
-  // Nothing of this rank counts as a hang for so long.
+  // For this time no silence of this rank counts as a hang.
   void set_busy(std::string_view reason, double seconds);
 
-  // The rank runs this program: it is stopped where the program is.
+  // The rank runs this program. When the program is stopped, the rank counts as stopped.
   void set_program(int pid) { page_.program.store(pid, std::memory_order_release); }
 
-  // The train function has returned. Before anything that another rank may wait for is closed.
+  // The train function has returned. Call it before closing things that another rank may wait for.
   void set_returned() { page_.returned.store(1, std::memory_order_release); }
-  // What a rank failed of, as far as its peers' pages say: who has returned too early is not a lost
-  // peer, but the user's error.
+  // Returns `error`, or a better one by the other ranks' pages: a rank that has returned too early
+  // is not a lost peer, but an error of the user's code.
   Error explain(const Error& error) const;
 
   uint64_t num_collectives() const { return page_.collectives.load(std::memory_order_relaxed); }
-  // The rank continues in another attempt, whose collectives are counted from the first.
+  // The rank continues in another attempt, in which its collectives count from 1 again.
   void renew();
 
   void beat();
-  // The agent of this node has not renewed the rank's lease in time: it is stopped, or is cut off
-  // from the controller, which continues without this rank.
+  // Whether the rank's lease has ended: the agent of this node did not renew it, since it is
+  // stopped or has lost the controller, which continues without this rank.
   bool lease_has_ended() const;
   void count_report() { add(page_.reports, 1); }
   void add_bytes(uint64_t count) { add(page_.bytes, count); }
-  // By all ranks of the board.
+  // Bytes of checkpoints that all ranks of the board have copied.
   uint64_t copied_bytes() const { return board_.copied_bytes(); }
-  // The main thread waits for its checkpoint; it has ended.
+  // The main thread begins to wait for its checkpoint; this wait has ended.
   void begin_saving() { page_.saving.set(); }
   void end_saving() { page_.saving.clear(); }
-  // Of the main thread's Lua stack; main thread.
+  // Writes the frames of the main thread's Lua stack; returns their number. Main thread.
   int frames(std::array<pages::PageFrame, pages::kPageFrames>& out) const;
 
   pages::ProgressPage& page() { return page_; }
 
-  // Fills in the functions that show what the engine does; they do nothing outside of a worker. The
-  // counters only in a worker process: they have to outlive the engine.
+  // Sets the functions of `api` with which the engine shows its work; outside of a worker they do
+  // nothing. The counters are set only in a worker process, since they must outlive the engine.
   static void add_functions(api::HostApi& api);
 
  private:
@@ -116,10 +116,10 @@ class Progress {
   PhaseClock phases_;
   mutable std::mutex collectives_;
   std::optional<api::CollectiveGroup>
-      last_group_;  // of this rank's last collective; nothing: of all
+      last_group_;  // of this rank's last collective; nullopt: of all ranks
 };
 
-// Shows for its lifetime that this worker waits in `operation`.
+// While it exists, the page shows that this worker waits in `operation`.
 class WaitScope {
  public:
   WaitScope(Progress& progress, WaitKind kind, const char* operation)
@@ -140,7 +140,7 @@ class WaitScope {
   int depth_ = 0;
 };
 
-// Shows for its lifetime that the main thread waits for a checkpoint.
+// While it exists, the page shows that the main thread waits for a checkpoint.
 class SavingScope {
  public:
   explicit SavingScope(Progress& progress) : progress_(progress) { progress_.begin_saving(); }

@@ -12,7 +12,7 @@ namespace rtrain::worker {
 namespace {
 
 constexpr size_t kMaxBytesAhead = size_t{8} << 20;
-// So often the controller is asked how far it is.
+// After this many reports or bytes the controller is asked for an acknowledgement.
 constexpr int64_t kAskReports = 256;
 constexpr size_t kAskBytes = size_t{1} << 20;
 

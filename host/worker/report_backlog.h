@@ -1,8 +1,8 @@
-// host/worker/report_backlog.h: how far the reports of this rank are ahead of the slowest rank's.
+// host/worker/report_backlog.h: limits how far this rank's reports are ahead of the slowest rank's.
 //
-// A rank that reports faster than the others, or than the store can write, waits; so the controller
-// never holds more than this much of each rank. wait() and should_ask() belong to the main thread,
-// take() to the control thread.
+// A rank that reports faster than the others, or faster than the store can write, waits. So the
+// controller holds a limited number of reports and bytes of each rank. Threads: the main thread
+// calls add() and should_ask(), the control thread take().
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,17 @@ class ReportBacklog {
  public:
   ReportBacklog(const Idle& idle, Progress& progress) : idle_(idle), progress_(progress) {}
 
-  // Waits until there is room for a report of that many bytes, and takes it. Throws kTimeout, with
-  // the report's number `index` in it, and kPeerLost once closed.
+  // Waits until a report of this many bytes is within the limits, and counts it. Throws kTimeout,
+  // which names the report's number `index`, and kPeerLost after close().
   void add(size_t bytes, int64_t index, double timeout_s);
-  // True from time to time: the controller is to be asked how far it is.
+  // True from time to time: this report is to ask the controller for an acknowledgement.
   bool should_ask(size_t bytes);
 
-  // It has acknowledged that many of this attempt's reports in all.
+  // The controller has acknowledged this many reports of the attempt in all.
   void take(int64_t count);
-  // Ends every wait.
+  // Ends every wait with kPeerLost.
   void close();
-  // There is room for any report from now on.
+  // Removes the limits: no report waits from now on.
   void open();
 
  private:

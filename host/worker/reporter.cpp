@@ -28,7 +28,7 @@ size_t checked_size(const Value& metrics) {
                                    store::kMaxMetricsBytes, ": put large data into a checkpoint"));
 }
 
-// A metric without a name could not be asked for again.
+// An empty name is refused: no query could ask for such a metric.
 void check_names(const Value& metrics, std::string_view path) {
   if (!metrics.is_map()) return;
   for (const auto& [key, value] : metrics.as_map()) {
@@ -44,7 +44,7 @@ void check_names(const Value& metrics, std::string_view path) {
   }
 }
 
-// A folder that the user has written where it is to be registered has its name already.
+// A folder that is already inside the run's folder keeps its name.
 std::string own_name(const std::string& folder) {
   const std::string name = folder.substr(folder.rfind('/') + 1);
   store::CheckpointFiles::check_name(name);
@@ -75,7 +75,7 @@ void Reporter::interrupt() {
   changed_.notify_all();
 }
 
-// The step counts, and the report with it: only a checkpoint needs the lost ranks.
+// Whether a report goes without its checkpoint: others are lost, but its step is still committed.
 bool Reporter::is_cut_off() const {
   const std::lock_guard lock(mutex_);
   return interrupted_ && commits_.is_between();
@@ -89,8 +89,8 @@ std::optional<std::string> Reporter::report(Value metrics, const ReportOptions& 
   if (is_cut_off()) {
     ReportOptions plain = options;
     plain.checkpoint.reset();
-    send_report(plain,
-                {.metrics = std::move(metrics), .upload = Upload::kRunning});  // which do not come
+    send_report(plain, {.metrics = std::move(metrics),
+                        .upload = Upload::kRunning});  // of files that will not come
     return std::nullopt;
   }
   check_options(options);
@@ -166,7 +166,7 @@ void Reporter::check_options(const ReportOptions& options) const {
   }
 }
 
-// The index is taken and the answer awaited from here on, whatever happens to the files.
+// From here on the report has its number and awaits its answer, even if its upload fails.
 int64_t Reporter::send_report(const ReportOptions& options, Report report) {
   check_names(report.metrics, "");
   const size_t bytes = checked_size(report.metrics);
@@ -190,7 +190,7 @@ int64_t Reporter::send_report(const ReportOptions& options, Report report) {
   return index;
 }
 
-// A disk that is full does not end the run: the report is on its way all the same.
+// An error of the disk does not end the run: the report is sent to the controller as well.
 void Reporter::spool(int64_t index, std::string_view report) {
   if (context_.address.empty()) return;
   try {
@@ -209,7 +209,7 @@ void Reporter::spool(int64_t index, std::string_view report) {
   }
 }
 
-// In the kernel's hands before report() returns: a returned report outlives this process.
+// The kernel has the message before report() returns, so the report outlives this process.
 void Reporter::flush(int64_t index) {
   if (channel_.flush(std::chrono::milliseconds(0)) == loop::Channel::Flushed::kAll) return;
   const WaitScope waits(progress_, WaitKind::kReport, "report()");
@@ -231,7 +231,7 @@ void Reporter::attach(int64_t index, const ReportOptions& options) {
   attached_[index] = std::move(attached);
 }
 
-// The controller has the same deadline, without the grace, and names who is late.
+// The controller's deadline is earlier by the grace; its error names the late ranks.
 bool Reporter::wait_while_saving(std::unique_lock<std::mutex>& lock,
                                  const std::function<bool()>& done) {
   const SavingScope saving(progress_);
@@ -243,7 +243,7 @@ bool Reporter::wait_while_saving(std::unique_lock<std::mutex>& lock,
   return false;
 }
 
-// One upload at a time: the disk is the same, and so much memory and disk waits at most.
+// One upload runs at a time, which limits the memory and the disk that uploads use.
 void Reporter::wait_for_uploads(bool until_committed) {
   std::unique_lock lock(mutex_);
   const auto is_done = [&] {
@@ -304,7 +304,7 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
     wait_while_saving(lock, [&] { return answered() || attached.uploaded; });
   }
   const WaitScope waits(progress_, WaitKind::kReport, "report()");
-  // Only with its own part done does a rank wait for the others.
+  // From here on this rank waits for the others: its own part is done.
   const bool done = wait_while_saving(lock, answered);
   const Attached result = std::move(attached);
   attached_.erase(index);
@@ -320,7 +320,7 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   return std::nullopt;
 }
 
-// On the upload thread.
+// Thread: upload.
 void Reporter::stage(int64_t index) {
   std::string folder;
   bool moves = false;
@@ -350,7 +350,7 @@ void Reporter::send_staged(int64_t index, const std::string& folder, bool moves)
   const auto count = [this](uint64_t bytes) { progress_.add_bytes(bytes); };
   Map staged = files.stage(key, context_.world_rank, folder, moves, count).to_value().as_map();
   const List list = staged["files"].as_list();
-  // In parts: a folder of many files has a longer list than one frame may have.
+  // Sends the list in parts: that of a folder with many files may be longer than a frame.
   for (size_t begin = 0; begin < list.size(); begin += kFilesAMessage) {
     const size_t end = std::min(list.size(), begin + kFilesAMessage);
     send(message::Files{.index = index,
@@ -368,8 +368,8 @@ void Reporter::send_staged(int64_t index, const std::string& folder, bool moves)
   changed_.notify_all();
 }
 
-// First its own error, then the word to the controller, which answers all ranks that one of them
-// failed.
+// Sets this rank's own error before the message to the controller. The controller's answer to all
+// ranks then comes too late to replace it.
 void Reporter::set_upload_failed(int64_t index, const Error& error) {
   {
     const std::lock_guard lock(mutex_);
@@ -404,7 +404,7 @@ void Reporter::on_reported(const message::Reported& reported) {
   if (error) return set_answer(index, std::nullopt, error);
   last_checkpoint_ = path;
   if (attached.source.empty()) return set_answer(index, path, std::nullopt);
-  // Not on this thread: a large folder takes its time.
+  // Not on the control thread: deleting a large folder takes long.
   uploader_.post([this, reported, source = attached.source] {
     remove_source(source);
     const std::lock_guard relock(mutex_);
@@ -412,7 +412,7 @@ void Reporter::on_reported(const message::Reported& reported) {
   });
 }
 
-// With the lock held. For a call that waits, the answer; else the end of the matter.
+// Ends an upload: gives the answer to the call that waits for it, if any. The lock is held.
 void Reporter::set_answer(int64_t index, const std::optional<std::string>& path,
                           const std::optional<Error>& error) {
   const auto found = attached_.find(index);
@@ -428,7 +428,7 @@ void Reporter::set_answer(int64_t index, const std::optional<std::string>& path,
   changed_.notify_all();
 }
 
-// No call waits for this upload: an error is this rank's failure at once.
+// An asynchronous upload has failed. No call waits for it, so the error ends this rank.
 void Reporter::fail_async(int64_t index, const std::string& call_site, const Error& error) {
   const std::string where = call_site.empty() ? "" : call_site + ": ";
   const Error named(error.code(),

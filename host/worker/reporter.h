@@ -1,11 +1,11 @@
-// host/worker/reporter.h: report() as a worker makes it: metrics at once, checkpoints by the upload
-// thread.
+// host/worker/reporter.h: train.report() in a worker: it sends metrics at once, and checkpoints
+// through the upload thread.
 //
-// A report is one message, in the kernel's hands before the call returns; in a run on several nodes
-// on this node's disk too (host/store/runs/report_spool.h). What it brings follows: the upload
-// thread stages the files and says so. report(), begin_upload(), end_upload() and finish() belong
-// to the main thread, on_…() to the control thread. One checkpoint at a time is on its way: the
-// next one waits for the upload of the one before.
+// A report is one message. The kernel has it before the call returns; in a run on several nodes it
+// is on this node's disk too (host/store/runs/report_spool.h). The upload thread stages the files
+// of its checkpoint and then sends a message. One upload runs at a time: the next checkpoint waits
+// for it. Threads: the main thread calls report(), begin_upload(), end_upload() and finish(), the
+// control thread on_…().
 #pragma once
 
 #include <array>
@@ -35,9 +35,9 @@
 namespace rtrain::worker {
 
 enum class UploadMode {
-  kSync,      // copied; report() returns when the checkpoint is committed
-  kAsync,     // copied; report() returns at once
-  kNoUpload,  // it lies inside the run's folder and is taken from there; else as kSync
+  kSync,      // copies the files; report() returns when the checkpoint is committed
+  kAsync,     // copies the files; report() returns at once
+  kNoUpload,  // moves the files, which are inside the run's folder; else as kSync
 };
 
 }  // namespace rtrain::worker
@@ -51,13 +51,13 @@ namespace rtrain::worker {
 struct ReportOptions {
   static constexpr std::string_view kClass = "ReportOptions";
   std::optional<std::string> checkpoint;  // a folder
-  bool temporary = false;                 // of train.tempdir: it is the upload's from now on
+  bool temporary = false;                 // of train.tempdir: the upload may move it
   UploadMode mode = UploadMode::kSync;
-  bool delete_source = false;  // once it is staged
-  std::string directory_name;  // or empty
+  bool delete_source = false;  // after the commit
+  std::string directory_name;  // of the checkpoint; empty: the default
   std::optional<Value> validation;
-  bool is_for_all = false;  // every rank has made it with this one; without a checkpoint
-  std::string call_site;    // "train.lua:12"; not of the table of Lua
+  bool is_for_all = false;  // it counts as a report of every rank; without a checkpoint
+  std::string call_site;    // "train.lua:12"; not a field of the Lua table
 
   static constexpr RecordFields kFields{
       optional("checkpoint", &ReportOptions::checkpoint),
@@ -71,7 +71,7 @@ struct ReportOptions {
 
 class Reporter {
  public:
-  // `writes`: what threads of this worker may still be writing into a folder that is reported.
+  // `writes`: the files that threads of this worker may still be writing into a reported folder.
   // `commits`: of train.elastic.
   Reporter(loop::Channel& channel, const loop::WorkerContext& context, PendingWrites& writes,
            const Idle& idle, Progress& progress, const CommitClient& commits)
@@ -83,22 +83,22 @@ class Reporter {
         commits_(commits),
         backlog_(idle, progress) {}
 
-  // With a checkpoint that is not asynchronous it returns when that is committed, else at once
-  // (unless this rank is far ahead of the others, or an upload is still running). Returns the
-  // committed path. Throws kArgument, kCheckpoint, kEnvironment, kTimeout, or kUser when another
-  // rank has already returned.
+  // Sends a report. With a checkpoint that is not asynchronous it waits for the commit and returns
+  // the committed path. Else it returns nullopt at once, unless this rank is far ahead of the
+  // others or an upload is still running. Throws kArgument, kCheckpoint, kEnvironment, kTimeout,
+  // and kUser when another rank has already returned.
   std::optional<std::string> report(Value metrics, const ReportOptions& options);
 
-  // The same in two steps, around a function of the user's that uploads. begin_upload gives the
-  // folder's agreed name; end_upload takes what the function returned, a folder inside the run's,
-  // or why it failed.
+  // A report in two steps, before and after the user's checkpoint_upload_fn. begin_upload returns
+  // the agreed name of the checkpoint. end_upload gets the folder that the function returned,
+  // inside the run's folder; fail_upload gets its error.
   std::string begin_upload(Value metrics, const ReportOptions& options);
   std::optional<std::string> end_upload(const std::string& folder, bool temporary);
   void fail_upload(const Error& error);
 
   // The last committed checkpoint that this rank attached.
   std::optional<std::string> last_checkpoint() const;
-  // Waits for the uploads that are under way, until their checkpoints are committed.
+  // Waits until the checkpoints of all uploads are committed.
   void finish();
   int64_t num_reports() const { return made_; }
 
@@ -109,18 +109,18 @@ class Reporter {
   void on_reported(const message::Reported& reported);
   // Ends every wait with kPeerLost.
   void close();
-  // Other ranks are lost: no wait for them ends in any other way. One throws kPeerLost, unless this
-  // rank is on its way to a commit: then it returns without a checkpoint.
+  // Other ranks are lost: ends every wait for them. A wait throws kPeerLost; where this rank must
+  // still commit a step of train.elastic, it returns without a checkpoint.
   void interrupt();
-  // Waits for the upload that is under way; what waited behind it is not staged. After close().
+  // Waits for the upload that is running; later ones are not staged. Call it after close().
   void end_uploads() { uploader_.finish(); }
 
  private:
   // A checkpoint of this rank that is not registered yet.
   struct Attached {
     std::string folder;  // the staged files
-    bool moves = false;  // rather than copied
-    std::string source;  // what is deleted when it is committed, or empty
+    bool moves = false;  // the files are moved, not copied
+    std::string source;  // a folder to delete after the commit, or empty
     std::string call_site;
     bool is_async = false;
     bool is_awaited = true;  // the call that made it has not returned
@@ -138,8 +138,8 @@ class Reporter {
   void check_options(const ReportOptions& options) const;
   void attach(int64_t index, const ReportOptions& options);
   void deliver(int64_t index, const std::string& folder, bool temporary);
-  // For the deadline, which begins again as long as checkpoints are moving; false when it has
-  // passed.
+  // Waits until done() or the deadline, which moves while checkpoints are copied. Returns false at
+  // the deadline.
   bool wait_while_saving(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
   void wait_for_uploads(bool until_committed);
   std::string wait_for_name(int64_t index);

@@ -17,13 +17,13 @@ namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kHookWait{400};
-// Half of the size of a message: names and Lua lines take no more than the rest.
+// Half of the size of a message, since names and Lua lines need at most the other half.
 constexpr size_t kMaxFramesBytes = loop::kMaxFrameBytes / 2;
 
-// The data that the main thread writes and the asking thread reads once `done`.
+// The main thread writes it, and the requesting thread reads it once `done` is set.
 LuaStack sample;
 
-// In the signal handler, on the main thread.
+// Called by the signal handler, on the main thread.
 void ask_main_thread() {
   if (sample.wanted) write_at_next_instruction(sample);
 }

@@ -1,8 +1,8 @@
-// host/worker/stack_report.h: answers the question where this worker is: Lua and native stacks.
+// host/worker/stack_report.h: the answer to `rtrain stack`: this worker's Lua and native stacks.
 //
-// The lines of a busy main thread come from a hook, set by a signal that interrupts it: it runs at
-// the next instruction of the interpreter, and of compiled code where LuaJIT looks for hooks there.
-// Those of a main thread that waits come from its page.
+// The Lua lines of a busy main thread come from a hook that a signal handler sets. The hook runs at
+// the next instruction of the interpreter, or where compiled code looks for hooks. The lines of a
+// main thread that waits come from its page.
 #pragma once
 
 #include <vector>
@@ -13,10 +13,10 @@
 
 namespace rtrain::worker {
 
-// Leaves frames out until the stacks fit into a message: of very many threads the last have fewer.
+// Leaves out frames until the stacks fit into a message: with many threads the last ones lose some.
 void fit_into_message(std::vector<loop::ThreadStack>& stacks);
 
-// Without the request's id. Takes up to a second; for a thread of its own, one at a time.
+// Returns the answer, without the request's id, within a second. Thread: its own, one at a time.
 message::Stack stack_report(Progress& progress);
 
 }  // namespace rtrain::worker

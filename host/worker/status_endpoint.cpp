@@ -18,7 +18,7 @@ namespace {
 constexpr int kTokenDigits = 32;
 constexpr size_t kMaxConnections = 16;
 constexpr size_t kMostWaiting = 64;
-// Where a trainer of Kubeflow's posts it; its namespace and name mean nothing here.
+// The path to which a trainer of Kubeflow posts. The namespace and name in it are not used.
 constexpr const char* kPath =
     "/apis/trainer.kubeflow.org/v1alpha1/namespaces/rtrain/trainjobs/run/status";
 
@@ -67,7 +67,7 @@ void StatusEndpoint::on_request(http::HttpConnection& connection, http::HttpRequ
                              "$KUBEFLOW_TRAINER_SERVER_TOKEN has"));
   }
   const std::lock_guard lock(mutex_);
-  // Only of clients that do not wait for their answers.
+  // Only clients that do not wait for their answers come here.
   if (posted_.size() >= kMostWaiting) {
     return connection.answer(
         http::error_response(503, "busy", cat(kMostWaiting, " statuses wait already")));
@@ -76,7 +76,7 @@ void StatusEndpoint::on_request(http::HttpConnection& connection, http::HttpRequ
   eventfd_write(waiting_fd_.get(), 1);
 }
 
-// Its posts count all the same.
+// A body that was posted before the connection closed still counts.
 void StatusEndpoint::on_closed(int64_t) {}
 
 std::optional<StatusEndpoint::Posted> StatusEndpoint::take() {

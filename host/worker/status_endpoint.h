@@ -1,9 +1,9 @@
-// host/worker/status_endpoint.h: a port of loopback at which a program of this rank says how far it
-// is, as one in a job of Kubeflow does (KEP-2779): a POST with a bearer token and a body of JSON.
+// host/worker/status_endpoint.h: a port on loopback at which a program of this rank posts its
+// progress, as in a job of Kubeflow (KEP-2779): a POST with a bearer token and a body of JSON.
 //
-// A thread, "rtrain-status", reads requests and refuses those without the token. Bodies wait for
-// the main thread, which makes what they say its own before they are answered. One waits at most on
-// each connection, of which there are few.
+// A thread, "rtrain-status", reads requests and refuses those without the token. Bodies wait until
+// the main thread has used them; then the request is answered. At most one body waits on each
+// connection, and there are few connections.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ namespace rtrain::worker {
 
 class StatusEndpoint : private http::HttpPortDelegate {
  public:
-  // Throws Error(kEnvironment) when no port can be had.
+  // Throws Error(kEnvironment) when there is no free port.
   StatusEndpoint();
   ~StatusEndpoint() override;
   StatusEndpoint(const StatusEndpoint&) = delete;
   StatusEndpoint& operator=(const StatusEndpoint&) = delete;
 
   std::string url() const;
-  // A file with the token, as long as this object is there: a memory file, of which a kill leaves
-  // nothing behind.
+  // A file with the token, as long as this object exists. It is a memory file, so that it is gone
+  // when the process is killed.
   std::string token_path() const;
   // Readable while a body waits.
   int waiting_fd() const { return waiting_fd_.get(); }
@@ -38,9 +38,9 @@ class StatusEndpoint : private http::HttpPortDelegate {
     int64_t connection = 0;
     std::string body;
   };
-  // For the main thread, as the two below. Nothing while none waits.
+  // The next body, or nullopt when none waits. Thread: main, for this and the two functions below.
   std::optional<Posted> take();
-  // 200, or 400 with what is wrong with it.
+  // Answer the request: accept() with 200, refuse() with 400 and the reason.
   void accept(int64_t connection);
   void refuse(int64_t connection, const std::string& why);
 

@@ -1,7 +1,7 @@
-// host/worker/stop_gate.h: a rank's side of the agreement on where to stop
-// (host/decide/stop_agreement.h).
+// host/worker/stop_gate.h: a rank's side of the agreement on the call of train.stop_requested() at
+// which to stop (host/decide/stop_agreement.h).
 //
-// call() belongs to the main thread, the rest to the control thread, which never waits here.
+// Threads: main calls call(), the control thread the others, which never wait.
 #pragma once
 
 #include <chrono>
@@ -14,16 +14,16 @@ namespace rtrain::worker {
 
 class StopGate {
  public:
-  // train.stop_requested(): counts the call, waits while an agreement is being made, and says
-  // whether this call or an earlier one is the agreed one. Nothing when the agreement has not come
-  // within the time. Throws kPeerLost once closed.
+  // train.stop_requested(): counts the call, waits while the ranks agree, and returns whether the
+  // ranks have agreed on this call or an earlier one. Nullopt when the wait takes longer than the
+  // timeout. Throws kPeerLost after close().
   std::optional<bool> call(std::chrono::milliseconds timeout);
 
-  // Holds the next call; returns how many were made.
+  // Holds the next call; returns the number of calls so far.
   int64_t hold();
-  // Lets it go; `at`: the first call that returns true.
+  // Lets the held call continue. `at`: the first call that returns true; nullopt: not agreed.
   void release(std::optional<int64_t> at);
-  // A call that returns true has been agreed on, whether it was made or not. Counts nothing.
+  // Whether the ranks have agreed on a call. This does not count as a call.
   bool is_agreed();
   void close();
   bool is_closed();
@@ -31,7 +31,7 @@ class StopGate {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  int64_t calls_ = 0;  // that have passed the gate
+  int64_t calls_ = 0;  // calls so far, without one that is held
   bool held_ = false;
   bool closed_ = false;
   std::optional<int64_t> at_;

@@ -37,7 +37,7 @@ void wait(const std::vector<std::string>& keys, Milliseconds timeout) {
   worker().wait_store(message::StoreWait{.keys = keys}, timeout, quoted(keys));
 }
 
-// Called by destructors: after the channel has closed there is nothing to delete from.
+// Destructors call it, also after the channel has closed: then the keys need not be deleted.
 bool remove(const std::string& key) {
   try {
     return worker().call_store(message::StoreDelete{.key = key}).as_bool();

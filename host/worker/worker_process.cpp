@@ -37,14 +37,14 @@
 namespace rtrain::worker {
 namespace {
 
-constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the others wait for the error
-// For a worker that cannot continue: the controller asks it for its stacks, and kills it.
+constexpr std::chrono::milliseconds kFailFlushTimeout{500};  // the other ranks wait for the error
+// The time that a worker which cannot continue gives the controller to ask for stacks and kill it.
 constexpr std::chrono::milliseconds kEndPatience{10000};
 constexpr std::chrono::milliseconds kHeartbeat{1000};
 constexpr std::chrono::milliseconds kMemoryDelay{10000};
-// After that many bytes of notes it is asked whether more may come.
+// After this many bytes of annotations and media the worker waits for the store.
 constexpr size_t kAskBytes = size_t{1} << 20;
-// It travels in one message, with room for the rest of it.
+// A returned value is sent in one message, together with the message's other fields.
 constexpr size_t kMaxReturnBytes = loop::kMaxFrameBytes - 4096;
 constexpr const char* kStartKey = "start";
 constexpr const char* kExitKey = "exit";
@@ -72,16 +72,16 @@ void check_return_value(const Value& value) {
 WorkerProcess::WorkerProcess(int rank, int parent_pid) : place_(rank) {
   loop::die_with_parent(parent_pid);
   use_processors_of(parent_pid);
-  // Ours alone, and the cores that this worker holds: programs that it starts get none of them.
+  // Programs that this process starts do not inherit the channel, the page and the held cores.
   close_range(loop::kChannelFd, ~0U, CLOSE_RANGE_CLOEXEC);
   block_all_signals();
   progress_ = std::make_unique<Progress>(loop::kProgressFd, rank);
   install_crash_handler(*progress_);
   install_stack_signal();
   setvbuf(stdout, nullptr, _IOLBF,
-          0);  // a pipe: lines would come in blocks of 4 KiB, and be lost by a signal
-  // Whatever the train function is doing: without a controller no process will ever take its
-  // results. The processes that it has started are in this one's group.
+          0);  // else a pipe gets blocks of 4 KiB, and a signal loses the last
+  // Without a controller no process takes the train function's results, so it is ended, with the
+  // processes that it has started, which are in its process group.
   begin(loop::kChannelFd, [](const std::string&) { kill(0, SIGKILL); });
 }
 
@@ -114,7 +114,7 @@ void WorkerProcess::begin(int fd, loop::Channel::OnClose on_close) {
   memory_pressure_.emplace(&machine::MemoryPressure::open_triggers, kMemoryDelay,
                            [] { machine::give_back_cached_memory(); });
   fault_point("worker.hello");
-  // Where the attempt has been ended already, wait_for_start() says so.
+  // Where the attempt has ended already, wait_for_start() throws.
   tell(message::Hello{
       .version = loop::kProtocolVersion, .build_id = machine::build_id(), .pid = getpid()});
 }
@@ -144,8 +144,8 @@ WorkerProcess::~WorkerProcess() {
 
 WorkerProcess* WorkerProcess::current() { return current_worker; }
 
-// Signals meant for the job (Ctrl-C to a process group, scancel) reach the workers too, and often
-// before the controller, which alone decides what they mean.
+// Signals for the whole job (Ctrl-C to a process group, scancel) also reach the workers, often
+// before the controller. Only the controller decides what they mean.
 void WorkerProcess::take_signals() {
   std::vector<std::unique_ptr<loop::Signal>> signals;
   sigset_t taken;
@@ -194,8 +194,8 @@ const loop::Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
     loop::on<message::Exit>([](WorkerProcess& w, const auto&) { w.replies_.set(kExitKey, {}); }),
 };
 
-// The second one and later ones begin another attempt: the main thread waits for it and uses
-// nothing of the one before.
+// A second `start` and later ones begin another attempt. The main thread waits for it meanwhile and
+// uses no object of the attempt before.
 void WorkerProcess::on_start(loop::WorkerContext context) {
   const bool is_another = !context_.run_id.empty();
   context_ = std::move(context);
@@ -215,7 +215,7 @@ void WorkerProcess::on_stop_prepare(const message::StopPrepare& prepare) {
   send(message::StopCalls{.round = prepare.round, .calls = attempt_->stop_gate.hold()});
 }
 
-// It takes as long as the slowest thread needs to answer.
+// Takes as long as the slowest thread needs to answer.
 void WorkerProcess::send_stacks(const message::AskStack& asked) {
   send_aside("rtrain-stack", [this, asked] {
     if (!asked.folder.empty()) write_device_trace(asked.folder, context_.world_rank);
@@ -225,7 +225,7 @@ void WorkerProcess::send_stacks(const message::AskStack& asked) {
   });
 }
 
-// As long as the profile.
+// Takes as long as the profile.
 void WorkerProcess::send_profile(const message::AskProfile& asked) {
   send_aside("rtrain-profile", [this, asked] {
     message::Profile profile = record_profile(*progress_, asked, context_);
@@ -234,8 +234,8 @@ void WorkerProcess::send_profile(const message::AskProfile& asked) {
   });
 }
 
-// An answer made by a thread of its own. It sends nothing once the channel is closed; without a
-// thread to spare, or where the answer is too long for a message, no answer is sent.
+// Makes and sends an answer on a thread of its own. Sends none when the channel is closed, when no
+// thread can be started, or when the answer is too long for a message.
 void WorkerProcess::send_aside(const char* thread, std::function<message::ToController()> make) {
   const auto work = [this, thread, make = std::move(make)] {
     pthread_setname_np(pthread_self(), thread);
@@ -267,7 +267,7 @@ int64_t WorkerProcess::num_collectives() const {
   return static_cast<int64_t>(progress_->num_collectives()) + attempt_->collectives.count();
 }
 
-// Work that is under way still belongs to the attempt that ends.
+// Uploads that still run belong to the attempt that ends, so they are ended first.
 void WorkerProcess::change_attempt(message::Unwound unwound) {
   const WaitScope waits(*progress_, WaitKind::kBounded, "train.elastic");
   attempt_->close();
@@ -332,7 +332,7 @@ void WorkerProcess::send_stored(Message message, size_t bytes, const std::string
 }
 
 bool WorkerProcess::stop_requested() {
-  // Others are lost, and this rank continues to its commit first.
+  // Other ranks are lost, but this rank must reach its commit first.
   if (attempt_->stop_gate.is_closed() && commits_.is_between()) return false;
   const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kAnswerGrace;
   const WaitScope waits(*progress_, WaitKind::kBounded, "stop_requested()");
@@ -364,7 +364,7 @@ void WorkerProcess::finish(const Value& value) {
   }
   fault_point("worker.returned");
   send(message::Returned{.value = value});
-  // As long as any rank needs: only the controller knows. It kills, or its end closes the channel.
+  // Waits for the slowest rank, without a deadline. The wait ends when the controller does.
   while (!replies_.wait(kExitKey, std::chrono::hours(1))) replies_.expect_lasting(kExitKey);
 }
 
@@ -372,10 +372,10 @@ void WorkerProcess::set_gpus(const std::vector<int>& gpus) { send(message::Gpus{
 
 void WorkerProcess::fail(const Error& raised) {
   if (!has_failed_.exchange(true)) return send_failure(progress_->explain(raised), false);
-  if (!is_local()) std::this_thread::sleep_for(kEndPatience);  // another thread is at it
+  if (!is_local()) std::this_thread::sleep_for(kEndPatience);  // another thread sends an error
 }
 
-// Nothing of what the train function still does may count: it continues where the device left off.
+// Closes the reporter first: reports that the train function still makes must not count.
 void WorkerProcess::end(const Error& error) {
   if (!has_failed_.exchange(true)) {
     attempt_->reporter.close();
@@ -391,7 +391,7 @@ void WorkerProcess::send_failure(const Error& error, bool stays) {
   series_log_->flush(kFailFlushTimeout);
   tell(message::Failed{.error = error, .time_s = monotonic_s(), .stays = stays});
   if (channel_->flush(to_ms(context_.timeout_s)) == loop::Channel::Flushed::kAll) return;
-  // The controller does not read: these are for whoever looks into the log.
+  // The controller does not read, so the error goes to the log.
   std::fprintf(stderr, "rtrain: %s\n", error.message().c_str());
 }
 

@@ -1,9 +1,9 @@
-// host/worker/worker_process.h: a worker's side of the run: channel, control thread, report, Store
-// calls.
+// host/worker/worker_process.h: a worker's side of the run: channel, control thread, reports, calls
+// of the Store.
 //
-// One per process, made first thing in main. The control thread alone takes signals and reads the
-// channel; the methods may be called by any thread unless they say otherwise. When the controller
-// is gone the process ends at once, wherever its threads are.
+// One per process, made at the beginning of main. Only the control thread takes signals and reads
+// the channel. Any thread may call the methods unless they say otherwise. When the controller has
+// ended this process ends at once, whatever its threads do.
 #pragma once
 
 #include <atomic>
@@ -35,86 +35,86 @@
 
 namespace rtrain::worker {
 
-// The process that called fit() as its own worker.
+// Of a worker in the process that called fit() (local mode).
 struct LocalEndpoint {
   int channel_fd;
   bool passes_signals;           // the controller is another process
   std::function<void()> idle;    // called while the train function's thread waits
-  std::function<void()> closed;  // the controller wants the train function to end; control thread
+  std::function<void()> closed;  // the controller has ended the attempt; on the control thread
 };
 
-// Wide, because a process has one channel: each message that code of the worker sends is a
+// It has many methods, since a process has one channel: each message that a worker sends has its
 // method.
 class WorkerProcess {
  public:
-  // For the process's main thread, before any other thread exists. Ends the process when its parent
-  // is not the given one.
+  // Thread: the process's main thread, before there is another one. Ends the process when its
+  // parent is not `parent_pid`.
   WorkerProcess(int rank, int parent_pid);
-  // For the thread that runs the train function in the controller's own process. Everything is as
-  // in a process of its own, but for signals, and for the end: the process continues.
+  // Local mode. Thread: the one that runs the train function in the controller's process. It
+  // differs from a worker process in signals, and at the end: the process continues.
   explicit WorkerProcess(LocalEndpoint endpoint);
   ~WorkerProcess();
 
   // The worker of this process; null in every other process.
   static WorkerProcess* current();
 
-  // Waits for the controller's `start`. Before anything else below.
+  // Waits for the controller's message `start`. Call it before the methods below.
   void wait_for_start();
   const loop::WorkerContext& context() const { return context_; }
   // The serialized train function and its config.
   std::string functions() const;
 
-  // The rank with which it was started: in a smaller group (train.elastic) its rank is another one.
+  // The rank with which it was started. In a smaller group (train.elastic) it may get another rank.
   int place() const { return place_; }
 
-  // It is a thread of the controller's process.
+  // Whether it is in the process that called fit().
   bool is_local() const { return held_open_ >= 0; }
 
-  // The facts of this process for the controller.
+  // This worker's page of shared memory.
   Progress& progress() { return *progress_; }
 
   void set_phase(std::string_view name);
-  // Which devices this worker uses, where another launcher has dealt them out.
+  // Notifies the controller of this worker's devices, where another launcher has assigned them.
   void set_gpus(const std::vector<int>& gpus);
   Reporter& reporter() { return attempt_->reporter; }
   SeriesLog& series_log() { return *series_log_; }
-  // A note in the run's record. Main thread. Waits while the store cannot keep up. Throws kTimeout,
-  // and kPeerLost when the controller is gone.
+  // Adds an annotation to the run's record. Main thread. Waits while the store cannot keep up.
+  // Throws kTimeout, and kPeerLost when the controller has ended.
   void annotate(std::string_view severity, std::string_view text);
-  // An image and the like, without its time. As annotate(); throws kArgument beyond a limit.
+  // Adds an image, audio and so on, without its time. As annotate(); kArgument beyond a limit.
   void log_media(message::Media media);
-  // A loss, gradient or metric is not finite. Never waits.
+  // Reports that a loss, gradient or metric is not finite. Never waits.
   void report_not_finite(const message::NotFinite& found) { send(found); }
   // Never waits.
   void show_loop(const message::LoopProgress& progress) { tell(progress); }
   // train.health.report(). Never waits.
   void report_health(std::string_view text, bool is_conclusive);
-  // Main thread. True once the run, or this attempt, is to stop: on all ranks from the same call
-  // on. Throws kTimeout.
+  // train.stop_requested(): true once the run, or this attempt, is to stop, on all ranks from the
+  // same call on. Main thread. Throws kTimeout.
   bool stop_requested();
-  // The same, and not one of those calls: for a rank that never makes any.
+  // Whether the ranks have agreed to stop. Not counted as a call: for a rank that makes none.
   bool is_stopping() { return attempt_->stop_gate.is_agreed(); }
-  // A new empty folder on the run's file system that goes with the attempt.
+  // Creates an empty folder on the run's file system, which is deleted with the attempt.
   std::string make_tempdir() const;
 
-  // The train function has returned. Waits for uploads under way, then for the controller's `exit`.
-  // Throws when a checkpoint could not be committed.
+  // The train function has returned `value`. Waits for running uploads, then for the controller's
+  // `exit`. Throws when a checkpoint could not be committed.
   void finish(const Value& value);
-  // It raised. What ended the worker before stays its error.
+  // The train function has raised. Where the worker has an earlier error, that one stays.
   void fail(const Error& error);
-  // It can no longer return: tells the controller, answers its questions and ends the process. In
-  // local mode it returns, and the controller ends the train function. Not the main thread.
+  // The train function can no longer return: notifies the controller and ends the process. In local
+  // mode it returns, and the controller ends the attempt. Not on the main thread.
   void end(const Error& error);
 
-  // What the script answers, in the controller. Main thread. Throws what it raised, and kTimeout
-  // that names the setting.
+  // Calls the function `name` of the script, in the controller, and returns its value. Main thread.
+  // Throws the error that it raised, and kTimeout, which names the setting.
   Value ask_script(const std::string& name, Value argument, double timeout_s,
                    const std::string& setting);
 
-  // What threads of the engine are writing: a folder is complete before it is staged.
+  // The files that threads of the engine are writing. A folder is staged when these are complete.
   PendingWrites& pending_writes() { return pending_writes_; }
-  // Sends a message that is answered by a reply, and waits for that; nothing at the deadline. The
-  // wait throws the error that is the answer.
+  // request() sends a message that the controller answers with a reply. wait_reply() returns the
+  // reply, nullopt at the deadline, and throws an error that is the reply.
   template <class Request>
   int64_t request(Request request) {
     const int64_t id = request.id = ++last_call_;
@@ -126,24 +126,24 @@ class WorkerProcess {
       int64_t id, std::chrono::milliseconds timeout,
       const std::function<bool()>& moves = [] { return false; });
   CollectiveClient& collectives() { return attempt_->collectives; }
-  // Of this rank in this attempt: of the process group and over the controller. Main thread.
+  // This rank's collectives in this attempt: of process groups and train.collective. Main thread.
   int64_t num_collectives() const;
   CheckpointClient& checkpoints() { return attempt_->checkpoints; }
   CommitClient& commits() { return commits_; }
-  // The folder of message::Grow, or empty.
+  // The folder of message::Grow; empty: the group does not grow.
   std::string growth() { return attempt_->growth.folder(); }
-  // Ends what belongs to this attempt, tells the controller, and returns when the rank continues in
-  // another one. Main thread. Throws kTimeout.
+  // Ends the waits and uploads of this attempt, notifies the controller, and returns when the rank
+  // continues in another attempt. Main thread. Throws kTimeout.
   void change_attempt(message::Unwound unwound);
-  // Sends a message without an answer; silent when the channel is closed.
+  // Sends a message without an answer. Does nothing when the channel is closed.
   void tell(message::ToController message) { channel_->send(to_value(std::move(message))); }
 
-  // A Store call that is answered at once.
+  // Makes a Store call that the controller answers at once.
   template <class Request>
   Value call_store(Request call) {
     return wait_call(request(std::move(call)), std::nullopt, "");
   }
-  // One that waits for keys. Throws kTimeout naming them.
+  // Makes a Store call that waits for keys. Throws kTimeout, which names them.
   template <class Request>
   Value wait_store(Request call, std::chrono::milliseconds timeout, const std::string& keys) {
     const WaitScope waits(*progress_, WaitKind::kAgreement, "Store");
@@ -154,7 +154,7 @@ class WorkerProcess {
   static const loop::Routes<message::ToWorker, WorkerProcess> kRoutes;
 
  private:
-  // Made again where the rank continues in another attempt (train.elastic).
+  // The parts that are made again when the rank continues in another attempt (train.elastic).
   struct OfAttempt {
     explicit OfAttempt(WorkerProcess& worker);
 
@@ -178,7 +178,7 @@ class WorkerProcess {
   void send_aside(const char* thread, std::function<message::ToController()> make);
   void send_failure(const Error& error, bool stays);
   void send(message::ToController message);
-  // For what is stored as it comes: now and then it waits until little waits to be written.
+  // Sends a message that is stored. From time to time it waits until the store has caught up.
   template <class Message>
   void send_stored(Message message, size_t bytes, const std::string& call);
   void expect_reply(int64_t id);
@@ -199,11 +199,11 @@ class WorkerProcess {
   std::thread control_;
   std::optional<machine::MemoryPressure> memory_pressure_;
   CommitClient commits_{*this};
-  size_t unasked_bytes_ = 0;  // of annotations and media; main thread only
+  size_t unasked_bytes_ = 0;  // of annotations and media, since the last wait; main thread only
   MediaLimits media_limits_;  // main thread only
   std::atomic<bool> has_failed_{false};
   bool passes_signals_ = true;
-  // In local mode: the controller sees the channel's end when this object goes.
+  // In local mode a copy of the channel's descriptor: the channel ends when this object does.
   int held_open_ = -1;
 };
 

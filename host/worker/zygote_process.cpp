@@ -23,7 +23,7 @@
 namespace rtrain::worker {
 namespace {
 
-// The process that has asked becomes the parent when the one in between has ended.
+// The requesting process becomes the parent when the process in between has ended.
 void wait_for_parent(int parent_pid) {
   constexpr int kRounds = 20000;
   constexpr useconds_t kPauseUs = 50;
@@ -33,7 +33,7 @@ void wait_for_parent(int parent_pid) {
   }
 }
 
-// Moved up first, so that giving one its place never overwrites another.
+// Copies the descriptors above all places first, so that dup2 never overwrites one of them.
 void place_descriptors(std::vector<Fd> fds, const std::vector<int>& places) {
   const int last = places.empty() ? STDERR_FILENO : *std::ranges::max_element(places);
   std::vector<Fd> copies;
@@ -60,12 +60,12 @@ void become_worker(message::Fork fork, std::vector<Fd> fds, int parent_pid, char
   place_descriptors(std::move(fds), fork.places);
   set_environment(fork.env);
   if (!fork.cpus.empty()) machine::bind_all_threads(fork.cpus);
-  // The name in `ps`, with blanks where the argument was longer.
+  // Changes the rank that `ps` shows, with blanks where the argument was longer.
   const size_t size = std::strlen(rank_argument);
   std::snprintf(rank_argument, size + 1, "%-*d", static_cast<int>(size), fork.rank);
 }
 
-// True in the worker. `pid` is memory that both processes share.
+// Returns true in the worker. `pid` is in memory that both processes share.
 bool fork_worker(volatile pid_t* pid) {
   *pid = 0;
   const pid_t between = fork();

@@ -1,13 +1,13 @@
-// host/worker/zygote_process.h: the other side of host/node/workers/zygote.h, in the process that
-// workers are forked from.
+// host/worker/zygote_process.h: the zygote, from which workers are forked: the other side of
+// host/node/workers/zygote.h.
 #pragma once
 
 namespace rtrain::worker {
 
-// Forks for each request that comes. Returns only in a worker, with its rank: descriptors,
-// environment and processors are those that a process has that was started for it, and its parent
-// is `parent_pid`. `rank_argument` is where the rank stands on the command line. Ends the process
-// when the socket is closed, or the parent is another one. REQUIRES: the process has one thread.
+// Forks a worker for each request. Returns only in a worker, with its rank. The worker has the
+// descriptors, the environment and the processors of a process that was started for this rank, and
+// its parent is `parent_pid`. It changes `rank_argument`, the rank on the command line. Ends the
+// zygote when the socket is closed or its parent has ended. REQUIRES: the process has one thread.
 int serve_forks(int parent_pid, char* rank_argument);
 
 }  // namespace rtrain::worker

@@ -40,7 +40,7 @@ void write_device_trace(const std::string& folder, int rank) {
     try {
       write(folder, rank, trace());
     } catch (const std::exception&) {
-      // The stacks, which follow, are given without it.
+      // The stacks are sent without this file.
     }
     written->set_value();
   }).detach();

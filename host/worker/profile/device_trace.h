@@ -1,16 +1,16 @@
-// host/worker/profile/device_trace.h: what the devices of this process have been given, written
-// into a folder of the run: LibTorch's flight recorder.
+// host/worker/profile/device_trace.h: writes LibTorch's flight recorder, which has the latest work
+// of this process's devices, into a folder of the run.
 #pragma once
 
 #include <string>
 
 namespace rtrain::worker {
 
-// The recorder that answers; any thread. Null: none.
+// Sets the function that returns the recorder's content; null: there is none. Any thread.
 void set_device_trace(std::string (*trace)());
 
-// Writes nccl-rank-RANK.json where there is something to tell. Waits a second for the driver, which
-// may be what hangs: the file then follows when it answers.
+// Writes nccl-rank-RANK.json unless the recorder is empty. Waits a second for the driver, which may
+// hang; the file is written later where the driver answers later.
 void write_device_trace(const std::string& folder, int rank);
 
 }  // namespace rtrain::worker

@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kAnyEvent = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
 
-// Of one thread; its handlers and its hook alone use it.
+// The hook of one thread. Only the thread's signal handlers and its hook use it.
 struct Hooked {
-  lua_Hook hook = nullptr;  // the hook before
+  lua_Hook hook = nullptr;  // the hook that was set before
   int mask = 0;
   int count = 0;
   volatile bool is_running = false;
@@ -56,7 +56,7 @@ void on_hook(lua_State* L, lua_Debug*) {
     if (out == nullptr || !out->wanted.exchange(false)) continue;
     out->count = 0;
     add_frames(L, *out);
-    // Of a coroutine: what has resumed it.
+    // A coroutine: adds the frames of the main state, which has resumed it.
     if (lua_State* main = lua::thread_state(); main != L && main != nullptr) add_frames(main, *out);
     out->cost_s = thread_s() - begin_s;
     out->done.store(true, std::memory_order_release);
@@ -66,7 +66,7 @@ void on_hook(lua_State* L, lua_Debug*) {
 
 }  // namespace
 
-// As lua.c does at Ctrl-C.
+// Sets a hook from a signal handler, as lua.c does at Ctrl-C.
 bool write_at_next_instruction(LuaStack& out) {
   lua_State* L = lua::thread_state();
   if (L == nullptr || hooked.is_running) return false;

@@ -1,9 +1,9 @@
 // host/worker/profile/lua_stack.h: the Lua frames of a thread, for signal handlers that interrupt
 // it.
 //
-// In a C function that Lua has called the frames can be read at once. In the interpreter and in
-// compiled code they can be read at the next instruction only, where a hook is called: a compiled
-// loop looks for hooks where it begins, so that its samples have the line of its beginning.
+// While the thread is in a C function that Lua has called, a handler can read the frames at once.
+// In the interpreter and in compiled code a hook reads them at the next instruction. A compiled
+// loop looks for hooks where it begins, so its samples have the line of its beginning.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ namespace rtrain::worker {
 
 struct LuaFrame {
   std::array<char, LUA_IDSIZE> source{};  // "train.lua"
-  std::array<char, 44> name{};  // as the caller calls the function; "" where it is not known
+  std::array<char, 44> name{};            // the caller's name of the function; "" where unknown
   int line = 0;
 };
 
 struct LuaStack {
   static constexpr int kFrames = 48;
 
-  // Set to ask; cleared where the frames are about to be written, or are no longer wanted.
+  // Set with a request; cleared when the hook begins to write, or when the request is withdrawn.
   std::atomic<bool> wanted{false};
   std::atomic<bool> done{false};
   int count = 0;
@@ -31,12 +31,12 @@ struct LuaStack {
   std::array<LuaFrame, kFrames> frames;  // the innermost first
 };
 
-// Both for a signal handler, of the thread that it has interrupted.
+// Both are for a signal handler and concern the thread that it has interrupted.
 
-// The frames are written at the thread's next Lua instruction, which sets `done`. Two may wait at a
-// time. False where the thread runs no Lua, or just now leaves such a hook.
+// Requests that a hook writes the frames at the thread's next Lua instruction and sets `done`. At
+// most two requests wait. Returns false where the thread runs no Lua, or is inside this hook.
 bool write_at_next_instruction(LuaStack& out);
-// REQUIRES: the thread is in a C function that its state, and no coroutine of it, has called.
+// Writes the frames. REQUIRES: the thread's main state, not a coroutine, has called a C function.
 void write_frames(LuaStack& out);
 
 }  // namespace rtrain::worker

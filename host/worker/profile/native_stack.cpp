@@ -34,7 +34,7 @@ struct Slot {
   std::array<void*, pages::kNativeFrames> addresses{};
 };
 
-// Only a signal handler's memory: it can take no lock and allocate nothing.
+// Static memory for the signal handler, which must not lock or allocate.
 std::array<Slot, kMaxThreads> slots;
 std::atomic<void (*)()> main_callback{nullptr};
 std::atomic<SampleHandler> sample_handler{nullptr};
@@ -45,7 +45,7 @@ thread_local sigjmp_buf unwinder;
 
 int own_tid() { return static_cast<int>(syscall(SYS_gettid)); }
 
-// As backtrace(), but 0 where the unwinder gives up.
+// As backtrace(), but returns 0 where the unwinder gives up.
 int safe_backtrace(void** out, int size) {
   int count = 0;
   if (sigsetjmp(unwinder, 1) == 0) {
@@ -158,7 +158,7 @@ bool interrupt_thread(int tid, int value) {
 
 void install_stack_signal() {
   main_tid = own_tid();
-  // The first call loads the unwinder, which a signal handler must not.
+  // The first call of backtrace() loads the unwinder, which a signal handler must not do.
   std::array<void*, 4> warm{};
   backtrace(warm.data(), static_cast<int>(warm.size()));
   struct sigaction action {};

@@ -1,7 +1,7 @@
-// host/worker/profile/native_stack.h: where the threads of this process are in native code.
+// host/worker/profile/native_stack.h: the native stacks of the threads of this process.
 //
-// A thread is interrupted by a signal and writes down its own frames; nothing is stopped and no
-// debugger is needed. Threads that wait in the kernel without taking signals are left out.
+// A signal interrupts a thread, and its handler writes the thread's own frames. So no thread is
+// stopped and no debugger is needed. Threads that take no signals in the kernel are left out.
 #pragma once
 
 #include <string>
@@ -12,38 +12,38 @@
 
 namespace rtrain::worker {
 
-// Prepares the process; main thread, before any other thread.
+// Installs the signal's handler. Main thread, before there is another one.
 void install_stack_signal();
 
-// Interrupts every thread but the calling one. `on_main_thread` is called by the signal handler on
-// the main thread: it may do only what such a handler may.
+// Returns the stacks of all threads but the calling one. On the main thread the signal handler also
+// calls `on_main_thread`, which may do only what a signal handler may.
 std::vector<loop::ThreadStack> native_stacks(void (*on_main_thread)());
 
-// What a sampler does on a thread that interrupt_thread() has interrupted, or a timer by the same
-// signal, with the value given there and the handler's ucontext_t. In the signal handler: it may do
-// only what such a handler may.
+// A sampler's function for a thread that interrupt_thread(), or a timer with the same signal, has
+// interrupted. It gets their value and the handler's ucontext_t. It runs in the signal handler, and
+// may do only what a signal handler may.
 using SampleHandler = void (*)(int value, void* context);
-void set_sample_handler(SampleHandler handler);  // null: nothing
+void set_sample_handler(SampleHandler handler);  // null: no function is called
 int stack_signal();
-// False where the thread has ended.
+// Interrupts the thread. Returns false where it has ended.
 bool interrupt_thread(int tid, int value);
 
-// Those of this process but the calling one, sorted.
+// The threads of this process except the calling one, sorted.
 std::vector<int> other_threads();
-// "" where it has ended.
+// The name of the thread; "" where it has ended.
 std::string thread_name(int tid);
 
-// Both for a signal handler. The frames of what it has interrupted, from the instruction where that
-// was on; 0 where the unwinder gives up.
+// Both are for a signal handler. Writes the frames of the interrupted code, beginning with the
+// interrupted instruction. Returns their number; 0 where the unwinder gives up.
 int interrupted_frames(void** out, int size, const void* context);
-// Calls the function, which only reads; false where that faulted.
+// Calls a function that only reads memory. Returns false where it has caused a fault.
 bool read_safely(void (*read)(void*), void* data);
 
-// For the handler of a fatal signal, first thing: does not return when it is the unwinder that has
-// given up on this thread. It aborts at frames of compiled Lua code that it cannot read.
+// The handler of a fatal signal calls it first. It does not return when the signal comes from the
+// unwinder, which aborts at frames of compiled Lua code that it cannot read.
 void leave_unwinder();
 
-// The calling thread's own frames, for a signal handler: without the handler's.
+// For a signal handler: the calling thread's frames without the first `skip`, and their number.
 int native_frames(std::array<pages::NativeFrame, pages::kNativeFrames>& out, int skip);
 
 }  // namespace rtrain::worker

@@ -35,7 +35,7 @@ bool catches(int pid, int signal) {
   return false;
 }
 
-// The process and what it has started, a shell's program for one: parents before children.
+// The process and its descendants, since it may be a shell. Parents come before children.
 std::vector<int> family_of(int pid) {
   std::vector<int> out{pid};
   for (size_t i = 0; i < out.size() && i < kMaxProcesses; ++i) {
@@ -45,7 +45,7 @@ std::vector<int> family_of(int pid) {
   return out;
 }
 
-// The memory file that Program has given it. Closed where the program has closed it.
+// The memory file that it got from Program; not open where the program has closed it.
 Fd file_of(int pid) {
   const std::string path = cat("/proc/", pid, "/fd/", loop::Program::kStacksDescriptor);
   std::array<char, 64> target{};
@@ -55,7 +55,7 @@ Fd file_of(int pid) {
   return Fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
 }
 
-// It has no end mark: it is whole when nothing more comes.
+// The output has no end mark: it is complete when it does not grow any more.
 std::string read_when_whole(int fd) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   off_t before = 0;

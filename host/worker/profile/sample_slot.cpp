@@ -13,9 +13,9 @@
 // Marks in LuaJIT's interpreter, in the order of their addresses.
 extern "C" {
 extern const char lj_vm_asm_begin[];
-extern const char lj_BC_FUNCC[];     // with lj_BC_FUNCCW: calls a C function
-extern const char lj_vm_returnp[];   // behind them
-extern const char lj_vm_ffi_call[];  // the last one
+extern const char lj_BC_FUNCC[];     // this and lj_BC_FUNCCW call a C function
+extern const char lj_vm_returnp[];   // the code after these two
+extern const char lj_vm_ffi_call[];  // the last code
 }
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
 
@@ -24,12 +24,12 @@ namespace {
 
 using Where = SampleSlot::Where;
 
-// Above an interrupted frame: what is looked at for the unwinder's return addresses.
+// The words of the stack above an interrupted frame that are searched for the unwinder's addresses.
 constexpr size_t kScannedWords = 256;
 
 std::array<SampleSlot, kMaxSampleSlots>* slots = nullptr;
 
-// The range of the library that unwinds stacks, which holds a lock meanwhile.
+// The addresses of the library that unwinds stacks. It holds a lock while it does.
 struct Range {
   uintptr_t from = 0;
   uintptr_t to = 0;
@@ -66,7 +66,7 @@ bool is_unwinding(const ucontext_t& context) {
                      [](uintptr_t word) { return unwinder.has(word); });
 }
 
-// At the instruction, or behind it where the call is not made again.
+// The thread is at the instruction, or after it where the call is not repeated.
 bool is_system_call(uintptr_t pc) {
   const auto is_one = [](const unsigned char* code) { return code[0] == 0x0f && code[1] == 0x05; };
   const auto* code = reinterpret_cast<const unsigned char*>(pc);
@@ -79,11 +79,11 @@ void find_place(SampleSlot& slot) {
   const auto vm = std::find_if(begin, end, &is_in_interpreter);
   slot.own = static_cast<int>(vm - begin);
   if (vm == end) {
-    // A stack without an end has been cut; compiled code gives none.
+    // The unwinder finds no frames below compiled code. A longer stack has been cut.
     slot.where = slot.count <= 1 ? Where::kLua : Where::kNative;
     return;
   }
-  // A coroutine has a frame of the interpreter's directly below its own.
+  // Directly below a coroutine's frame of the interpreter there is another such frame.
   const bool is_coroutine = vm + 1 != end && is_in_interpreter(*(vm + 1));
   slot.where = vm != begin && calls_function(*vm) && !is_coroutine ? Where::kFunction : Where::kLua;
 }
@@ -92,7 +92,7 @@ void write_native(SampleSlot& slot, const ucontext_t& context) {
   std::array<void*, SampleSlot::kMaxNative> frames{};
   const int count = interrupted_frames(frames.data(), SampleSlot::kMaxNative, &context);
   for (int i = 0; i < count; ++i) {
-    // A return address may lie behind its function's end.
+    // A return address may be after the end of its function.
     const auto address = reinterpret_cast<uintptr_t>(frames[static_cast<size_t>(i)]);
     slot.native[static_cast<size_t>(i)] = i == 0 ? address : address - 1;
   }

@@ -16,8 +16,8 @@
 #include "host/worker/profile/thread_clock.h"
 
 // NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): names of others.
-// Finds the code that unwinds an address. As a side effect it reads what compiled code has been
-// registered with it since, which a signal handler should not be the first to do: that allocates.
+// Finds the unwind data of an address. As a side effect it reads the data of code that was compiled
+// since its last call. That allocates, so a signal handler should not be the first to call it.
 extern "C" void* _Unwind_Find_FDE(void* pc, void* bases);
 // NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier)
 
@@ -27,23 +27,23 @@ namespace {
 using Where = SampleSlot::Where;
 
 constexpr int64_t kTicksBetweenLists = 16;
-// Ticks without an instruction of Lua's, after which a place where a thread waits is taken without
-// Lua lines; for one where it runs, processor time.
+// A sample is used without Lua lines when the thread has run no Lua instruction for this number of
+// ticks (a sample of a wait) or for this processor time (a sample of a running thread).
 constexpr int kTicksForLua = 3;
 constexpr double kCpuForLuaS = 0.03;
-// A thread that has slept for so long is looked at less often.
+// A thread that has slept for this number of ticks is looked at less often.
 constexpr int kIdleTicks = 8;
 constexpr int64_t kTicksBetweenLooks = 4;
-// What a thread may take on its way out of the signal: it has not run because of it.
+// A thread may use this processor time to leave the signal handler: that does not count as running.
 constexpr double kLeavingS = 50e-6;
-// A timer whose time has passed would interrupt at once, also a thread that sleeps.
+// The next timer is set at least this far ahead: one in the past would interrupt a sleeping thread.
 constexpr double kSoonS = 1e-4;
-// Of waits for a processor, and of waits without a known place.
+// Shorter waits for a processor, and shorter waits without a known stack, are not shown.
 constexpr double kWorthTellingS = 1e-3;
 constexpr double kNeverS = 1e9;
 constexpr char kLuaKey = 'L';
 constexpr char kNativeKey = 'N';
-constexpr char kInterpreterKey = 'I';  // an address of LuaJIT's, or of compiled code
+constexpr char kInterpreterKey = 'I';  // an address in LuaJIT or in compiled Lua code
 constexpr char kTextKey = 'T';
 
 std::string lua_key(const LuaFrame& frame) {
@@ -65,7 +65,7 @@ uintptr_t address_of_key(std::string_view key) {
   return address;
 }
 
-// Without a name where nothing is shown of it.
+// The frame has no name where it is not shown.
 profile::StackFrame native_frame(std::string_view key, const machine::NativeSymbol& symbol) {
   const bool is_compiled = key[0] == kInterpreterKey && symbol.module.empty();
   return {.name = is_compiled ? "" : machine::shown_function(symbol.function, symbol.module),
@@ -79,33 +79,33 @@ profile::StackFrame lua_frame(std::string_view key) {
 
 }  // namespace
 
-// Where threads of one name were. How long they ran is what their clocks say; the samples say
-// where.
+// The stacks of all threads with one name. Their clocks say how long they ran, the samples in which
+// stacks.
 struct StackSampler::Seen {
   double ran_s = 0;
-  double ready_s = 0;                // could have run, and others had the processors
-  std::map<Stack, int64_t> running;  // samples
+  double ready_s = 0;                // ready to run, but without a processor
+  std::map<Stack, int64_t> running;  // number of samples
   std::map<Stack, double> waiting;   // seconds
 };
 
 struct StackSampler::Thread {
   int tid = 0;
-  size_t slot = 0;  // where it runs; the next one: where it waits
+  size_t slot = 0;  // for samples while it runs; the next slot: while it waits
   Seen* seen = nullptr;
   bool is_main = false;
   bool is_asked = false;
-  bool is_leaving = false;  // it has answered since its clock was last read
+  bool is_leaving = false;  // it wrote a sample of a wait since its clock was last read
   bool has_ended = false;
-  bool is_waiting = false;  // there, and it has not run since
+  bool is_waiting = false;  // in `place`, and it has not run since
   int ticks_for_lua = 0;
   int idle_ticks = 0;       // since it has last run
-  double last_s = 0;        // until then its time is counted
-  double last_cpu_s = 0;    // of its clock, then
-  double last_ready_s = 0;  // of the kernel's count, then
-  double cpu_s = -1;        // of its clock, when it was last read
-  double answer_cpu_s = 0;  // when it has last answered
-  double waited_s = 0;      // counted, and not known where
-  Stack place = {};         // where it has last waited
+  double last_s = 0;        // its time is counted until then
+  double last_cpu_s = 0;    // its clock at last_s
+  double last_ready_s = 0;  // the kernel's count of ready time at last_s
+  double cpu_s = -1;        // its clock when last read
+  double answer_cpu_s = 0;  // its clock after its last sample of a wait
+  double waited_s = 0;      // counted waits without a known stack
+  Stack place = {};         // the stack of its last wait
   CpuTimer timer;
 };
 
@@ -148,7 +148,7 @@ void StackSampler::list_threads(double interval_s) {
     slots_[slot].done = false;
     slots_[slot].is_for_waits = false;
     slots_[slot + 1].is_for_waits = true;
-    // One that runs for a short time only has its part of the samples, too.
+    // The first sample comes at a random time, so that threads with short lives get their share.
     thread.timer.set(cpu_s + interval_s * std::uniform_real_distribution<>()(random_));
     threads_.emplace(tid, std::move(thread));
     free_slots_.pop_back();
@@ -158,7 +158,7 @@ void StackSampler::list_threads(double interval_s) {
 void StackSampler::tick(double interval_s) {
   std::array<void*, 4> bases{};
   _Unwind_Find_FDE(reinterpret_cast<void*>(&lua_key), bases.data());
-  // A thread has a folder there.
+  // Each thread has a folder in /proc/self/task, so the number of links changes with the threads.
   struct stat folder {};
   const bool has_changed =
       stat("/proc/self/task", &folder) == 0 && std::exchange(links_, folder.st_nlink) != links_;
@@ -193,7 +193,7 @@ void StackSampler::look(Thread& thread, double interval_s) {
     return;
   }
   ++thread.idle_ticks;
-  // Where it could run, that is known when it does.
+  // It is known only when the thread runs again whether it waited or was ready.
   if (!thread.is_waiting) return;
   thread.seen->waiting[thread.place] += now_s - thread.last_s;
   thread.last_s = now_s;
@@ -203,7 +203,7 @@ bool StackSampler::is_wanted(const Thread& thread) const {
   return is_idle_wanted_ || thread.is_main;
 }
 
-// Until now, at this time of its clock.
+// Counts the thread's time until now. `cpu_s`: its clock now.
 void StackSampler::count_time(Thread& thread, double now_s, double cpu_s) {
   const double ran_s = cpu_s - std::exchange(thread.last_cpu_s, cpu_s);
   thread.seen->ran_s += ran_s;
@@ -211,14 +211,14 @@ void StackSampler::count_time(Thread& thread, double now_s, double cpu_s) {
   const double ready_s = count_ready(thread);
   const double waited_s = now_s - std::exchange(thread.last_s, now_s) - ran_s - ready_s;
   if (waited_s < 0 && thread.is_waiting) {
-    // Some of what was counted as its wait was that for a processor.
+    // A part of the counted wait was a wait for a processor.
     thread.seen->waiting[thread.place] += waited_s;
   } else {
     thread.waited_s += std::max(0.0, waited_s);
   }
 }
 
-// A file is read for that: of threads whose waits are not wanted once, at the end.
+// Reads a file. For threads whose waits are not wanted this is done once, at the end.
 double StackSampler::count_ready(Thread& thread) {
   const double all_s = thread_ready_s(thread.tid).value_or(thread.last_ready_s);
   const double ready_s = all_s - std::exchange(thread.last_ready_s, all_s);
@@ -233,19 +233,19 @@ void StackSampler::ask(Thread& thread) {
   thread.has_ended = !thread.is_asked;
 }
 
-// Whether a handler has written, and its Lua lines if it has not to be patient any more.
+// Whether the sample is complete. If not `is_patient`, it is used without Lua lines that are late.
 bool StackSampler::is_complete(SampleSlot& slot, bool is_patient) {
   if (!slot.done.load(std::memory_order_acquire)) return false;
   if (slot.waits_for_lua && !slot.lua.done.load(std::memory_order_acquire)) {
     if (is_patient) return false;
-    // Where the hook has begun at this very moment, it is about to write.
+    // The hook has cleared `wanted` just now: it is about to write.
     if (!slot.lua.wanted.exchange(false)) return false;
   }
   handlers_s_ += slot.cost_s + (slot.waits_for_lua ? slot.lua.cost_s : 0);
   return true;
 }
 
-// The timer's sample, and when the next one is.
+// Takes the timer's sample, if there is one, and sets the timer for the next one.
 void StackSampler::take_running(Thread& thread, double cpu_s, double interval_s) {
   SampleSlot& slot = slots_[thread.slot];
   if (!slot.done.load(std::memory_order_acquire)) return;
@@ -257,7 +257,7 @@ void StackSampler::take_running(Thread& thread, double cpu_s, double interval_s)
   thread.timer.set(next_s > cpu_s ? next_s : thread_cpu_s(thread.tid) + kSoonS);
 }
 
-// The answer of one that had no processor. Where it is in no system call, it has not been waiting.
+// Takes the sample of a wait. A thread that was not in a system call did not wait.
 void StackSampler::take_waiting(Thread& thread) {
   SampleSlot& slot = slots_[thread.slot + 1];
   const bool is_patient = slot.done && slot.waits_for_lua && ++thread.ticks_for_lua < kTicksForLua;
@@ -303,7 +303,7 @@ std::vector<machine::NativeSymbol> StackSampler::symbols() const {
   return machine::native_symbols(addresses);
 }
 
-// What is shown of each of frames_, added to the stacks' frames; -1: nothing.
+// Adds the shown frames to out.frames. Returns the index there for each of frames_; -1: not shown.
 std::vector<int> StackSampler::name_frames(profile::SampledStacks& out) const {
   const std::vector<machine::NativeSymbol> symbols = this->symbols();
   std::map<std::tuple<std::string, std::string, int64_t>, int> places;
@@ -324,7 +324,7 @@ std::vector<int> StackSampler::name_frames(profile::SampledStacks& out) const {
   return shown;
 }
 
-// The samples that are not taken and counted yet.
+// Takes the thread's last samples and counts the rest of its time.
 void StackSampler::close(Thread& thread) {
   const double cpu_s = thread_cpu_s(thread.tid);
   if (cpu_s < 0) return;
@@ -349,7 +349,7 @@ profile::SampledStacks StackSampler::finish() {
   out.frames.push_back({.name = std::string(profile::kWaiting)});
   const int no_processor = static_cast<int>(out.frames.size());
   out.frames.push_back({.name = std::string(profile::kNoProcessor)});
-  // Native functions that call themselves, and libraries without names, count once.
+  // Equal native frames that follow each other (recursion, libraries without symbols) become one.
   const auto folded = [&](const Stack& stack) {
     Stack kept;
     for (const int number : stack) {

@@ -1,14 +1,14 @@
-// host/worker/profile/stack_sampler.h: a sampling profiler of this process: where its threads are,
-// many times a second, with their Lua lines and native functions in one stack.
+// host/worker/profile/stack_sampler.h: a sampling profiler of this process. Many times a second it
+// takes the stacks of the threads, with Lua lines and native functions in one stack.
 //
-// What a thread runs is seen by a timer of its processor time (host/worker/profile/thread_clock.h),
-// which interrupts it by a signal; in the signal's handler it writes down its own stack
-// (host/worker/profile/sample_slot.h). How long it has run, and how long it could have run and had
-// no processor, is what the kernel counts. The rest of the time it has waited: where, it is asked
-// for by the same signal, once for each wait, when the thread that calls tick() sees that it has
-// run and has no processor. Answers are taken one tick later. So neither the load of the machine
-// nor how soon a thread answers says what counts. Nothing is slowed between two samples, and
-// nothing is done while no sampler is there. One at a time.
+// A timer of each thread's processor time (host/worker/profile/thread_clock.h) interrupts it with a
+// signal, whose handler writes the thread's own stack (host/worker/profile/sample_slot.h). The
+// kernel counts how long the thread has run, and how long it was ready but had no processor. The
+// rest of the time it has waited. Where it waits, a sample with the same signal shows: tick() sends
+// it once for each wait, when it sees that the thread has run and now has no processor, and reads
+// the sample at its next call. So neither the machine's load nor a thread's delay in answering
+// changes the counted times. Threads are not slowed between two samples. At most one sampler exists
+// at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -27,32 +27,32 @@
 
 namespace rtrain::worker {
 
-// What the sampling itself has taken of the processor, next to what the process has.
+// The processor time of the sampling itself, and that of the process.
 struct SamplingCost {
   double own_s = 0;      // of the sampling thread, and of all handlers
-  double process_s = 0;  // of all threads, with that
+  double process_s = 0;  // of all threads, with own_s
 };
 
 class StackSampler {
  public:
-  // is_idle_wanted: also threads other than the main one while they wait.
+  // is_idle_wanted: whether waits of other threads than the main thread are sampled too.
   explicit StackSampler(bool is_idle_wanted);
   ~StackSampler();
   StackSampler(const StackSampler&) = delete;
   StackSampler& operator=(const StackSampler&) = delete;
 
-  // The interval is that until the next tick, and of the processor time between two samples of a
-  // thread. Throws Error(kEnvironment) where there can be no more timers.
+  // `interval_s` is the time until the next tick, and a thread's processor time between two
+  // samples. Throws Error(kEnvironment) where the kernel gives no more timers.
   void tick(double interval_s);
   int64_t num_samples() const { return samples_; }
   SamplingCost cost() const;
-  // The samples, with names instead of addresses. Once, behind the last tick.
+  // Returns the samples, with names instead of addresses. Call it once, after the last tick.
   profile::SampledStacks finish();
 
  private:
   struct Seen;
   struct Thread;
-  using Stack = std::vector<int>;  // places in frames_
+  using Stack = std::vector<int>;  // indices in frames_
 
   void list_threads(double interval_s);
   void look(Thread& thread, double interval_s);
@@ -75,12 +75,12 @@ class StackSampler {
   double handlers_s_ = 0;
   double begun_own_s_ = 0;
   double begun_process_s_ = 0;
-  nlink_t links_ = 0;  // of the folder of threads, when it was last looked at
+  nlink_t links_ = 0;  // links of /proc/self/task at the last tick: one for each thread
   std::span<SampleSlot, kMaxSampleSlots> slots_;
   std::map<int, Thread> threads_;     // by tid
   std::vector<size_t> free_slots_;    // two for each thread
   std::map<std::string, Seen> seen_;  // by the threads' names
-  std::vector<std::string> frames_;   // a key each: a Lua line, or an address
+  std::vector<std::string> frames_;   // by number: a Lua line or an address, as a key
   std::unordered_map<std::string, int> numbers_;
   std::minstd_rand random_;
 };

@@ -18,7 +18,7 @@
 namespace rtrain::worker {
 namespace {
 
-// By the kernel's encoding.
+// The clock's number in the kernel's encoding.
 clockid_t clock_of(int tid) {
   constexpr unsigned kPerThreadScheduled = 6;
   return static_cast<clockid_t>((~static_cast<unsigned>(tid) << 3U) | kPerThreadScheduled);
@@ -50,7 +50,7 @@ std::optional<double> thread_ready_s(int tid) {
   return 1e-9 * static_cast<double>(ready_ns);
 }
 
-// By system calls: the C library's functions are in another library before glibc 2.34.
+// Uses system calls, since before glibc 2.34 the C library's functions are in another library.
 CpuTimer::CpuTimer(int tid, int signal, int value) {
   sigevent event{};
   event.sigev_notify = SIGEV_THREAD_ID;

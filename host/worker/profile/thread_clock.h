@@ -1,5 +1,5 @@
-// host/worker/profile/thread_clock.h: what the kernel says of the time of a thread of this process,
-// and a timer that goes by it.
+// host/worker/profile/thread_clock.h: the processor time of a thread of this process, as the kernel
+// counts it, and a timer that runs by this time.
 #pragma once
 
 #include <time.h>
@@ -9,23 +9,23 @@
 
 namespace rtrain::worker {
 
-// Of the clocks of clock_gettime(); -1 for one that is not there.
+// A clock of clock_gettime(), in seconds; -1 where the clock does not exist.
 double clock_s(clockid_t clock);
-// Processor time; -1 where the thread has ended.
+// The thread's processor time; -1 where the thread has ended.
 double thread_cpu_s(int tid);
-// Whether a processor runs it just now: its clock advances between two looks.
+// Whether a processor runs the thread now: its clock advances between two readings.
 bool has_processor(int tid);
-// How long it could have run while others had the processors, up to when it was last given one;
-// nothing where it has ended, or the kernel does not count that.
+// How long the thread was ready to run without a processor, until it last got one. Nullopt where
+// the thread has ended, or where the kernel does not count this.
 std::optional<double> thread_ready_s(int tid);
 
-// Interrupts a thread when it has had so much processor time, wherever it is by then: a place that
-// has a tenth of its time is hit by a tenth of such timers, however loaded the machine is. The
-// kernel looks at it in its tick, 100 to 1000 times a second, where a thread runs.
+// Interrupts a thread with a signal when it has used a given processor time. So code that uses a
+// tenth of the thread's time gets a tenth of the samples, however loaded the machine is. The kernel
+// checks the timer in its tick, 100 to 1000 times a second, while the thread runs.
 class CpuTimer {
  public:
-  // Does nothing for a thread that has ended. Throws Error(kEnvironment) where there can be
-  // no more timers.
+  // The signal carries `value`. The timer of a thread that has ended does nothing. Throws
+  // Error(kEnvironment) where the kernel gives no more timers.
   CpuTimer(int tid, int signal, int value);
   CpuTimer(CpuTimer&& other) noexcept : timer_(std::exchange(other.timer_, std::nullopt)) {}
   CpuTimer& operator=(CpuTimer&&) = delete;
@@ -33,7 +33,7 @@ class CpuTimer {
   CpuTimer(const CpuTimer&) = delete;
   CpuTimer& operator=(const CpuTimer&) = delete;
 
-  // Once, at this time of the thread's clock.
+  // Interrupts the thread once, at this time of its clock.
   void set(double cpu_s) const;
 
  private:

@@ -19,7 +19,7 @@ std::string real_path(const std::string& path) {
   return failure ? store::absolute_path(path) : found.string();
 }
 
-// The rest of `path` behind `parent`; empty when it does not lie below.
+// The part of `path` below `parent`; empty when it is not below.
 std::string path_below(const std::string& path, const std::string& parent) {
   if (!path.starts_with(parent + "/")) return "";
   return path.substr(parent.size() + 1);

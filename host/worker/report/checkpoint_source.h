@@ -7,16 +7,16 @@
 
 namespace rtrain::worker {
 
-// Throws kCheckpoint when there is no folder of that name.
+// Throws kCheckpoint when there is no folder with this name.
 void check_is_folder(const std::string& folder);
 
-// The folder's real path when it may be taken from where it lies: inside the run's folder, but
-// neither one of rtrain's own there nor a committed checkpoint. Else throws kArgument; `who` begins
-// the message.
+// Returns the folder's real path when it may become a checkpoint without a copy: it is inside the
+// run's folder, and is neither one of rtrain's own folders nor a committed checkpoint. Otherwise
+// throws kArgument; `who` begins the message.
 std::string folder_inside_run(const std::string& folder, const std::string& run_path,
                               const std::string& who);
 
-// Throws kArgument when deleting the folder would take files of the run with it.
+// Throws kArgument when deleting the folder would delete files of the run.
 void check_deletable(const std::string& folder, const std::string& run_path);
 
 }  // namespace rtrain::worker

@@ -1,5 +1,5 @@
-// host/worker/report/controller_lost.h: the errors of a worker that needs its controller, which is
-// gone or silent.
+// host/worker/report/controller_lost.h: the errors of a worker whose controller has ended or does
+// not answer.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ inline Error controller_lost() {
   return Error(Code::kPeerLost, "the connection to the controller is closed");
 }
 
-// It has waited that long for `what` ("report() number 3").
+// The worker has waited for this time in `what` ("report() number 3").
 inline Error controller_silent(std::string_view what, double seconds) {
   return Error(Code::kTimeout,
                cat(what, ": the run's controller has neither read nor answered for ", seconds,

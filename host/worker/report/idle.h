@@ -1,8 +1,8 @@
-// host/worker/report/idle.h: the work of the main thread while it waits.
+// host/worker/report/idle.h: the work that the main thread does while it waits, in local mode.
 //
-// In local mode the thread that runs the train function is also the one that shows the run, calls
-// callbacks and answers the controller's questions: while it waits in report() and its like, it
-// continues with that.
+// There the thread that runs the train function also shows the run, calls callbacks and answers the
+// controller's requests. It does this work while it waits in train.report() and similar functions.
+// Elsewhere it only waits.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace rtrain::worker {
 
 class Idle {
  public:
-  // Waits of the calling thread call the function from now on. Before other threads exist.
+  // From now on waits of the calling thread call `work`. Call it before there are other threads.
   void set(std::function<void()> work) {
     work_ = std::move(work);
     thread_ = std::this_thread::get_id();
   }
 
-  // As changed.wait_for; the lock is not held while the function runs, which may throw.
+  // As changed.wait_for. The lock is not held while the work runs. Throws what the work throws.
   template <class Ready>
   bool wait_for(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
                 std::chrono::milliseconds timeout, Ready ready) const {

@@ -1,5 +1,5 @@
-// host/worker/report/media_limits.h: how much a rank may record with train.log_image and its like
-// in one attempt. Main thread.
+// host/worker/report/media_limits.h: limits what a rank records with train.log_image and similar
+// functions in one attempt. Thread: main.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class MediaLimits {
   static constexpr int64_t kMaxItems = 10000;
   static constexpr size_t kMaxBytes = size_t{256} << 20;
 
-  // Counts it. Throws Error(kArgument) where it, or all together, is too much; then it is not
-  // counted.
+  // Counts an item. Throws Error(kArgument), and does not count it, where it is too large or the
+  // attempt's limit is reached.
   void add(const message::Media& media);
 
  private:

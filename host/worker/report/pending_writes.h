@@ -1,7 +1,7 @@
-// host/worker/report/pending_writes.h: files that threads of this worker are writing, for whoever
-// takes a folder as a checkpoint.
+// host/worker/report/pending_writes.h: the files that threads of this worker are writing, so that a
+// folder becomes a checkpoint only when its files are complete.
 //
-// Any thread. Paths are absolute.
+// Thread: any. Paths are absolute.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,12 @@ namespace rtrain::worker {
 
 class PendingWrites {
  public:
-  // A file's writing begins, and ends: a failure is kept for whoever waits for its folder.
+  // Writing of a file begins and ends. An error is kept until wait_for() throws it.
   void begin(const std::string& path);
   void end(const std::string& path, const std::optional<Error>& error);
 
-  // Waits until no file below the folder is being written. Throws the first failure among them,
-  // once, or kTimeout naming the file.
+  // Waits until no file below the folder is being written. Throws the first error of such a file,
+  // once, or kTimeout, which names the file.
   void wait_for(const std::string& folder, std::chrono::milliseconds timeout);
 
  private:
@@ -30,12 +30,12 @@ class PendingWrites {
     int under_way = 0;
     std::optional<Error> error;
   };
-  // The file below the folder that is still being written; null when there is none.
+  // A file below the folder that is still being written, or null.
   const std::string* unfinished(const std::string& folder) const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, Write> writes_;  // under way, or failed
+  std::map<std::string, Write> writes_;  // being written, or failed
 };
 
 }  // namespace rtrain::worker

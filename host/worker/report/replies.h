@@ -1,6 +1,6 @@
-// host/worker/report/replies.h: where threads wait for answers of the controller, by key.
+// host/worker/report/replies.h: lets threads wait for answers of the controller, by key.
 //
-// Any thread. A wait holds no lock and ends with its answer, at its deadline, or when the channel
+// Thread: any. A wait holds no lock. It ends with its answer, at its deadline, or when the channel
 // closes.
 #pragma once
 
@@ -18,27 +18,27 @@
 
 namespace rtrain::worker {
 
-// The controller has its own, shorter deadlines and names who is late. A worker waits that much
-// longer, for the case that the controller cannot answer.
+// The controller's deadlines are shorter, and its errors name the late ranks. A worker waits longer
+// by this time, for the case that the controller cannot answer.
 inline constexpr std::chrono::seconds kAnswerGrace{30};
 
 class Replies {
  public:
   explicit Replies(const Idle& idle) : idle_(idle) {}
 
-  // Announces a wait; before the request is sent.
+  // Announces a wait. Call it before the request is sent.
   void expect(const std::string& key);
-  // One that interrupt() leaves alone.
+  // Announces a wait that interrupt() does not end.
   void expect_lasting(const std::string& key);
-  // The answer; nothing when the deadline has passed, which begins again as long as what is waited
-  // for `moves`. Throws the error that was answered, kPeerLost once closed.
+  // Returns the answer; nullopt at the deadline, which begins again each time that `moves` returns
+  // true. Throws the error that is the answer, and kPeerLost after close().
   std::optional<Value> wait(
       const std::string& key, std::chrono::milliseconds timeout,
       const std::function<bool()>& moves = [] { return false; });
-  // Nothing happens when no call waits for the key.
+  // Gives the answer to the call that waits for the key, if there is one.
   void set(const std::string& key, Value value, std::optional<Error> error = {});
   void close();
-  // Ends every wait, and every further one, with that error, until resume().
+  // Ends every wait, and each one that begins before resume(), with this error.
   void interrupt(const Error& error);
   void resume();
 

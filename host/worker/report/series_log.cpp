@@ -11,9 +11,9 @@ namespace rtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{500};
-// More keys than fit on a line are not shown.
+// As many keys as fit on a line of the display.
 constexpr size_t kShownKeys = 16;
-// That many points are sent ahead of the interval.
+// This many points are sent before the interval has passed.
 constexpr size_t kManyPoints = SeriesLog::kMaxPoints / 8;
 
 }  // namespace
@@ -73,7 +73,7 @@ void SeriesLog::wake() {
   });
 }
 
-// Goes round by round, so that one key's many chunks do not keep the others waiting.
+// Sends one chunk of each key in turn, so that a key with many chunks does not delay the others.
 void SeriesLog::send_all() {
   std::vector<std::string> keys;
   {
@@ -87,7 +87,7 @@ void SeriesLog::send_all() {
   while (room && !keys.empty()) {
     std::vector<std::string> unfinished;
     for (const std::string& key : keys) {
-      // What the socket has not taken lies in memory: more of it is not added.
+      // Bytes that the socket has not accepted are in memory: it adds no more of them.
       room = channel_.flush(std::chrono::milliseconds(0)) == loop::Channel::Flushed::kAll;
       if (!room) break;
       if (send_chunk(key)) unfinished.push_back(key);
@@ -102,7 +102,7 @@ void SeriesLog::send_all() {
   changed_.notify_all();
 }
 
-// Sends the open chunk of the key. True when there is another one behind it.
+// Sends the open chunk of the key. Returns whether there is another one after it.
 bool SeriesLog::send_chunk(const std::string& key) {
   std::vector<store::SeriesPoint> points;
   int64_t number = 0;

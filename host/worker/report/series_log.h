@@ -1,11 +1,11 @@
-// host/worker/report/series_log.h: train.log in a worker: points gathered by key, sent as
-// compressed chunks a few times a second. The newest values of the first keys travel with them, to
-// be shown.
+// host/worker/report/series_log.h: train.log in a worker: it collects points by key and sends them
+// as compressed chunks a few times a second, with the newest values of the first keys for the
+// display.
 //
-// add() never waits; any thread may call it, the sending belongs to the control thread. At most
-// kMaxPoints wait: when the controller takes them slower than they come, points beyond that are
-// dropped and counted, and the count is sent as soon as something can be. A killed worker takes
-// what it has not sent with it, about half a second.
+// Any thread may call add(), which never waits; the control thread sends. At most kMaxPoints points
+// wait. When the controller reads too slowly, further points are dropped, and their number is sent
+// as soon as the controller reads again. A killed worker loses the points of its last half second
+// or so.
 #pragma once
 
 #include <chrono>
@@ -32,21 +32,21 @@ class SeriesLog {
   SeriesLog(loop::Loop& loop, loop::Channel& channel);
 
   using Entry = lua::NumberEntry;
-  // One call of train.log. Without a step it is one more than the step before.
+  // Adds one call of train.log. Without a step it gets the step before plus one.
   void add(std::span<const Entry> entries, std::optional<int64_t> step);
-  // Points of rtrain's own: not among the newest values that are shown, and their steps are not
-  // those of train.log.
+  // Adds points of rtrain's own. They are not shown among the newest values, and do not change the
+  // next step of train.log.
   void add_own(std::span<const Entry> entries, int64_t step);
-  // Sends all there is; for the end. False when the controller does not take it in time.
+  // Sends all points, at the worker's end. Returns false when the controller does not read in time.
   bool flush(std::chrono::milliseconds timeout);
 
  private:
   struct Series {
-    std::deque<store::SeriesPoint> points;  // from the first one of the chunk `number` on
+    std::deque<store::SeriesPoint> points;  // from the first point of chunk `number` on
     int64_t number = 0;
-    size_t sent = 0;  // of the points
+    size_t sent = 0;  // the points that were sent
   };
-  // Under the lock. Whether the control thread is to be woken.
+  // Under the lock. Returns whether to wake the control thread.
   bool put(std::span<const Entry> entries, int64_t step);
   void note(const Entry& entry);  // under the lock
   void wake();
@@ -60,9 +60,9 @@ class SeriesLog {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Series, std::less<>> series_;
-  std::map<std::string, double, std::less<>> newest_;  // of the first keys, to be shown
+  std::map<std::string, double, std::less<>> newest_;  // of the first keys, for the display
   bool is_news_ = false;
-  size_t waiting_ = 0;  // points that were never sent
+  size_t waiting_ = 0;  // points that were not sent yet
   int64_t dropped_ = 0;
   int64_t next_step_ = 0;
   bool is_due_ = false;    // the timer is, or will be, armed

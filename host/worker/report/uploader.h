@@ -1,8 +1,8 @@
 // host/worker/report/uploader.h: the thread on which a worker stages the files of its checkpoints.
 //
-// Made at the first checkpoint. post() may be called by any thread; tasks run one after the other
-// and must not throw. How many may wait is the reporter's business: one upload is under way, and
-// for a folder that is staged on demand one more.
+// The first checkpoint creates the thread. Any thread may call post(). Tasks run one after the
+// other and must not throw. Reporter limits how many wait: one upload runs, and one more may wait
+// for a folder that is staged on request.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class Uploader {
     }
     thread_->post(std::move(task));
   }
-  // Runs the posted work.
+  // Runs the remaining tasks and ends the thread.
   void finish() {
     const std::lock_guard lock(mutex_);
     thread_.reset();

@@ -1,5 +1,5 @@
-// host/worker/report/worker_patience.h: a worker's patience with a full disk; a line in its output
-// says so.
+// host/worker/report/worker_patience.h: how long a worker waits while its disk is full. A line in
+// its output reports the wait.
 #pragma once
 
 #include "host/store/files/patience.h"
