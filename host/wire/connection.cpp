@@ -16,9 +16,9 @@
 namespace rtrain::wire {
 namespace {
 
-// Behind that many, the loop's other work comes before the rest.
+// After this many bytes the loop does its other work first.
 constexpr size_t kBytesARound = size_t{256} << 10;
-// Encrypted and unsent: above it a writer waits.
+// Above this number of encrypted, unsent bytes a writer waits.
 constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
 
 std::string reason_of(int error) {
@@ -67,7 +67,7 @@ void Connection::flush() {
     const std::string_view bytes = output.bytes();
     const ssize_t n = ::send(poll_.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno != EAGAIN) output.clear();  // the reader sees the end of the connection
+    if (n < 0 && errno != EAGAIN) output.clear();  // the next read returns the end
     if (n < 0) break;
     output.del(static_cast<size_t>(n));
   }
@@ -127,7 +127,7 @@ void Connection::read() {
       if (e.code() != Code::kArgument) throw;
       end({.kind = ConnectionEnd::Kind::kBadFrame, .text = e.message()});
     }
-    if (is_all) return;  // the loop asks again when there is more
+    if (is_all) return;  // the loop calls again when there is more
   }
 }
 
@@ -154,8 +154,8 @@ void Connection::read_frames(std::string_view bytes) {
   if (tls_->failure() != TlsFailure::kNone && state_ == State::kOpen) end_tls();
 }
 
-// The alert is sent, and what else the peer says is not read: closing a socket with unread bytes
-// would take the alert from the peer.
+// Sends the alert and discards further bytes of the peer: where a socket with unread bytes is
+// closed the peer does not get the alert.
 void Connection::end_tls() {
   const bool was_established = tls_->is_established();
   close_after_flush();

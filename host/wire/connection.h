@@ -1,7 +1,7 @@
-// host/wire/connection.h: one TCP connection with TLS: frames in, frames out.
+// host/wire/connection.h: one TCP connection with TLS, which carries frames in both directions.
 //
-// Belongs to the loop's thread; nothing blocks. No callback may destroy the connection or move it
-// to another address; close() and a new delegate are allowed.
+// Thread: the loop's; no method blocks. No callback may destroy the connection or move it in
+// memory; it may call close() and set a new delegate.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ namespace rtrain::wire {
 struct ConnectionEnd {
   enum class Kind {
     kLost,       // closed by the other side or by the network
-    kHandshake,  // `tls` says what failed
-    kBadFrame,   // the peer has sent what is not a frame
+    kHandshake,  // `tls` says why
+    kBadFrame,   // the peer has sent bytes that are not a frame
   };
   Kind kind = Kind::kLost;
   TlsFailure tls = TlsFailure::kNone;
@@ -31,13 +31,13 @@ struct ConnectionEnd {
 class ConnectionDelegate {
  public:
   virtual ~ConnectionDelegate() = default;
-  // The peer has proved that it has the key: frames may be written.
+  // The peer has shown that it has the key: frames may be written.
   virtual void on_established() = 0;
-  // The body of the next frame. An Error(kArgument) from here ends the connection as a bad frame.
+  // Takes the body of the next frame. An Error(kArgument) from it ends the connection (kBadFrame).
   virtual void on_body(std::string_view body) = 0;
-  // is_writable() again.
+  // is_writable() is true again.
   virtual void on_writable() = 0;
-  // Once; not after close().
+  // The connection has ended. Called once, and not after close().
   virtual void on_closed(const ConnectionEnd& end) = 0;
 };
 
@@ -53,31 +53,31 @@ class Connection {
 
   void set_delegate(ConnectionDelegate& delegate) { delegate_ = &delegate; }
 
-  // Encrypts whole frames; flush() sends what the socket accepts, and the loop sends the rest.
-  // Nothing once it has ended. REQUIRES: is_established().
+  // Encrypts whole frames. flush() sends as much as the socket accepts, and the loop sends the
+  // rest. Does nothing after the end. REQUIRES: is_established().
   void write(std::string_view frames);
   void flush();
-  // False while much is unsent: a writer then waits for on_writable().
+  // False while many bytes are unsent: a writer then waits for on_writable().
   bool is_writable() const;
-  // Gives back the memory of what has been sent and read; now and then, for connections that are
-  // idle.
+  // Frees the memory of bytes that were sent and read. Called from time to time for idle
+  // connections.
   void release_buffers();
   bool is_established() const { return tls_->is_established(); }
   bool is_open() const { return state_ == State::kOpen; }
 
-  // At once. Calling it again does nothing.
+  // Closes the connection at once. A second call does nothing.
   void close();
-  // Reads nothing more, sends what is written and then closes this direction, so that the peer gets
-  // all of it. The owner calls close() when it has waited long enough.
+  // Reads no more, sends all written bytes and then closes this direction, so that the peer gets
+  // all of them. The owner calls close() when it has waited long enough.
   void close_after_flush();
-  // close_after_flush() is done: the peer has closed its direction too.
+  // Whether close_after_flush() is complete: the peer has closed its direction too.
   bool is_closed() const { return state_ == State::kClosed; }
 
-  // When bytes have come last, by boot_s(); since the construction when none have.
+  // When bytes last came, by boot_s(); the time of construction when none have come.
   double heard_at_s() const { return heard_at_s_; }
   const SocketAddress& near() const { return near_; }
   const SocketAddress& far() const { return far_; }
-  // By which the peer has asked for its key.
+  // The identity for which the peer uses its key.
   const std::string& identity() const { return tls_->identity(); }
 
  private:

@@ -43,7 +43,7 @@ struct Content {
 }
 
 void make_folders(const fs::path& folder) {
-  std::error_code ignored;  // mkdir has the same reason
+  std::error_code ignored;  // mkdir fails for the same reason
   if (folder.empty() || fs::exists(folder, ignored)) return;
   make_folders(folder.parent_path());
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -52,8 +52,8 @@ void make_folders(const fs::path& folder) {
   }
 }
 
-// Nothing without such a file. A client of NFS may remember for half a minute that there was none:
-// opening the folder makes it ask again.
+// Returns the file's text; nullopt without such a file. A client of NFS may remember for half a
+// minute that there was none: opening the folder makes it look again.
 std::optional<std::string> read_private_file(const std::string& path) {
   const fs::path name(path);
   const Fd folder(::open(name.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -10,11 +10,11 @@
 namespace rtrain::wire {
 namespace {
 
-// Frames are acknowledged when that many bytes have come, or after that time.
+// Frames are acknowledged after this many bytes or frames, or after this time.
 constexpr size_t kBytesAnAck = size_t{256} << 10;
 constexpr uint64_t kFramesAnAck = 64;
 constexpr std::chrono::milliseconds kAckDelay{250};
-// Small frames are encrypted together up to that size.
+// Small frames are encrypted together, up to this size.
 constexpr size_t kBatchBytes = size_t{16} << 10;
 
 constexpr double kNsPerS = 1e9;
@@ -59,7 +59,7 @@ void Link::finish(std::chrono::milliseconds timeout, OnFinished done) {
   on_finished_ = std::move(done);
   finish_timer_.emplace(loop_, [this] { complete_finish(); });
   finish_timer_->start(closed_ ? std::chrono::milliseconds(0) : timeout);
-  // Answered with what has arrived.
+  // The other side answers a ping with an acknowledgement of all frames that have come.
   if (is_connected() && !sequence_.queue().is_empty()) control(WireType::kPing, boot_ns());
   turn_end_.ask();
 }
@@ -156,7 +156,7 @@ void Link::on_finish(uint64_t last) {
 
 void Link::on_beat() {
   const double now_s = monotonic_s();
-  // After this process has stood still, messages of the other side may lie unread.
+  // When this process was stopped for a while, bytes of the other side may still be unread.
   const bool is_late = beat_due_s_ > 0 && stood_still(beat_due_s_, now_s);
   if (is_connected() && !is_late && to_ms(silent_s()) > options_.silence) {
     return disconnect(cat("nothing was heard for ", format_double(silent_s()), " s"));
@@ -205,7 +205,7 @@ void Link::pump() {
   if (peer_finished_ && is_done()) end_finished();
 }
 
-// Where both sides finish, each first waits until its own frames are acknowledged.
+// Where both sides call finish(), each waits first until its own frames are acknowledged.
 bool Link::is_done() const { return !on_finished_ || sequence_.queue().is_empty(); }
 
 void Link::add_finish(std::string& batch) {

@@ -1,13 +1,13 @@
 // host/wire/link.h: an ordered, reliable sequence of frames in both directions between two
 // processes, which outlives its connections.
 //
-// Each frame that is sent has a number. Frames that the other side has not acknowledged are kept,
-// and sent again after a new connection: nothing is lost, nothing comes twice, nothing out of
-// order. A WireServer or a WireClient brings the connections: the client's side connects again by
-// itself, the server's side waits for that.
+// Each frame has a number. The link keeps frames that the other side has not acknowledged, and
+// sends them again on a new connection: no frame is lost, comes twice or comes out of order. A
+// WireServer or a WireClient makes the connections: the client connects again by itself, the
+// server waits for that.
 //
-// Belongs to the loop's thread. send() never waits; all that is sent in one turn of the loop goes
-// out together. No callback may destroy the link; send(), finish() and close() are allowed.
+// Thread: the loop's. send() never waits; frames of one turn of the loop are sent together. No
+// callback may destroy the link; it may call send(), finish() and close().
 #pragma once
 
 #include <chrono>
@@ -26,19 +26,19 @@
 namespace rtrain::wire {
 
 struct LinkOptions {
-  size_t memory_bytes = size_t{16} << 20;  // of unacknowledged frames, before is_full()
+  size_t memory_bytes = size_t{16} << 20;  // of unacknowledged frames: above it is_full() is true
   std::chrono::milliseconds heartbeat{1000};
-  // A connection on which nothing has come for that long is given up. The link itself lives on.
+  // A connection on which no bytes have come for this time is closed. The link itself lives on.
   std::chrono::milliseconds silence{5000};
 };
 
 // How a link ended for good.
 struct LinkEnd {
   enum class Kind {
-    kFinished,     // the other side has called finish(), and all that it sent has arrived
-    kRefused,      // a client: the server does not accept it; `text` is the server's reason
-    kUnreachable,  // a client: no first connection within its time; `text` says what was tried
-    kBroken,       // the two sides do not fit together: one of them has lost frames
+    kFinished,     // the other side has called finish(), and all its frames have come
+    kRefused,      // a client: the server does not accept it; `text` says why
+    kUnreachable,  // a client: no first connection in time; `text` has the attempts
+    kBroken,       // the two sides do not match: one of them has lost frames
   };
   Kind kind;
   std::string text;
@@ -47,26 +47,26 @@ struct LinkEnd {
 class LinkDelegate {
  public:
   virtual ~LinkDelegate() = default;
-  // The next frame of the other side. It is acknowledged when this returns.
+  // Takes the next frame of the other side. It counts as received when this returns.
   virtual void on_frame(std::string_view payload) = 0;
-  // Each connection begins and ends with these two.
+  // A connection has begun; it has ended.
   virtual void on_connected() = 0;
   virtual void on_disconnected(const std::string& reason) = 0;
-  // Before on_connected(): the process at the other end is another one than before, and knows
-  // nothing of what that one received. What that one did not acknowledge is sent to the new one,
-  // unless Link::drop_unacknowledged() is called here.
+  // Called before on_connected() when the process at the other end has been replaced. The new one
+  // has received no frames. It gets those that the old one did not acknowledge, unless this calls
+  // Link::drop_unacknowledged().
   virtual void on_peer_restarted() = 0;
-  // is_full() has become true, or false again.
+  // is_full() has changed.
   virtual void on_full(bool is_full) = 0;
-  // Nothing comes after it, and nothing is sent.
+  // The link has ended for good. No other callback follows, and no frame is sent any more.
   virtual void on_end(const LinkEnd& end) = 0;
 };
 
-// Wide, because it has two users: who sends frames, and the server or client that brings
-// connections.
+// It has many methods, because it has two users: the code that sends frames, and the server or
+// client that makes connections.
 class Link : private ConnectionDelegate {
  public:
-  // `name`: what both sides call it; the client chooses it and a server finds its link by it.
+  // `name`: the client chooses it, and the server finds its own link by it.
   Link(loop::Loop& loop, std::string name, const LinkOptions& options, LinkDelegate& delegate);
   ~Link() override;
   Link(const Link&) = delete;
@@ -74,44 +74,44 @@ class Link : private ConnectionDelegate {
 
   const std::string& name() const { return name_; }
 
-  // Whether there is a connection or not: the frame is kept until it is acknowledged. Nothing after
-  // finish(), close() or the end. Throws Error(kArgument) above kMaxPayloadBytes.
+  // Sends a frame, now or on the next connection; it is kept until it is acknowledged. Does nothing
+  // after finish(), close() or the end. Throws Error(kArgument) above kMaxPayloadBytes.
   void send(std::string_view payload);
-  // More is unacknowledged than the bound allows: hold the sources back until on_full(false).
+  // Too many bytes are unacknowledged: the sender should wait until on_full(false).
   bool is_full() const { return sequence_.queue().is_full(); }
-  // Why, for a message.
+  // The reason of is_full(), for a message.
   const std::string& full_reason() const { return sequence_.queue().full_reason(); }
-  // Does not send again frames that are not acknowledged yet.
+  // Drops all frames that are not acknowledged yet: they are not sent again.
   void drop_unacknowledged();
 
   bool is_connected() const { return connection_ != nullptr && connection_->is_open(); }
-  // How long nothing has been heard of the other side, suspension of this machine included; since
-  // the construction when nothing ever was.
+  // The time since the other side was last heard, or since construction. Includes the time for
+  // which this machine was suspended.
   double silent_s() const;
   // Addresses of the last connection; empty before the first.
   const SocketAddress& near() const { return near_; }
   const SocketAddress& far() const { return far_; }
 
-  // Sends nothing more. `done` gets the number of frames that were not acknowledged: 0 as soon as
-  // all are, or what is left at the deadline. Then the link is closed.
+  // Accepts no more frames. Calls `done` with the number of unacknowledged frames: 0 as soon as all
+  // are acknowledged, else at the deadline. Then the link is closed.
   using OnFinished = std::function<void(uint64_t unacknowledged)>;
   void finish(std::chrono::milliseconds timeout, OnFinished done);
-  // Ends the connection at once; no callback comes after it, and no other connection.
+  // Ends the connection at once. There is no callback and no other connection after it.
   void close();
   bool is_closed() const { return closed_; }
 
-  // From here on for WireServer and WireClient.
+  // The methods below are for WireServer and WireClient.
 
-  // What this side says about itself when a connection begins.
+  // The position that this side sends when a connection begins.
   LinkPosition position() const;
-  // Compares with what the other side says. Text: the two do not fit together.
+  // Takes the position of the other side. Returns a text where the two sides do not match.
   std::optional<std::string> accept(const LinkPosition& peer);
-  // The connection, greeted on both sides, is the link's from here on; an older one is closed.
-  // REQUIRES: accept() before, and position() said to the other side after that.
+  // Takes over a connection on which both sides have said hello; closes an older one. REQUIRES:
+  // accept() was called, and after that the other side has got position().
   void attach(std::unique_ptr<Connection> connection);
-  // Called when a connection is wanted again.
+  // `redial` is called when the link needs another connection.
   void set_redial(std::function<void()> redial) { redial_ = std::move(redial); }
-  // Ends the link with that.
+  // Ends the link, and calls LinkDelegate::on_end.
   void end(const LinkEnd& end);
 
  private:
@@ -141,13 +141,13 @@ class Link : private ConnectionDelegate {
   std::function<void()> redial_;
 
   LinkSequence sequence_;
-  uint64_t acked_ = 0;        // the last that this side has acknowledged
+  uint64_t acked_ = 0;        // the last frame that this side has acknowledged
   size_t unacked_bytes_ = 0;  // received since then
   std::string control_;       // frames other than data, to be sent
   bool closed_ = false;
   bool finish_sent_ = false;    // on this connection
-  bool peer_finished_ = false;  // it sends nothing more
-  OnFinished on_finished_;      // finish() was called
+  bool peer_finished_ = false;  // it sends no more frames
+  OnFinished on_finished_;      // set once finish() was called
 
   SocketAddress near_;
   SocketAddress far_;

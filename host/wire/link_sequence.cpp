@@ -64,7 +64,7 @@ void LinkSequence::on_ack(uint64_t number) {
   if (number > queue_.last()) {
     bad_frame(cat("an acknowledgement of frame ", number, ", which was not sent"));
   }
-  if (number < queue_.first()) return;  // of what was dropped meanwhile
+  if (number < queue_.first()) return;  // of a frame that was dropped meanwhile
   queue_.acknowledge(number);
 }
 

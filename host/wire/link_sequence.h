@@ -1,9 +1,9 @@
-// host/wire/link_sequence.h: which frames of a link have gone out and which have come in, over all
+// host/wire/link_sequence.h: which frames of a link were sent and which were received, over all
 // its connections. Pure.
 //
 // Frames that the other side has not acknowledged are kept, and sent again on a new connection.
-// There both sides compare their positions first: neither sends a frame that the other has, nor
-// leaves a gap.
+// Such a connection begins with an exchange of positions: so no side sends a frame that the other
+// one has, and none leaves a gap.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,32 @@ namespace rtrain::wire {
 
 class LinkSequence {
  public:
-  // `on_full`: queue().is_full() has become another one.
+  // `on_full` is called when queue().is_full() has changed.
   LinkSequence(size_t memory_bytes, std::function<void()> on_full)
       : queue_(memory_bytes, std::move(on_full)) {}
 
-  // The frames to be sent.
+  // The frames to send.
   SendQueue& queue() { return queue_; }
   const SendQueue& queue() const { return queue_; }
-  // All up to that one have come.
+  // All frames of the other side up to this number have come.
   uint64_t received() const { return received_; }
 
-  // What this side says about itself when a connection begins.
+  // The position that this side sends when a connection begins.
   LinkPosition position() const;
-  // Compares with what the other side says. Text: the two do not fit together.
+  // Takes the position of the other side. Returns a text where the two sides do not match.
   std::optional<std::string> accept(const LinkPosition& peer);
   struct Begun {
-    bool is_other_process = false;  // at the other end, than before
-    uint64_t skip = 0;              // to be said first, as a kSkip: dropped since position()
+    bool is_other_process = false;  // the process at the other end was replaced
+    uint64_t skip = 0;  // send a kSkip with this number first: frames dropped since position()
   };
-  // The connection is there: all that is not acknowledged goes out again. REQUIRES: accept()
-  // before.
+  // The connection has begun: all unacknowledged frames are to be sent again. REQUIRES: accept()
+  // was called.
   Begun begin_connection();
 
-  // Sends no more what is not acknowledged; the last number of that, for a kSkip.
+  // Drops all unacknowledged frames. Returns the number of the last one, for a kSkip.
   uint64_t drop_unacknowledged();
 
-  // A frame of the other side. Each throws Error(kArgument) for a number that cannot come.
+  // Frames of the other side. Each method throws Error(kArgument) for an impossible number.
   void on_data(uint64_t number);
   void on_ack(uint64_t number);
   void on_skip(uint64_t number);
@@ -54,9 +54,9 @@ class LinkSequence {
   SendQueue queue_;
   std::string peer_stream_;
   uint64_t received_ = 0;
-  uint64_t dropped_ = 0;  // of what this side sends: all up to that one are dropped
+  uint64_t dropped_ = 0;  // this side has dropped its frames up to this number
   bool was_connected_ = false;
-  Begun next_;  // of the connection that accept() was for
+  Begun next_;  // of the connection for which accept() was called
 };
 
 }  // namespace rtrain::wire

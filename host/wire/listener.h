@@ -6,9 +6,9 @@
 
 namespace rtrain::wire {
 
-// Does not block. Not open where nothing can listen there: errno says why.
+// Returns a socket that listens at the address. Where that fails it is not open, and errno is set.
 Fd try_listen(const SocketAddress& address);
-// At the first port of address.port() … + more_ports that is free. Error(kEnvironment).
+// Listens at the first free port from address.port() to + more_ports. Throws Error(kEnvironment).
 Fd listen_at(SocketAddress address, int more_ports);
 
 }  // namespace rtrain::wire

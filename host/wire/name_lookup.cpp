@@ -12,8 +12,8 @@ struct NameLookup::Request {
   uv_getaddrinfo_t uv{};
   loop::Loop* loop;
   int port;
-  OnDone done;                    // empty once no caller waits for it
-  std::shared_ptr<Request> self;  // while libuv has it
+  OnDone done;                    // empty once no caller waits
+  std::shared_ptr<Request> self;  // set while libuv uses the request
 
   void finish(const addrinfo* found, int status) {
     const OnDone callback = std::exchange(done, nullptr);
@@ -43,7 +43,7 @@ NameLookup::NameLookup(loop::Loop& loop, const std::string& host, int port, OnDo
     request_->self = request_;
     return;
   }
-  // A name that is too long, and the like.
+  // libuv has refused the request at once: the name is too long, for example.
   loop.post([request = request_, status] { request->finish(nullptr, status); });
 }
 

@@ -1,5 +1,5 @@
-// host/wire/name_lookup.h: the addresses of a host's name, asked of the system without blocking the
-// loop. Belongs to the loop's thread.
+// host/wire/name_lookup.h: resolves the name of a host without blocking the loop. Thread: the
+// loop's.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ namespace rtrain::wire {
 
 class NameLookup {
  public:
-  // The addresses with that port, or none and the system's reason.
+  // Gets the addresses, with the given port; or none, and the system's error.
   using OnDone =
       std::function<void(std::vector<SocketAddress> addresses, const std::string& error)>;
 
-  // `done` is called once, later; not after the object is gone.
+  // Calls `done` once, after the constructor; not after the object's end.
   NameLookup(loop::Loop& loop, const std::string& host, int port, OnDone done);
   ~NameLookup();
   NameLookup(const NameLookup&) = delete;

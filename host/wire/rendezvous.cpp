@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNonceDigits = 16;
 
-// A job's id as a file's name: launchers put slashes and colons into them.
+// A job's id as a file's name. Some launchers use slashes and colons in ids.
 std::string file_name(const std::string& job_id) {
   std::string out = job_id;
   for (char& c : out) {
@@ -50,7 +50,7 @@ Rendezvous::~Rendezvous() {
     const auto file = ContactFile::read(path_);
     if (file && file->nonce == nonce_) ::unlink(path_.c_str());
   } catch (const Error&) {
-    // It is somebody else's by now.
+    // The file cannot be read: it is another user's by now.
   }
 }
 

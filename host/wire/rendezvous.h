@@ -1,6 +1,6 @@
-// host/wire/rendezvous.h: how the processes of a job find each other without a secret of their own:
-// a file in a folder that all nodes share. Node 0 writes there where it listens, and a fresh
-// secret; the others read it.
+// host/wire/rendezvous.h: how the processes of a job find each other when the user gives no secret:
+// by a file in a folder that all nodes share. Node 0 writes its address and a new secret into it;
+// the other nodes read it.
 #pragma once
 
 #include <optional>
@@ -16,18 +16,18 @@ class Rendezvous {
   // without a home.
   static std::string path_for(const std::string& job_id);
 
-  // `start`: which start of the job this is, the same text on all nodes: a file of another start is
-  // not followed.
+  // `start`: a text that names this start of the job, the same on all nodes. A file of another
+  // start is ignored.
   Rendezvous(const std::string& path, std::string start);
   // Removes the file that publish() wrote, unless another process has replaced it.
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  // For node 0. Throws Error(kEnvironment).
+  // Writes the file, on node 0. Throws Error(kEnvironment).
   void publish(const WireContact& contact);
-  // For the others, as WireClientOptions::find: nothing until node 0 has published; `why` then says
-  // where it is expected.
+  // Reads the file, on the other nodes, as WireClientOptions::find. Nullopt until node 0 has
+  // published; `why` then says which file is awaited.
   std::optional<WireContact> find(std::string& why) const;
 
   const std::string& path() const { return path_; }
@@ -35,7 +35,7 @@ class Rendezvous {
  private:
   std::string path_;
   std::string start_;
-  std::string nonce_;  // of what this process has published
+  std::string nonce_;  // of the file that this process has published
 };
 
 }  // namespace rtrain::wire

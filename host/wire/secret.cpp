@@ -11,7 +11,7 @@ namespace rtrain::wire {
 namespace {
 
 constexpr size_t kKeyBytes = 32;
-constexpr std::string_view kPrefix = "rtrain1/";  // another way to make keys has another number
+constexpr std::string_view kPrefix = "rtrain1/";  // a new way to make keys gets a new number
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Secret Secret::of(const WireIdentity& identity) const {
 
 WireKey Secret::derive(const WireIdentity& identity) const {
   const std::string name = identity.text();
-  // Everyone's key of Secret::none() is made from a secret of zeros.
+  // The key of Secret::none() is made from a secret of zeros.
   const std::string none(kMinBytes, '\0');
   return {name, tls_api().hkdf_sha256(is_given() ? bytes_ : none, "rtrain wire", name, kKeyBytes)};
 }

@@ -1,8 +1,8 @@
 // host/wire/secret.h: the secret that all processes of a run share, and the keys made from it.
 //
-// A secret never goes into a message, a log or a command line; its bytes are wiped with the object.
-// Without one (Secret::none) the key is known to everyone: such a server and client are allowed on
-// loopback alone, where the kernel keeps other nodes out.
+// A secret is never part of a message, a log or a command line. The destructor wipes its bytes.
+// Without one (Secret::none) anyone knows the key: such a server and client may only use loopback,
+// which other nodes cannot reach.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct WireIdentity {
   std::string run_id;
 
   std::string text() const;
-  // Nothing for a text that this version does not write.
+  // Nullopt for a text that this version does not write.
   static std::optional<WireIdentity> parse(std::string_view text);
 };
 
@@ -28,18 +28,18 @@ class Secret {
   static constexpr size_t kMinBytes = 32;
 
   static Secret none() { return Secret(); }
-  // Throws Error(kConfig) for fewer than kMinBytes; `origin` says where the bytes are from.
+  // Throws Error(kConfig) for fewer than kMinBytes; `origin` names their source in the message.
   Secret(std::string bytes, std::string_view origin);
-  // New, from the kernel.
+  // Returns a new secret from the kernel's random numbers.
   static Secret generate();
   Secret(const Secret&) = default;
   Secret& operator=(const Secret&) = default;
   ~Secret() { wipe(bytes_); }
 
   bool is_given() const { return !bytes_.empty(); }
-  // A secret for that identity alone: whoever has it cannot come as another one.
+  // Returns a secret for this identity only: a peer that has it cannot use another identity.
   Secret of(const WireIdentity& identity) const;
-  // By HKDF-SHA256: another key for each run and role. `role`: what the client is, such as "agent".
+  // Returns the key of a run and role (of the client: "agent", for example), by HKDF-SHA256.
   WireKey derive(const WireIdentity& identity) const;
   // For a file that only the user can read.
   const std::string& bytes() const { return bytes_; }

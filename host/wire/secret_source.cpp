@@ -27,8 +27,8 @@ constexpr size_t kMaxBytes = size_t{64} << 10;
   refuse(path, cat("cannot be read: ", std::string_view(std::strerror(errno))));
 }
 
-// Its owner is the user. Or root, who mounts it: then a group may read it, which is how Kubernetes
-// gives a secret to a user of a pod.
+// The owner must be the user, or root. A file of root may be readable by a group: Kubernetes mounts
+// secrets in this way for the user of a pod.
 void check_access(const std::string& path, const struct stat& info) {
   if (!S_ISREG(info.st_mode)) refuse(path, "is not a file");
   if (info.st_uid != geteuid() && info.st_uid != 0) refuse(path, "belongs to another user");
@@ -38,7 +38,7 @@ void check_access(const std::string& path, const struct stat& info) {
                    ", and for a secret that Kubernetes mounts defaultMode: 0400"));
 }
 
-// A variable's value, which is then gone: /proc/self/environ shows the memory that it was in.
+// Returns a variable's value and wipes its memory, which /proc/self/environ shows.
 std::optional<std::string> take_variable(const char* name) {
   char* value = std::getenv(name);
   if (value == nullptr) return std::nullopt;

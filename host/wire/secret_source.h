@@ -1,5 +1,5 @@
-// host/wire/secret_source.h: where a secret comes from: the environment, or a file that only the
-// user can read.
+// host/wire/secret_source.h: reads a secret from the environment, or from a file that only the user
+// can read.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace rtrain::wire {
 
-// The secret that RTRAIN_SECRET holds, or the file that RTRAIN_SECRET_FILE names; nothing without
-// both. Both variables leave the environment, and the secret this process's own copy of it, so that
-// no child inherits them: call it before there are other threads. Throws Error(kConfig) when both
-// are set, and for what is too short; Error(kEnvironment) for a file that cannot be read, or that
-// others than the user can read.
+// Returns the secret in RTRAIN_SECRET, or in the file that RTRAIN_SECRET_FILE names; nullopt
+// without either. Removes both variables from the environment, and wipes the secret in this
+// process's copy of it, so that no child inherits them: call it before there are other threads.
+// Throws Error(kConfig) when both are set, and for a secret that is too short; Error(kEnvironment)
+// for a file that cannot be read, or that other users can read.
 std::optional<Secret> take_secret_from_environment();
 
-// The secret in that file, without the end of its last line. Throws as above.
+// Returns the secret in this file, without the newline at its end. Throws as above.
 Secret read_secret(const std::string& path);
 
 }  // namespace rtrain::wire

@@ -1,5 +1,5 @@
-// host/wire/socket_address.h: a numeric IPv4 or IPv6 address with a port. Pure but for the two that
-// ask a socket.
+// host/wire/socket_address.h: a numeric IPv4 or IPv6 address with a port. Pure, except near() and
+// far(), which read a socket.
 #pragma once
 
 #include <sys/socket.h>
@@ -13,15 +13,15 @@ class SocketAddress {
  public:
   SocketAddress() = default;
   SocketAddress(const sockaddr* address, socklen_t size);
-  // Nothing for a name: names are resolved by NameLookup.
+  // Nullopt for a name, which NameLookup resolves.
   static std::optional<SocketAddress> parse(const std::string& address, int port);
   // This side's and the other side's address of a connected or listening socket.
   static SocketAddress near(int fd);
   static SocketAddress far(int fd);
 
-  // Only this node reaches it.
+  // Whether only this node can reach it.
   bool is_loopback() const;
-  // "10.0.0.1", "::1"; "" for none.
+  // "10.0.0.1", "::1"; "" without an address.
   std::string host() const;
   int port() const;
   void set_port(int port);

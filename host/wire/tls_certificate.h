@@ -1,5 +1,5 @@
-// host/wire/tls_certificate.h: a server's certificate with its key, and TLS 1.3 sessions with it
-// for those who know no key of ours: browsers.
+// host/wire/tls_certificate.h: a server's certificate with its key, and TLS 1.3 sessions with it,
+// for browsers, which have no pre-shared key.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@ namespace rtrain::wire {
 
 class TlsCertificate {
  public:
-  // From PEM: the certificate first, those that lead to its authority behind it. Throws
-  // Error(kUsage) that says what is wrong with which of the two, among other things that the key is
-  // another certificate's.
+  // Reads PEM: the server's certificate first, then those of its authorities. Throws Error(kUsage),
+  // which says whether the certificates or the key are wrong and why, also for a key that belongs
+  // to another certificate.
   static std::unique_ptr<TlsCertificate> parse(const std::string& certificates,
                                                const std::string& key);
   virtual ~TlsCertificate() = default;
 
-  // The names and numeric addresses that it is for; "*.example.org" stands for one label.
+  // The names and numeric addresses of the certificate; the * of "*.example.org" is one label.
   virtual const std::vector<std::string>& names() const = 0;
-  // A server's end of a connection. May outlive this.
+  // Returns the server's end of a new connection. It may outlive this object.
   virtual std::unique_ptr<TlsSession> session() const = 0;
 };
 

@@ -1,10 +1,10 @@
-// host/wire/tls_library.h: librtrain_tls.so, which alone calls OpenSSL (host/tls).
+// host/wire/tls_library.h: loads librtrain_tls.so, the only library that calls OpenSSL (host/tls).
 #pragma once
 
 namespace rtrain::wire {
 
-// The address of what the library calls so. Loads it on first call: a process that uses no TLS does
-// not pay for it. Throws Error(kEnvironment) with the dynamic linker's message.
+// Returns the address of a symbol of the library. The first call loads the library, so a process
+// without TLS does not load it. Throws Error(kEnvironment) with the dynamic linker's message.
 // RTRAIN_TLS_MODULE=path loads it from a file, for debugging. Any thread.
 void* tls_symbol(const char* name);
 

@@ -27,16 +27,16 @@
 namespace rtrain::wire {
 namespace {
 
-// Of one direction, until the reader takes some.
+// The most bytes that wait in one direction. At this limit the tunnel reads no more.
 constexpr size_t kMostWaiting = size_t{1} << 20;
 constexpr size_t kPartBytes = size_t{128} << 10;
-// A stranger at the port is sent away after that.
+// The time that a connection has to show its key.
 constexpr double kHandshakeS = 3;
 // The pause before the next attempt to accept a connection after one has failed.
 constexpr double kNoDescriptorS = 0.1;
-// Of a node that does not answer.
+// After this time without an answer of the other node the connection ends.
 constexpr int kSilenceS = 20;
-// What has been received is given to the near end for that long when the far one is gone.
+// When one side has closed, bytes on their way to the other have this time.
 constexpr double kLastBytesS = 60;
 
 [[noreturn]] void fail(const std::string& what) {
@@ -68,7 +68,7 @@ void prepare(int fd) {
   set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceS * 1000);
 }
 
-// The ends of one tunnel, in its thread.
+// The work of a tunnel's thread, with both ends.
 class Carrier {
  public:
   Carrier(Fd socket, Fd local, Fd wake, bool is_server, WireKey key, double end_s)
@@ -84,7 +84,7 @@ class Carrier {
   }
 
  private:
-  // Waits for any of the sockets; false when the time is over, or the tunnel is to end.
+  // Waits for any of the sockets. Returns false after the time, or when the tunnel is to end.
   bool wait(std::vector<pollfd> fds, double until_s) {
     fds.push_back({wake_.get(), POLLIN, 0});
     while (true) {
@@ -104,12 +104,12 @@ class Carrier {
     return shake_hands(end_s_);
   }
 
-  // Strangers are sent away; one that says nothing for a while, too.
+  // Waits for the client with the key; closes other connections, also those that send nothing.
   bool meet_client() {
     while (wait_for(socket_.get(), POLLIN, end_s_)) {
       far_ = Fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!far_.is_open()) {
-        // Without a free descriptor the connection stays in the queue, and the port readable.
+        // Without a free descriptor the connection stays in the queue, and the port stays readable.
         wait({}, std::min(end_s_, monotonic_s() + kNoDescriptorS));
         if (is_woken_) return false;
         continue;
@@ -174,7 +174,7 @@ class Carrier {
     return wait(std::move(fds), monotonic_s() + kLastBytesS);
   }
 
-  // From the far side.
+  // Reads from the far side.
   void receive() {
     while (!is_far_closed_ && received_.bytes().size() < kMostWaiting) {
       const ssize_t n = ::recv(far_.get(), part_.data(), part_.size(), 0);
@@ -192,7 +192,7 @@ class Carrier {
     }
   }
 
-  // To the near side.
+  // Writes to the near side.
   void deliver() {
     while (!is_local_closed_ && !received_.empty()) {
       const std::string_view bytes = received_.bytes();
@@ -204,7 +204,7 @@ class Carrier {
     }
   }
 
-  // From the near side.
+  // Reads from the near side.
   void take() {
     while (!is_local_closed_ && !is_far_closed_ && tls_->output().bytes().size() < kMostWaiting) {
       const ssize_t n = ::recv(local_.get(), part_.data(), part_.size(), 0);
@@ -215,7 +215,7 @@ class Carrier {
     }
   }
 
-  // To the far side.
+  // Writes to the far side.
   void send() {
     loop::ByteQueue& output = tls_->output();
     while (!is_far_closed_ && !output.empty()) {
@@ -228,7 +228,7 @@ class Carrier {
     }
   }
 
-  Fd socket_;  // that listens, or connects
+  Fd socket_;  // it listens, or connects
   Fd local_;
   Fd wake_;
   bool is_server_;
@@ -243,7 +243,7 @@ class Carrier {
   bool is_woken_ = false;
 };
 
-// Whatever goes wrong, both ends see that the tunnel is closed.
+// The thread's function. At any error both ends get the end of the stream.
 void carry(std::unique_ptr<Carrier> carrier) {
   ::pthread_setname_np(::pthread_self(), "rtrain-tunnel");
   try {

@@ -1,9 +1,9 @@
-// host/wire/tls_tunnel.h: a stream of bytes to a process on another node, as a local socket: a
-// thread carries what is written there over TLS, and back.
+// host/wire/tls_tunnel.h: a stream of bytes to a process on another node, as a local socket. A
+// thread carries the bytes over TLS, in both directions.
 //
-// One side listens, the other one connects; both prove that they have the same key. Where that
-// fails, takes longer than its time, or the other node is not heard of any more, the local socket
-// is closed, as when the far process has closed its own. Any thread.
+// One side listens, the other one connects; each checks that the other has the same key. Where that
+// fails or takes too long, or where the other node does not answer any more, the local socket is
+// closed, as when the far process closes its socket. Thread: any.
 #pragma once
 
 #include <chrono>
@@ -18,11 +18,11 @@ namespace rtrain::wire {
 
 class TlsTunnel {
  public:
-  // Listens at that numeric address of this node, on a free port, for one peer. Throws
+  // Listens at this numeric address of this node, on a free port, for one peer. Throws
   // Error(kEnvironment).
   static std::unique_ptr<TlsTunnel> listen(const std::string& address, WireKey key,
                                            std::chrono::milliseconds timeout);
-  // Throws Error(kArgument) for an address that is not numeric, Error(kEnvironment).
+  // Connects. Throws Error(kArgument) for an address that is not numeric, and Error(kEnvironment).
   static std::unique_ptr<TlsTunnel> connect(const std::string& address, int port, WireKey key,
                                             std::chrono::milliseconds timeout);
   // Closes both ends.
@@ -30,10 +30,10 @@ class TlsTunnel {
   TlsTunnel(const TlsTunnel&) = delete;
   TlsTunnel& operator=(const TlsTunnel&) = delete;
 
-  // Where it listens.
+  // The port at which it listens.
   int port() const { return port_; }
-  // The near end (SOCK_STREAM), once: the caller owns it. What is written there before the other
-  // side has come waits.
+  // Returns the near end (SOCK_STREAM), once; the caller owns it. Bytes that are written to it
+  // before the other side has connected wait.
   int take_socket() { return near_.release(); }
 
  private:

@@ -14,7 +14,7 @@
 namespace rtrain::wire {
 namespace {
 
-// Whether trying the same again could end otherwise, and what is said.
+// The text of a failure, and whether it is final: another attempt would fail in the same way.
 std::pair<std::string, bool> failure_of(const ConnectionEnd& end) {
   if (end.kind == ConnectionEnd::Kind::kLost) return {end.text, false};
   if (end.kind == ConnectionEnd::Kind::kBadFrame) {
@@ -75,7 +75,7 @@ void WireClient::begin_round() {
   for (const std::string& host : contact_->hosts) {
     for (int i = 0; i <= contact_->more_ports; ++i) targets_.push_back({host, contact_->port + i});
   }
-  // The last server is asked first.
+  // Tries the last known server first.
   std::stable_partition(targets_.begin(), targets_.end(),
                         [this](const Target& target) { return target == last_good_; });
   next_target();
@@ -92,7 +92,7 @@ bool WireClient::find_contact() {
     is_final = true;
   }
   if (!found) failures_.push_back({why, is_final});
-  // What was the server before may still be: a file on another node comes and goes.
+  // Without a new contact it tries the old one: a file on a shared disk may vanish for a time.
   if (found || !last_good_) contact_ = std::move(found);
   return contact_.has_value();
 }
@@ -192,7 +192,7 @@ void WireClient::end(LinkEnd::Kind kind, const std::string& text) {
   link_.end({.kind = kind, .text = text});
 }
 
-// The rest from the loop: a connection is not destroyed in its own callback.
+// The loop does the rest, since a connection must not be destroyed in its own callback.
 void WireClient::fail(const std::string& text, bool is_final) {
   failures_.push_back({cat(trying_, ": ", text), is_final});
   stop_attempt();
@@ -211,7 +211,7 @@ void WireClient::end_round() {
   if (is_out_of_time() || (!last_good_ && is_hopeless())) {
     return end(LinkEnd::Kind::kUnreachable, what_failed());
   }
-  // Many clients lose their server at once, and do not come back at once.
+  // A random time, so that many clients that lose their server do not all connect at the same time.
   const auto most = backoff_.count();
   round_timer_.start(std::chrono::milliseconds(
       std::uniform_int_distribution<std::chrono::milliseconds::rep>(most / 2, most)(random_)));
@@ -226,8 +226,8 @@ bool WireClient::is_hopeless() const {
 
 bool WireClient::is_out_of_time() const { return !last_good_ && boot_s() >= deadline_s_; }
 
-// What says most comes first: a server that answered, then one that did not. A round that the end
-// of the time has cut short says less than the one before it.
+// The failures of the last complete round; the time-out may have cut short the present one. First
+// come those of servers that answered, which tell most.
 std::string WireClient::what_failed() const {
   constexpr size_t kMost = 3;
   const auto& failures = failures_.size() < last_round_.size() ? last_round_ : failures_;

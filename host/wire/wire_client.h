@@ -1,8 +1,8 @@
-// host/wire/wire_client.h: the side that connects: finds the server, proves the key, says hello,
-// and gives the connection to its link. When the connection breaks it connects again, by itself,
+// host/wire/wire_client.h: the client's side of a link. It finds the server, connects with the key,
+// says hello, and gives the connection to its link. When the connection breaks it connects again,
 // until the link is closed.
 //
-// Belongs to the loop's thread; nothing blocks, names are resolved by libuv's threads.
+// Thread: the loop's. No method blocks; libuv's threads resolve names.
 #pragma once
 
 #include <chrono>
@@ -23,20 +23,20 @@
 namespace rtrain::wire {
 
 struct WireClientOptions {
-  // Asked before each round of attempts. Nothing: not known yet; `why` is for the message when the
-  // time is over. An Error ends the client before that.
+  // Called before each round of attempts. Nullopt: the server is not known yet; `why` is for the
+  // message at the time-out. An Error ends the client at once.
   std::function<std::optional<WireContact>(std::string& why)> find;
   WireIdentity identity;
-  std::string link;   // its name
-  std::string about;  // the application's greeting
+  std::string link;   // the link's name
+  std::string about;  // the application's part of the hello
   std::string build;  // build_id()
-  // For the first connection. Later ones are tried until the link is closed.
+  // The time for the first connection. Later ones are tried until the link is closed.
   std::chrono::milliseconds timeout{60000};
-  // For one address: until it answers, and from there to the welcome. A server that many clients
-  // reach at once takes its time.
+  // For one address: the time until it answers, and from then until the welcome. A server to which
+  // many clients connect at once is slow.
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::milliseconds handshake_timeout{20000};
-  // Between two rounds of attempts: that long at first, then twice as long each time.
+  // The time between two rounds of attempts: it begins with the first and doubles up to the second.
   std::chrono::milliseconds first_backoff{50};
   std::chrono::milliseconds longest_backoff{1000};
   LinkOptions link_options = {};
@@ -44,15 +44,15 @@ struct WireClientOptions {
 
 class WireClient : private ConnectionDelegate {
  public:
-  // Begins at once. A failure is LinkDelegate::on_end: refused by the server, or unreachable with
-  // what was tried last. What cannot change, such as another secret, ends it before its time.
+  // Begins to connect at once. A failure calls LinkDelegate::on_end, with kRefused, or kUnreachable
+  // and the last attempts. One that cannot pass, such as another secret, comes before the time-out.
   WireClient(loop::Loop& loop, WireClientOptions options, LinkDelegate& delegate);
   ~WireClient() override;
   WireClient(const WireClient&) = delete;
   WireClient& operator=(const WireClient&) = delete;
 
   Link& link() { return link_; }
-  // Gives up any attempt, and closes the link.
+  // Ends any attempt and closes the link.
   void close();
 
  private:
@@ -63,7 +63,7 @@ class WireClient : private ConnectionDelegate {
   };
   struct Failure {
     std::string text;
-    bool is_final;  // trying again would not change it
+    bool is_final;  // another attempt would fail in the same way
   };
 
   void begin_round();
@@ -94,11 +94,11 @@ class WireClient : private ConnectionDelegate {
   std::optional<WireContact> contact_;
   std::deque<Target> targets_;           // of this round
   Target target_;                        // of this attempt
-  std::deque<SocketAddress> addresses_;  // that its name has, those not yet tried
+  std::deque<SocketAddress> addresses_;  // of its name, those not yet tried
   std::string trying_;                   // for a message: the address of this attempt
-  std::optional<Target> last_good_;      // the last that was the server
+  std::optional<Target> last_good_;      // the last one at which the server answered
   std::vector<Failure> failures_;        // of this round
-  std::vector<Failure> last_round_;      // those of the round before
+  std::vector<Failure> last_round_;      // of the round before
   std::optional<NameLookup> lookup_;
   std::optional<loop::Poll> connecting_;
   std::unique_ptr<Connection> connection_;  // before its welcome

@@ -1,10 +1,10 @@
 // host/wire/wire_frame.h: the messages between two ends of a link: frames, the greeting and its
 // answer.
 //
-// A frame is a 4-byte length, a type, an 8-byte number (both little-endian) and a payload. The
-// first frame of a client is a hello, which every version can read as far as its version; a server
-// answers with a welcome or a refusal. Pure; what is read comes from another node and is not
-// trusted.
+// A frame is a 4-byte length, a type, an 8-byte number (length and number little-endian) and a
+// payload. A client's first frame is a hello, of which every version can read the version; a server
+// answers with a welcome or a refusal.
+// Pure. The bytes come from another node, so they are checked.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace rtrain::wire {
 
 inline constexpr int64_t kWireVersion = 1;
 
-// A message of a channel fits, with what says where it belongs.
+// Large enough for a message of a channel with its envelope.
 inline constexpr size_t kMaxPayloadBytes = loop::kMaxFrameBytes + (size_t{64} << 10);
 inline constexpr size_t kWireHeaderBytes = 9;  // type and number
 inline constexpr size_t kMaxWireFrameBytes = kWireHeaderBytes + kMaxPayloadBytes;
@@ -28,13 +28,13 @@ enum class WireType : char {
   kHello = 'h',
   kWelcome = 'w',
   kRefusal = 'r',   // the payload says why
-  kData = 'd',      // number: its sequence, from 1
-  kAck = 'a',       // number: all up to that one have arrived
-  kSkip = 's',      // number: all up to that one will not come
+  kData = 'd',      // number: its own, from 1
+  kAck = 'a',       // number: all frames up to this one have come
+  kSkip = 's',      // number: all frames up to this one are dropped
   kPing = 'p',      // number: the sender's clock
-  kPong = 'q',      // number: that of the ping
-  kFinish = 'f',    // number: the last sequence; nothing comes after it
-  kFinished = 'g',  // the answer
+  kPong = 'q',      // number: the same as in the ping
+  kFinish = 'f',    // number: of the last frame; none follows
+  kFinished = 'g',  // the answer to kFinish
 };
 
 struct WireFrame {
@@ -43,17 +43,17 @@ struct WireFrame {
   std::string_view payload = {};
 
   void add_to(std::string& out) const;
-  // The payload lies in the body. Throws Error(kArgument) for what is not such a frame.
+  // The payload points into the body. Throws Error(kArgument) for bytes that are not a frame.
   static WireFrame parse(std::string_view body);
 };
 
-// How far one end of a link has come.
+// The frames that one end of a link has sent and received.
 struct LinkPosition {
-  std::string stream;       // names the numbering of what this end sends: random
-  int64_t first = 1;        // the lowest sequence that it can still send
-  std::string peer_stream;  // the numbering that it has received; "" for none
-  int64_t received = 0;     // all up to that one
-  int64_t dropped = 0;      // all up to that one are not sent any more
+  std::string stream;       // the random name of this end's numbering
+  int64_t first = 1;        // the lowest number that it can still send
+  std::string peer_stream;  // the other end's numbering; "" when none is known
+  int64_t received = 0;     // it has all frames up to this number
+  int64_t dropped = 0;      // it has dropped its frames up to this number
 
   bool operator==(const LinkPosition&) const = default;
   static constexpr RecordFields kFields{
@@ -66,8 +66,8 @@ struct LinkPosition {
 struct LinkHello {
   int64_t version = kWireVersion;
   std::string build;  // build_id()
-  std::string link;   // which link this connection belongs to; the client has named it
-  std::string about;  // the application's own greeting
+  std::string link;   // the name of the link, which the client has chosen
+  std::string about;  // the application's part
   LinkPosition position;
 
   static constexpr RecordFields kFields{
@@ -76,7 +76,7 @@ struct LinkHello {
       required("position", &LinkHello::position)};
 
   std::string encode() const;
-  // Throws Error(kArgument), also for another version: it names both.
+  // Throws Error(kArgument), also for another version, which it names.
   static LinkHello decode(std::string_view bytes);
 };
 

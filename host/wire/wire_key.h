@@ -1,4 +1,4 @@
-// host/wire/wire_key.h: the pre-shared key of one connection. Its bytes are wiped with the object.
+// host/wire/wire_key.h: the pre-shared key of one connection. The destructor wipes its bytes.
 #pragma once
 
 #include <string.h>  // NOLINT: explicit_bzero is not in <cstring>
@@ -11,7 +11,7 @@ namespace rtrain::wire {
 inline void wipe(std::string& bytes) { ::explicit_bzero(bytes.data(), bytes.size()); }
 
 struct WireKey {
-  std::string identity;  // by which the server finds it; sent in the clear
+  std::string identity;  // the name by which the server finds the key; sent unencrypted
   std::string bytes;
 
   WireKey() = default;

@@ -16,14 +16,14 @@ namespace {
 
 constexpr int kAcceptsARound = 64;
 constexpr std::chrono::milliseconds kBetweenSweeps{50};
-// While connections wait for a place, one that is half open for longer than that part of its time
-// gives up its own.
+// While other connections wait for a place, one that has had no hello for this part of its time is
+// closed.
 constexpr int kFairPart = 5;
-// For the peer to read why it was refused.
+// The time that a refused peer has to read the reason.
 constexpr double kFarewellS = 1;
 constexpr size_t kMostNamed = 1000;
 
-// One line of bounded length, whatever a stranger has sent.
+// Makes one line of limited length from bytes that any peer may have sent.
 std::string short_text(std::string_view text) {
   constexpr size_t kMost = 80;
   return cat("'", terminal_line(text.substr(0, kMost)), text.size() > kMost ? "…'" : "'");
@@ -64,7 +64,7 @@ class WireServer::Candidate : public ConnectionDelegate {
     refuse(kind, text);
   }
 
-  // The peer is refused; what was written to it, such as an alert, still goes out.
+  // Refuses the peer. Bytes that were written to it, such as an alert, are still sent.
   void refuse(Refused kind, const std::string& text) {
     if (!connection_) return;
     server_.name_refusal(connection_->far().host(), kind, text);
@@ -124,7 +124,7 @@ WireServer::WireServer(loop::Loop& loop, WireServerOptions options, WireServerDe
       delegate_(delegate),
       turn_end_(loop, [this] { sweep(); }),
       sweep_timer_(loop, [this] { sweep(); }) {
-  tls_api();  // loaded now: a missing library is an error here
+  tls_api();  // loads the library now, so that its absence is an error here
   Fd fd = listen_at(checked_address(options_), options_.more_ports);
   address_ = SocketAddress::near(fd.get());
   listener_.emplace(loop, fd.release(), [this](int) { accept(); });
@@ -162,7 +162,7 @@ void WireServer::accept() {
   }
 }
 
-// Many peers at once wait in the kernel's queue; idle ones are cut in favour of them.
+// Whether another connection may be accepted; may close an idle one. Others wait in the kernel.
 bool WireServer::make_place() {
   if (candidates_.size() < options_.max_half_open) return true;
   Candidate& oldest = *candidates_.front();

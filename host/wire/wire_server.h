@@ -1,10 +1,10 @@
-// host/wire/wire_server.h: the one port on which a run's other nodes reach it.
+// host/wire/wire_server.h: the port to which a run's other nodes connect.
 //
-// Whoever connects proves the key (TLS), says hello, and is then given to the link that it belongs
-// to, or refused with a text that it shows. Everyone else is a stranger: it gets a few seconds and
-// no memory worth mentioning, and each kind of refusal is named once for each address.
+// A client shows in the TLS handshake that it has the key, and says hello. Then the server gives
+// the connection to its link, or refuses it with a text that the client shows. Before the hello a
+// connection gets little time and memory. Each kind of refusal is reported once for each address.
 //
-// Belongs to the loop's thread. Without a secret it listens on loopback alone.
+// Thread: the loop's. Without a secret it listens on loopback only.
 #pragma once
 
 #include <chrono>
@@ -23,27 +23,27 @@
 namespace rtrain::wire {
 
 struct WireServerOptions {
-  std::string address = "127.0.0.1";  // numeric; "0.0.0.0" and "::" are all of this node's
-  int port = 0;                       // 0: any that is free
-  int more_ports = 16;                // tried after `port` while that is taken
+  std::string address = "127.0.0.1";  // numeric; "0.0.0.0" and "::": all of this node
+  int port = 0;                       // 0: any free port
+  int more_ports = 16;                // next ports to try when `port` is in use
   Secret secret = Secret::none();
-  // Names by which a peer may ask for this run: its id, the id of its job.
+  // The ids that a peer's identity may have: that of the run, that of its job.
   std::vector<std::string> run_ids;
-  // Peers that come as that have a secret of their own, Secret::of(), not the run's.
+  // Peers with this role have a secret of their own, Secret::of(), instead of the run's.
   std::string guest_role = {};
   std::string build;                          // build_id() of peers; "" accepts any
   std::chrono::milliseconds handshake{5000};  // from the connection to the hello
   size_t max_half_open = 256;                 // connections before their hello
 };
 
-// A peer that has proved its key.
+// A peer that has the key.
 struct WirePeer {
   SocketAddress address;
-  std::string role;  // as what it has come: part of its key
+  std::string role;  // from its identity, which its key depends on
   std::string run_id;
 };
 
-// The answer to a hello: the link that the connection belongs to, or why there is none.
+// The answer to a hello: the link of the connection, or the reason of a refusal.
 struct Admission {
   Link* link = nullptr;
   std::string refusal;
@@ -52,8 +52,8 @@ struct Admission {
 class WireServerDelegate {
  public:
   virtual ~WireServerDelegate() = default;
-  // Version and build of the hello fit. The delegate finds the link named `hello.link`, or makes
-  // it; the server does not own it.
+  // A hello has come; its version and build match. Returns the link with the name `hello.link`,
+  // which the delegate may create; the server does not own it.
   virtual Admission on_hello(const WirePeer& peer, const LinkHello& hello) = 0;
   // A connection was refused: "10.0.0.7: its key is another one". Once for each address and kind.
   virtual void on_refused(const std::string& text) = 0;
@@ -61,18 +61,18 @@ class WireServerDelegate {
 
 class WireServer {
  public:
-  // Listens from here on. Throws Error(kConfig) for an address that is not numeric, and for one
-  // beyond loopback without a secret; Error(kEnvironment) when no port can be had.
+  // Begins to listen. Throws Error(kConfig) for an address that is not numeric, and without a
+  // secret for one that is not loopback; Error(kEnvironment) when no port is free.
   WireServer(loop::Loop& loop, WireServerOptions options, WireServerDelegate& delegate);
   ~WireServer();
   WireServer(const WireServer&) = delete;
   WireServer& operator=(const WireServer&) = delete;
 
-  // Where it listens, with the port that it got.
+  // The address at which it listens, with its port.
   const SocketAddress& address() const { return address_; }
-  // Peers may also ask for this run.
+  // Adds to WireServerOptions::run_ids.
   void add_run_id(std::string run_id) { options_.run_ids.push_back(std::move(run_id)); }
-  // Accepts no connection from here on; links keep theirs.
+  // Accepts no more connections; links keep theirs.
   void close();
 
  private:
@@ -91,7 +91,7 @@ class WireServer {
   WireServerDelegate& delegate_;
   SocketAddress address_;
   std::list<std::unique_ptr<Candidate>> candidates_;  // the oldest first
-  std::set<std::pair<std::string, Refused>> named_;   // refusals of each node
+  std::set<std::pair<std::string, Refused>> named_;   // refusals that were reported, by node
   std::optional<loop::Poll> listener_;
   loop::TurnEnd turn_end_;
   loop::Timer sweep_timer_;
