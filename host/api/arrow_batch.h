@@ -1,7 +1,7 @@
-// host/api/arrow_batch.h: columns of rows as they cross between librtrain_arrow.so and the engine:
-// by Apache Arrow's C data interface, so that neither needs the other's library.
+// host/api/arrow_batch.h: columns of rows that librtrain_arrow.so and the engine pass to each
+// other, through Apache Arrow's C data interface, so that neither needs the other's library.
 //
-// A batch may be used by any thread, one at a time; its columns are never changed.
+// Thread: any, one at a time. A batch's columns are never changed.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ struct ArrowColumn {
   std::string name;
   ArrowSchema schema{};
   ArrowArray array{};
-  // Of a column of tensors, which is a fixed-size list: one element's dimensions as they lie in
-  // memory, and their order as the user sees them (empty: the same).
+  // In a column of tensors, which is a fixed-size list: an element's dimensions in their order in
+  // memory, and the permutation to the order that the user sees (empty: the same).
   std::vector<int64_t> shape;
   std::vector<int64_t> permutation;
 };
