@@ -17,10 +17,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenLooks{200};
-// On top of the deadline that the controller has for profiles.
+// Added to the controller's own deadline for profiles.
 constexpr double kAnswerS = 10;
 
-// Where the controller is, as far as the store knows.
+// The error of a controller that cannot be reached, with its node as the run store has it.
 Error unreachable(const store::OpenRun& run, const Value& document, const std::string& reason) {
   const std::string host = document["environment"]["hostname"].string_or("another node");
   return Error(
@@ -72,7 +72,7 @@ Value ControlClient::ask(const std::string& op, Value request, std::chrono::mill
   return reply["value"];
 }
 
-// In parts, so that a request to stop is seen.
+// Reads in short waits, so that it notices a request to stop.
 ControlClient::Read ControlClient::read(std::chrono::milliseconds timeout, Value& message) {
   if (!stop_.stop_possible()) return way_->read(timeout, message);
   const auto deadline = Clock::now() + timeout;

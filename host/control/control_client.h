@@ -1,5 +1,5 @@
-// host/control/control_client.h: asks the controller of a live run, on this node or on another one
-// of its job: `rtrain stop`, `stack` and `profile`, and the dashboard.
+// host/control/control_client.h: sends commands to the controller of a live run, from its node or
+// another node of its job, for `rtrain stop`, `stack` and `profile`, and for the dashboard.
 #pragma once
 
 #include <chrono>
@@ -19,32 +19,32 @@ namespace rtrain::control {
 
 class ControlClient {
  public:
-  // Throws kUsage when the run has ended, kEnvironment when its controller cannot be reached from
-  // here: with the reason and, where it is known, the node and pid of the controller. Where `stop`
-  // is requested, what waits for an answer throws kTimeout within a fifth of a second.
+  // Connects to the controller. Throws kUsage when the run has ended, and kEnvironment when this
+  // node cannot reach its controller, with the reason and the controller's node. After a request on
+  // `stop`, a call that waits for an answer throws kTimeout within a fifth of a second.
   explicit ControlClient(store::OpenRun& run, std::stop_token stop = {});
 
-  // Of the controller.
+  // The controller's process id.
   int pid() const { return pid_; }
-  // The answer to the command (host/loop/messages/commands.h). Throws what the controller answers
-  // with, kTimeout when it does not answer, kNotFound when it ended before that.
+  // Sends a command (host/loop/messages/commands.h) and returns the answer. Throws the error that
+  // is the answer, kTimeout when there is none, and kNotFound when the controller ends before that.
   template <Message Command>
   typename Command::Answer ask(Command command, std::chrono::milliseconds timeout = kAnswer) {
     return from_value<typename Command::Answer>(
         ask(std::string(Command::kType), to_value(std::move(command)), timeout));
   }
-  // The run ends, at its next checkpoint or `now`; its events name the command.
+  // Stops the run, at its next checkpoint or `now`. The run's events name `command`.
   message::Stopping stop(bool now, const std::string& command);
-  // Of one rank; without: of all.
+  // The stacks of one rank, or without `rank` of all.
   message::Stacks stacks(std::optional<int64_t> rank);
-  // Returns when they are recorded.
+  // Records profiles. Returns when they are complete.
   message::Profiles profiles(const message::RecordProfiles& request);
   // Waits until the run has ended; false when the time has passed before.
   bool wait_for_end(std::chrono::milliseconds timeout);
 
  private:
   using Read = ControlWay::Read;
-  // A worker that does not say where it is is described after 2.5 s.
+  // The controller waits 2.5 s for workers' stacks, then it describes the missing ones itself.
   static constexpr std::chrono::seconds kAnswer{10};
 
   Value ask(const std::string& op, Value request, std::chrono::milliseconds timeout);
@@ -55,7 +55,7 @@ class ControlClient {
   int pid_ = 0;
 };
 
-// What commands print of an answer: {name, run_id, …} and the answer's fields.
+// The map that commands print: {name, run_id} and the answer's fields.
 template <Record Answer>
 Map describe_answer(const store::RunRef& run, Answer answer) {
   Map out{{"name", run.name}, {"run_id", run.run_id}};

@@ -52,7 +52,7 @@ class ControlLink : public ControlWay, private wire::LinkDelegate {
   std::optional<int> pid() const override { return std::nullopt; }
 
  private:
-  // Until that is so, the link has ended, or the time has passed.
+  // Runs the loop until the condition holds, the link has ended, or the time has passed.
   template <class Condition>
   void wait(Condition is_so, std::chrono::milliseconds timeout) {
     bool is_late = false;
@@ -72,7 +72,7 @@ class ControlLink : public ControlWay, private wire::LinkDelegate {
     is_connected_ = true;
     loop_.stop();
   }
-  // As with a socket: who is no longer there has ended.
+  // A lost connection counts as the end of the run, as with a socket.
   void on_disconnected(const std::string& reason) override {
     client_.close();
     on_end({wire::LinkEnd::Kind::kFinished, reason});
@@ -97,7 +97,7 @@ std::unique_ptr<ControlWay> control_link(const std::string& run_path, const std:
   const wire::Rendezvous contact(node::OperatorLinks::contact_path(run_path), run_id);
   std::string why;
   auto found = contact.find(why);
-  if (found) found->may_change = false;  // no other process takes this controller's place
+  if (found) found->may_change = false;  // no other controller is to be waited for
   return found ? std::make_unique<ControlLink>(*found, run_id) : nullptr;
 }
 

@@ -1,5 +1,5 @@
-// host/control/control_way.h: how one reaches the controller of a live run: over its socket in
-// the runtime folder, or, from another node of a job, over the job's port.
+// host/control/control_way.h: a connection to the controller of a live run: through its socket in
+// the runtime folder or, from another node of a job, through the job's port.
 #pragma once
 
 #include <chrono>
@@ -15,19 +15,19 @@ class ControlWay {
  public:
   enum class Read { kMessage, kEnd, kTimeout };
   virtual ~ControlWay() = default;
-  // False: the run has ended.
+  // Sends a request. Returns false when the run has ended.
   virtual bool send(const Value& request) = 0;
-  // kEnd: the run has ended.
+  // Waits for a message. Returns kEnd when the run has ended.
   virtual Read read(std::chrono::milliseconds timeout, Value& message) = 0;
-  // Of the controller; nothing where this node cannot know.
+  // The controller's process id; nullopt from another node.
   virtual std::optional<int> pid() const = 0;
 };
 
-// Null when no process listens there; `errno` says why.
+// Connects through the socket. Null when no process listens at it; `errno` says why.
 std::unique_ptr<ControlWay> control_socket(const std::string& run_id);
 
-// By the contact in the run's folder; null when there is none. Throws Error(kEnvironment) when the
-// controller cannot be reached with it, with the reason.
+// Connects with the contact in the run's folder. Null when there is no contact. Throws
+// Error(kEnvironment), with the reason, when the controller cannot be reached.
 std::unique_ptr<ControlWay> control_link(const std::string& run_path, const std::string& run_id);
 
 }  // namespace rtrain::control
