@@ -18,8 +18,8 @@ MemoryLedger::MemoryLedger(int64_t live)
   kinds_.number_of("");
 }
 
-// What a line had at the last peak is written down before it changes: nothing is to be done for the
-// other lines as a peak rises.
+// Returns a line that will change. Stores the line's bytes at the last peak first. So a new peak
+// needs no work for lines that do not change.
 MemoryLedger::Line& MemoryLedger::changing(int number) {
   const auto place = static_cast<size_t>(number);
   if (place >= lines_.size()) lines_.resize(place + 1);

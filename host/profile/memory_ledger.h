@@ -1,7 +1,7 @@
-// host/profile/memory_ledger.h: who has the memory of a device: the pieces that were taken and not
-// yet given back, by the line of the script that took them.
+// host/profile/memory_ledger.h: counts a device's allocated memory by line of the script: the
+// pieces that a line has allocated and that are not freed yet.
 //
-// A line also knows what it had when the device had the most. Pure; one thread at a time.
+// For each line it also has the bytes at the device's peak. Pure. Thread: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,52 +20,52 @@ struct MemoryKind {
 };
 
 struct MemoryLine {
-  std::string place;  // "train.lua:12"; "" where no line is known
-  // Of what is alive:
+  std::string place;  // "train.lua:12"; "" where the line is unknown
+  // The pieces that are not freed.
   int64_t count = 0;
   int64_t bytes = 0;
   std::vector<MemoryKind> kinds =
-      {};  // by their bytes, the most first; without those not described
-  // Of what was alive when the device had the most.
+      {};  // the most bytes first; without pieces that were not described
+  // The line's bytes at the device's peak.
   int64_t peak_bytes = 0;
-  // Of all that it has taken, given back or not.
+  // All pieces that it has allocated, freed or not.
   int64_t taken_count = 0;
   int64_t taken_bytes = 0;
 };
 
 class MemoryLedger {
  public:
-  // `live` is what the device has in all where the ledger begins.
+  // `live`: the device's allocated bytes when the ledger begins.
   explicit MemoryLedger(int64_t live = 0);
 
-  // A piece with that address, which no other one that is alive has.
+  // A piece was allocated. REQUIRES: no piece at this address that is not freed.
   void take(uintptr_t address, int64_t bytes, std::string_view place);
-  // False for one that the ledger has not seen taken.
+  // A piece was freed. Returns false where it was allocated before the ledger began.
   bool give(uintptr_t address);
-  // What the device has in all, behind a change of it.
+  // The device's allocated bytes, after they have changed.
   void see_live(int64_t live);
 
-  // Garbage of before the ledger began is gone: it began with what is left of that.
+  // Garbage from before the ledger began was collected: corrects begin_live() by these bytes.
   void begin_without_garbage();
 
   bool has(uintptr_t address) const { return pieces_.count(address) != 0; }
-  // Whether nobody has said what is in it.
+  // Whether the piece has no kind yet.
   bool lacks_kind(uintptr_t address) const;
-  // Says it, and the place where that was not known.
+  // Sets the piece's kind, and its place where that was unknown.
   void describe(uintptr_t address, std::string_view kind, std::string_view place);
-  // "" also for one that it does not have.
+  // The line that allocated the piece; "" where the line or the piece is unknown.
   const std::string& place_of(uintptr_t address) const;
 
   int64_t num_taken() const { return num_taken_; }
   int64_t begin_live() const { return begin_live_; }
   int64_t live() const { return live_; }
   int64_t peak() const { return peak_; }
-  // The most that the device had since the last call.
+  // The largest number of bytes that the device had since the last call.
   int64_t take_recent_peak();
-  // Of those that are alive.
+  // The bytes of all pieces that are not freed.
   int64_t bytes() const { return bytes_; }
 
-  // Those with the most bytes that are alive first, then those that have taken the most.
+  // The lines, sorted by their bytes that are not freed, then by all their bytes; largest first.
   std::vector<MemoryLine> lines() const;
 
  private:
@@ -79,10 +79,10 @@ class MemoryLedger {
     int64_t bytes = 0;
     int64_t taken_count = 0;
     int64_t taken_bytes = 0;
-    int64_t peak_bytes = 0;  // as of the peak of that number
+    int64_t peak_bytes = 0;  // at the peak with number peak_number
     int64_t peak_number = 0;
   };
-  // Each text once.
+  // Holds each text once and gives it a number.
   class Texts {
    public:
     int number_of(std::string_view text);

@@ -1,5 +1,5 @@
-// host/profile/memory_report.h: what a memory profile of a process says: for each device how much
-// its tensors had, over time, and who has it: lines of the script, and tensors by their names.
+// host/profile/memory_report.h: a memory profile of a process: for each device the bytes of its
+// tensors over time, and the lines and the named tensors of the script that hold them.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace rtrain::profile {
 
-// What the name of a file with one ends in: "20261122-015900.123-attempt-2-rank0.memory.json".
+// The end of a report's file name: "20261122-015900.123-attempt-2-rank0.memory.json".
 inline constexpr const char* kMemoryReportEnding = ".memory.json";
 
-// A curve of any length with a bounded number of points, each with the largest value of its part.
+// A curve with a limited number of points. Each has the largest of the values that it stands for.
 class MemoryCurve {
  public:
   struct Point {
-    double seconds = 0;  // the end of its part
+    double seconds = 0;  // of the last value that it stands for
     int64_t bytes = 0;
   };
   static constexpr size_t kMostPoints = 240;
@@ -29,7 +29,7 @@ class MemoryCurve {
 
  private:
   std::vector<Point> points_;
-  int64_t per_point_ = 1;  // values
+  int64_t per_point_ = 1;  // values in a point
   int64_t in_last_ = 0;
 };
 
@@ -37,17 +37,17 @@ class MemoryCurve {
 struct MemoryTensor {
   std::string name;   // "model.fc.weight"; "" where it has none
   std::string kind;   // "float32 [2, 3]"
-  std::string place;  // of the line that made it; "" where that is not known
+  std::string place;  // the line that made it; "" where unknown
   int64_t bytes = 0;
-  bool is_older = false;  // it was there when the recording began
+  bool is_older = false;  // it existed when the recording began
 };
 
 struct DeviceReport {
   std::string device;  // "cpu", "cuda:0"
   int64_t begin_bytes = 0;
   int64_t end_bytes = 0;
-  int64_t peak_bytes = 0;  // the most meanwhile
-  int64_t new_bytes = 0;   // of what was made meanwhile and is alive
+  int64_t peak_bytes = 0;  // the most during the recording
+  int64_t new_bytes = 0;   // of tensors made during the recording and not freed
   int64_t num_taken = 0;
   MemoryCurve curve = {};
   std::vector<MemoryLine> lines = {};
@@ -57,11 +57,11 @@ struct DeviceReport {
 
 struct MemoryReport {
   std::vector<DeviceReport> devices;
-  // Whether the script's names could be looked at, at its end.
+  // Whether the names of the script's tensors were found at the end.
   bool has_names = false;
 };
 
-// With the `most` first lines and tensors of each device, and how many there are.
+// The report with the first `most` lines and tensors of each device, and the numbers of all.
 Value to_value(const MemoryReport& report, size_t most);
 
 }  // namespace rtrain::profile

@@ -125,7 +125,7 @@ SampledStacks from_speedscope(const Value& document) {
   out.name = document["name"].string_or("");
   for (const Value& frame : document["shared"]["frames"].as_list()) {
     StackFrame read = frame_of(frame);
-    // The name has the place too, which stands in fields of its own.
+    // In the document the name also contains the place, which has fields of its own.
     const std::string place = cat(" (", read.file, ":", read.line, ")");
     if (read.line > 0) {
       read.name =

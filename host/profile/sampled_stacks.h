@@ -1,7 +1,7 @@
-// host/profile/sampled_stacks.h: what a sampling profiler has seen of a process: for each thread
-// its stacks, and how long it was in each.
+// host/profile/sampled_stacks.h: the result of a sampling profiler: for each thread of a process
+// its stacks, and the time in each.
 //
-// As JSON they are a file of speedscope.app, with a "sampled" profile for each thread.
+// As JSON it is a file for speedscope.app, with a "sampled" profile for each thread.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace rtrain::profile {
 
-// The innermost frame of a thread that waits, in the place of a function.
+// The innermost frame of a thread that waits, in place of a function.
 inline constexpr std::string_view kWaiting = "(waiting)";
-// The only frame of one that could have run while others had the processors.
+// The only frame of a thread that was ready to run but had no processor.
 inline constexpr std::string_view kNoProcessor = "(no processor)";
 
 struct StackFrame {
-  std::string name = {};  // of a function; "" of a Lua function whose name is not known
+  std::string name = {};  // of the function; "" for a Lua function with an unknown name
   std::string file = {};  // of the Lua code, or the library's name
   int64_t line = 0;       // 0: a native function
 
@@ -29,7 +29,7 @@ struct StackFrame {
 };
 
 struct WeightedStack {
-  std::vector<int> frames = {};  // places in SampledStacks::frames, the outermost first
+  std::vector<int> frames = {};  // indices in SampledStacks::frames, the outermost first
   double seconds = 0;
 };
 
@@ -44,9 +44,9 @@ struct SampledStacks {
   std::vector<ThreadStacks> threads;
 
   double seconds() const;
-  // Of these: without a processor.
+  // The part of seconds() in which threads had no processor.
   double starved_s() const;
-  // Adds the threads of another one, with its name before theirs.
+  // Adds the threads of `other`, with its name before theirs.
   void add(const SampledStacks& other);
 };
 
@@ -54,20 +54,20 @@ Value to_speedscope(const SampledStacks& stacks);
 // Throws Error(kArgument) for another document.
 SampledStacks from_speedscope(const Value& document);
 
-// As flamegraph.pl reads them: "main;train.lua:12;at::native::mm 120", a
-// line for each stack, with its milliseconds.
+// The stacks for flamegraph.pl: one line for each, with its milliseconds:
+// "main;train.lua:12;at::native::mm 120".
 std::string to_folded(const SampledStacks& stacks);
 
-// A Lua line and the time that stacks had it. A line of the script is charged with what it has
-// called of rtrain's modules and of native functions; a line of a module where no script has
-// called.
+// A Lua line and its time in the stacks. A line of the script is charged with the time of rtrain's
+// modules and native functions that it has called. A line of a module is charged only where no line
+// of the script has called it.
 struct LineTime {
   StackFrame frame;
   double self_s = 0;     // charged to it
-  double total_s = 0;    // also what other lines of the script did that it has called
+  double total_s = 0;    // with the lines of the script that it has called
   double waiting_s = 0;  // of self_s
 };
-// The hottest first.
+// Returns the lines, sorted by self_s, the largest first.
 std::vector<LineTime> hottest_lines(const SampledStacks& stacks);
 
 }  // namespace rtrain::profile
