@@ -28,7 +28,7 @@ FAULTS = [
     ("run/healing.cpp", "is_healing() && !is<stage::Gathering>();", "is_healing();"),
     ("run/growing.cpp", ".seen = true,", ".seen = true, .saved = true,"),
     ("run/growing.cpp", "add(action::Unwind{rank});", ""),
-    ("run/stopping.cpp", "if (is_healing()) return;  // asked when all ranks are there again", ""),
+    ("run/stopping.cpp", "if (is_healing()) return;  // the ranks are asked when the heal is complete", ""),
     ("run/stopping.cpp", "m_.stop->out_of_time = true;", ""),
     ("run/stopping.cpp", "m_.stop->saved = true;", ""),
     ("run/ending.cpp", "if (m_.error()) return charge(*m_.error(), e);", ""),

@@ -13,7 +13,7 @@ constexpr int kMostNodes = 5;
 constexpr double kBetweenS = 0.5;
 constexpr int kMostQuiet = 40;    // looks before trouble begins
 constexpr int kMostTrouble = 40;  // twenty seconds: the trouble must be found by then
-// How much a busy network disturbs a good link.
+// The most slow answers, and the longest silence, of a good link in a busy network.
 constexpr int kMostSlow = 4;
 constexpr double kShortS = 3;
 
@@ -116,7 +116,7 @@ void NodesWorld::judge(const decide::LinkFinding& finding) {
   verdict_.drop(finding.node);
 }
 
-// Of any links that have failed.
+// Checks at_fault() with a random set of failed links.
 void NodesWorld::check_at_fault() {
   std::set<Ends> failed;
   for (int a = 0; a < num_nodes_; ++a) {

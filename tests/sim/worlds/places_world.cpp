@@ -93,7 +93,7 @@ void PlacesWorld::check_most(int most) const {
          "the nodes have room for another number of workers");
 }
 
-// A group starts, and later follows the available capacity.
+// Starts a group, or resizes it to the available capacity.
 void PlacesWorld::check_scaling(int capacity) {
   const std::optional<int> start = scaling_.start_size(capacity);
   demand(start.has_value() == (capacity >= scaling_.min_workers()),

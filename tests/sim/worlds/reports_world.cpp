@@ -245,7 +245,7 @@ void ReportsWorld::check_complete_below() const {
          "a checkpoint is complete that was not given away");
 }
 
-// The group is healed at a commit: its reports up to there are taken as they are.
+// The group is healed at a commit: the incomplete reports before it are taken as they are.
 void ReportsWorld::end_early() {
   const int64_t below = first_index_ + draws_.below(kMostReports);
   tell([&] { return cat("collector.take_below(", below, ");"); });

@@ -353,7 +353,7 @@ void RunWorld::add_late_timers(std::vector<Choice>& out) {
                  }});
 }
 
-// Adds what a group may do after it was asked to stop.
+// Adds the events that can happen after a group was asked to stop.
 void RunWorld::add_stop(std::vector<Choice>& out) {
   if (!is_asked_ || num_alive() == 0) return;
   out.push_back({1, [this] { feed(decide::event::StopSeen{}); }});

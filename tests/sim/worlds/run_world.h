@@ -1,10 +1,10 @@
 // tests/sim/worlds/run_world.h: a simulated run: processes, disk, resources and operators around
 // host/decide/run/state_machine.h.
 //
-// The world answers the machine's requests in any order and after any delay, and does what happens
-// in a cluster: ranks raise and die, nodes disappear, disks fill up, users stop runs. After each
-// event it demands the invariants of the machine's header; once no new fault happens, the run must
-// end by itself.
+// The world answers the machine's requests in any order and after any delay, and lets the faults of
+// a cluster happen: ranks raise and die, nodes disappear, disks fill up, users stop runs. After
+// each event it demands the invariants of the machine's header; once no new fault happens, the run
+// must end by itself.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// What the world does for each action of the machine, and what it demands then.
+// Carries out the actions of the machine, and checks whether each is allowed.
 #include "tests/sim/worlds/run_world.h"
 
 #include <algorithm>
@@ -103,12 +103,12 @@ void RunWorld::note_healable() {
       were_all_healable_ || (!processes_.empty() && std::ranges::all_of(processes_, holds));
 }
 
-// Nothing from outside affects the group's future.
+// Whether nothing from outside affects the group's future.
 bool RunWorld::is_undisturbed() const {
   return !machine_.stop && !is_disk_full_ && num_heals_ < 15 && !is_asked_to_grow_;
 }
 
-// By the rules of the machine's header: the others hold a commit, and the rank's node is alive.
+// Whether the machine's header allows a heal: the others hold a commit, and the rank's node lives.
 bool RunWorld::may_be_healed(int lost) const {
   const int most = machine_.heal_limits.max_heals;
   const bool is_left = most < 0 || machine_.num_heals < most;
@@ -123,7 +123,7 @@ bool RunWorld::may_be_healed(int lost) const {
   return !process(lost).has_raised && processes_.size() > 1;
 }
 
-// All living ranks have gone back to the same step, and all others can be replaced.
+// Whether all living ranks have gone back to the same step, and all others can be replaced.
 bool RunWorld::are_all_back() const {
   std::set<int64_t> steps;
   for (const Process& it : processes_) {

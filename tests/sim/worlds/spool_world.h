@@ -43,7 +43,7 @@ class SpoolWorld : public World {
   void begin_attempt();
 
   Draws& draws_;
-  // The node: the rank's spool survives everything but a loss of the disk.
+  // The node: the rank's spool survives all faults except the loss of the disk.
   decide::SpoolTurns turns_;
   std::array<std::vector<Record>, 2> files_;
   int64_t num_reports_ = 0;
