@@ -98,9 +98,8 @@ class HangVerdict {
   double clock_s_ = 0;
   std::optional<double> last_s_;
   std::vector<Track> tracks_;
-  std::vector<std::pair<double, double>>
-      hopeless_;           // by rank: since_s of the wait, when first seen
-  uint64_t mismatch_ = 0;  // the number of the collective that differs
+  std::vector<std::pair<double, double>> hopeless_;  // by rank: since_s of the wait, first seen
+  uint64_t mismatch_ = 0;                            // the number of the collective that differs
   double mismatch_at_ = 0;
   std::set<std::pair<int, std::pair<int, bool>>> named_;  // kind, rank, fatal
   bool slow_named_ = false;

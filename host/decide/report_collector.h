@@ -41,7 +41,7 @@ class ReportCollector {
     int64_t index;
     Error error;
   };
-  // What the caller does after a call.
+  // The work that a call leaves to the caller.
   struct Progress {
     std::vector<Named> named;
     std::vector<Seal> seals;

@@ -3,7 +3,7 @@
 //
 // A worker sends no more while many of its reports are not acknowledged; now and then it asks for
 // an acknowledgement. The controller gives it when every rank has made these reports, but not while
-// too many bytes wait to be written or too many reports are incomplete. So its memory is bounded.
+// too many bytes wait to be written or too many reports are incomplete: that bounds its memory.
 #pragma once
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // a healthy group is resized. Pure.
 //
 // A fixed policy starts with exactly its number of workers and never resizes. An elastic policy
-// starts as many as there is capacity for, at most max; it waits while that is less than min. It
-// resizes a running group in the same way; below min it leaves the group as it is.
+// starts as many workers as there is capacity for, at most max; it waits while that is less than
+// min. It resizes a running group to the same number; below min the group stays as it is.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
 // host/decide/spool_turns.h: chooses which of a rank's two spool files its next report goes into
 // (host/store/runs/report_spool.h). Pure.
 //
-// The files take turns: when one is long enough the other is begun again, so both stay short. It is
-// begun again only when the controller has all of its reports, so the files have all the others.
+// The files take turns: when one is long enough the other is truncated and used. So both stay
+// short. A file is truncated only when the controller has all its reports.
 #pragma once
 
 #include <array>

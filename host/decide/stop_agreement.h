@@ -53,7 +53,7 @@ class StopAgreement {
   bool has_left(int rank) const;
   // The call at which the ranks stop; nullopt before they have agreed.
   std::optional<int64_t> at() const { return at_; }
-  // Whether a rank had called stop_requested() before: the train function asks, and will stop.
+  // Whether a rank called stop_requested() before the agreement: its train function will see it.
   bool is_polled() const { return at_.value_or(1) > 1; }
   // Ranks that have not answered this round.
   std::vector<int> missing() const;

@@ -27,7 +27,7 @@ struct SyncArrival {
   int rank = 0;
   int64_t id = 0;          // of its request, for the answer
   int64_t sequence = 0;    // how many collectives it has called
-  int world_size = 1;      // the rank's own figure
+  int world_size = 1;      // as the rank knows it
   std::string collective;  // "train.collective.barrier()"
   std::string caller;      // the user's line: "train.lua:12"
   std::string data;        // to broadcast, on rank 0

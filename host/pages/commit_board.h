@@ -36,7 +36,7 @@ class CommitBoard {
   // Creates the board of the ranks from `first_rank` to below `end_rank`. For the process that
   // starts the workers. Throws Error(kEnvironment) without memory.
   explicit CommitBoard(int end_rank, int first_rank = 0);
-  // For a worker: maps the board of this descriptor, which the caller goes on owning. Throws
+  // For a worker: maps the board of this descriptor, which the caller still owns. Throws
   // Error(kInternal) when it is not a board of this build.
   struct Inherited {
     int fd;

@@ -14,7 +14,7 @@ class ProgressBoard {
  public:
   // Creates the pages, for the process that starts the workers. Throws Error(kEnvironment).
   explicit ProgressBoard(int num_ranks);
-  // For a worker: maps the board of this descriptor, which the caller goes on owning. Throws
+  // For a worker: maps the board of this descriptor, which the caller still owns. Throws
   // Error(kInternal) when it is not a board of this build.
   struct Inherited {
     int fd;

@@ -5,9 +5,9 @@
     tests/sim/mutations.py FILE … [--number 30]     # faults at random in these files of host/decide
     options: [--seed 1] [--events 1000000] [--jobs 2]
 
-A random fault omits a statement or an early return, inverts a condition, or replaces an operator. The program prints the
-faults that break no life. A reader then decides whether the changed code is equivalent, or an invariant is missing. The exit
-status is 1 where there are such faults. Needs g++; takes some seconds for each fault.
+A random fault omits a statement or an early return, inverts a condition, or replaces an operator. Prints the faults
+that break no life: a reader then decides whether the changed code is equivalent, or an invariant is missing. Exits with
+1 where there are any. Needs g++; takes some seconds for each fault.
 """
 
 import argparse

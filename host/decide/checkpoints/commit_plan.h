@@ -4,7 +4,7 @@
 // A crash between two steps leaves the old state or the new one, even where the disk loses or
 // reorders writes that were not synced: a folder is synced with all its files before it gets its
 // name, it has its name before its row is written, and nothing is deleted before that row. At the
-// next start the controller sorts out the folders that a crash has left: sweep_verdict.h.
+// next start the controller decides about folders that a crash has left: sweep_verdict.h.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct NamedFolder {
 
 enum class NameChoice {
   kRename,    // the name is free
-  kRefuse,    // this attempt has used the name: an error
+  kRefuse,    // this attempt or a newer one has used the name: an error
   kOther,     // the new checkpoint gets another name
   kSetAside,  // the folder is moved to damaged/, then the name is free
   kExchange,  // it changes places with the checkpoint of an older attempt

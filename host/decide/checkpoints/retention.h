@@ -16,7 +16,7 @@ namespace rtrain::decide {
 // CheckpointConfig as the store needs it.
 struct RetentionPolicy {
   std::optional<int64_t> num_to_keep;  // nullopt: keep all
-  std::string score_attribute;         // empty: a newer one is better
+  std::string score_attribute;         // empty: a newer checkpoint is better
   bool maximize = true;
 
   // Reads {num_to_keep, checkpoint_score_attribute, checkpoint_score_order}; nil: the defaults.

@@ -40,7 +40,7 @@ struct SpawnGroup {
 struct SendStart {
   int rank;
 };
-// Answered with DeadlinePassed after this time, unless ClearDeadline or another one comes before.
+// Answered with DeadlinePassed after this time, unless ClearDeadline or SetDeadline comes before.
 struct SetDeadline {
   double seconds;
 };

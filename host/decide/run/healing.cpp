@@ -28,8 +28,8 @@ void Transition::on(const event::Healable& e) {
     m_.group.can_replace = false;
     stop_growing();
   }
-  // During a heal, after a failure and while the group is being ended, the message changes nothing
-  // more: a rank is lost, or may be.
+  // The message comes too late during a heal, and while the group is being ended. After a failure a
+  // rank may be lost already.
   Group& group = m_.group;
   if (is_regrouping(m_.stage) || is<stage::Killed>() || is_failing()) return;
   if (!all_healable(group.ranks)) return;

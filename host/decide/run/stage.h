@@ -6,12 +6,12 @@
 //                       ↑                                  └→ Killed ────────↗ │
 //                       └──────────────────── Pausing ←────────────────────────┘
 //
-// In place of Running a run may be Growing or Stopping: the ranks were asked to. A heal goes
+// In place of Running a run may be Growing or Stopping: its ranks were asked to. A heal goes
 //
 //   Unwinding → Recording → Reopening → Replacing → Starting
 //
-// and a growth at a commit goes Growing → Gathering → Killed. There are processes from Starting to
-// Killed.
+// and a growth at a commit goes Growing → Gathering → Killed. Processes exist from Starting to
+// Killed, and during a heal or a growth.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@
 // Invariants: 1 a group is started only after its resources are held and its attempt's row is on
 // disk; 2 except in a heal, the next attempt begins only after every process of the last one is
 // gone and its row is closed; 3 an error peer_lost is the cause only when no rank has another one;
-// 4 the run's error is that of the first failure; 5 after Finish there is no action; 6 an event
-// of a rank whose attempt is over changes nothing.
+// 4 a later failure does not replace an earlier error of the run; 5 after Finish there is no
+// action; 6 an event of a rank whose attempt is over changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -65,9 +65,9 @@ struct Group {
   // A failure of no rank's train function: of the start, of storage or of a node.
   std::optional<GroupError> error;
   bool is_transient = false;  // `error` may not come again
-  // Of train.elastic: all ranks have held a committed step, so that a lost one can be replaced; the
-  // group can continue with fewer ranks; ranks were replaced, and do not all hold the state yet
-  // again.
+  // Of train.elastic:
+  // all ranks have held a committed step, so that a lost rank can be replaced; the group can
+  // continue with fewer ranks; ranks were replaced, and not all of them hold the state yet.
   bool can_replace = false;
   bool can_shrink = false;
   bool is_healed = false;
