@@ -14,12 +14,12 @@ local function unknown(key, allowed, name, code, what)
   errors.raise(code, ("%s: unknown %s '%s'%s"):format(name, what, tostring(key), hint))
 end
 
----Raises that `owner` has nothing of that name, with the nearest of `names`; code 'unsupported' for a name that PyTorch or Ray
----has and this version has not.
+---Raises an error that `owner` has no such name, with the most similar of `names`. The code is 'unsupported' for a name
+---that PyTorch or Ray has and this version lacks.
 ---@param owner string
 ---@param name any
 ---@param names string[]
----@param absent? table<string, string|boolean> name → what to do instead, or true
+---@param absent? table<string, string|boolean> name → an alternative to use, or true
 function args.no_such(owner, name, names, absent)
   local instead = absent and absent[name]
   if instead then
@@ -82,11 +82,11 @@ local function misplaced(value, allowed)
 end
 
 ---Checks a table of keyword arguments.
----@param given? table what the caller passed
+---@param given? table the arguments of the caller
 ---@param allowed string[] the names it may hold
 ---@param name string the function or class, for the message
 ---@param code? string error code (default 'argument')
----@return table given the same table, or a new empty one
+---@return table given the same table, or a new empty one if it is nil
 function args.options(given, allowed, name, code)
   if given == nil then return {} end
   code = code or 'argument'
@@ -103,7 +103,7 @@ function args.options(given, allowed, name, code)
   return given
 end
 
----Whether a value is a table of keywords: no metatable, not empty, only string keys.
+---Returns whether a value is a table of keywords: no metatable, not empty, only string keys.
 ---@param value any
 ---@return boolean
 function args.is_keywords(value)
@@ -114,10 +114,10 @@ function args.is_keywords(value)
   return true
 end
 
----Splits arguments into keywords and `count` positional ones: a trailing table beyond them is the keywords.
+---Splits arguments into keywords and `count` positional ones: a table that follows them is the table of keywords.
 ---@param count integer
 ---@param ... any
----@return table keywords empty when there are none
+---@return table keywords empty if there are no keywords
 ---@return any ... the positional arguments
 function args.split(count, ...)
   local given = select('#', ...)
@@ -132,12 +132,12 @@ function args.split(count, ...)
   return {}, ...
 end
 
----Keywords behind any number of arguments that go on to another function.
+---Reads the table of keywords after any number of arguments. The caller passes those arguments to another function.
 ---@param name string the function, for the message
 ---@param allowed string[] the names they may hold
 ---@param ... any
----@return table keywords empty when there are none
----@return integer count how many arguments stand before them
+---@return table keywords empty if there are no keywords
+---@return integer count number of arguments before them
 ---
 ---```lua
 ---local args = require 'base.args'
@@ -178,8 +178,8 @@ function args.signature(name, parameters)
   return setmetatable({name = name, names = names, required = required, defaults = defaults, known = known}, Signature)
 end
 
----The signature with which a function binds its arguments, found among its upvalues; nil when it has none. For
----documentation.
+---Returns the signature with which a function binds its arguments, found among its upvalues; nil if it has no
+---signature. For documentation.
 ---@param fn function
 ---@return table|nil signature
 function args.signature_of(fn)
@@ -215,7 +215,7 @@ local function ends_with_keywords(self, count, last)
   return type(last) == 'table' and getmetatable(last) == nil and next(last) == nil and not self.required[count]
 end
 
----Matches arguments with the parameters. `nil` stands for the default.
+---Matches arguments with the parameters. A `nil` is replaced by the default.
 ---@param ... any
 ---@return table bound parameter name → value
 function Signature:bind(...)
@@ -240,8 +240,8 @@ function Signature:bind(...)
   return bound
 end
 
----A function `defined(name, parameters, fn)` that puts functions with declared parameters into `fields`: each call is
----bound to the parameters, and `fn` takes the table of them.
+---Returns a function `defined(name, parameters, fn)` that puts functions with declared parameters into `fields`: each
+---call is bound to the parameters, and `fn` gets the table of them.
 ---@param fields table
 ---@return fun(name: string, parameters: (string|table)[], fn: fun(bound: table): any)
 ---

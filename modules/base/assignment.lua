@@ -56,8 +56,8 @@ local function follows(fn, pc, before, values, is_temporary)
   return false
 end
 
----Whether the function at a level of the stack is storing field `key` in the assignment in which it has stored field
----`before`: in the source `key` stands to the left of it.
+---Returns whether the function at a level of the stack is storing field `key` in the same assignment in which it has
+---stored field `before`; `key` then stands to the left of `before` in the source.
 ---@param level integer as debug.getinfo counts: 1 is the caller
 ---@param before any
 ---@param key any

@@ -95,10 +95,11 @@ local function check_self(name, self)
   require('base.errors').raise('argument', ("'%s' is a method: write object:%s(...)"):format(name, name))
 end
 
----The method with a check of its first argument: called with a dot it has another one, or none.
+---Returns the method with a check of its first argument: a method that was called with a dot gets another object, or
+---none.
 ---@param name string
 ---@param method fun(self: any, ...: any): any
----@param of? table the class whose method it is: of its own objects nothing else is asked
+---@param of? table the class whose method it is; any object of this class passes the check
 ---@return function
 function class.checked(name, method, of)
   local function call(self, ...)
@@ -121,7 +122,7 @@ local function method_of_check(fn)
   end
 end
 
----The function as it was defined, of a method that checks its self first; any other function itself.
+---Returns the original function of a method that checks its self; returns any other function unchanged.
 ---@param fn function
 ---@return function
 function class.definition(fn) return unchecked[fn] or method_of_check(fn) or fn end
@@ -182,13 +183,13 @@ end
 
 function meta.__tostring(of) return 'class ' .. rawget(of, '__name') end
 
----`Base:extend('Name')`: a class that inherits from Base.
+---Returns a class that inherits from Base: `Base:extend('Name')`.
 ---@param base table
 ---@param name string
 ---@return table class
 function class.extend(base, name) return class.new(name, base) end
 
----The class of an instance, or nil.
+---Returns the class of an instance, or nil.
 ---@param object any
 ---@return table? class
 function class.of(object)
@@ -200,17 +201,17 @@ function class.of(object)
   return rawget(found, '__class')
 end
 
----Whether the value is a class.
+---Returns whether the value is a class.
 ---@param value any
 ---@return boolean
 function class.is_class(value) return type(value) == 'table' and getmetatable(value) == meta end
 
----Whether the object is an instance of the class or of one that extends it: Python's isinstance. Its own class is
----`object.__class__`, with the name `object.__class__.__name__`.
+---Returns whether the object is an instance of the class or of a class that extends it: Python's isinstance. The
+---object's class is `object.__class__`, with the name `object.__class__.__name__`.
 ---@param object any
 ---@param wanted table class
 ---@return boolean
----Errors: 'argument' when `wanted` is not a class.
+---Errors: 'argument' if `wanted` is not a class.
 ---
 ---```lua
 ---local class, nn = require 'base.class', require 'torch'.nn
@@ -235,9 +236,9 @@ end
 ---@return string
 function class.describe(object) return class.of(object).__name end
 
----How a userdata instance travels: its class and a plain table of its fields.
+---Returns the form in which a userdata instance is sent: its class and a plain table of its fields.
 ---@param object any
----@return string module, string name, table state what rebuilds it: `require(module)[name](state)`
+---@return string module, string name, table state the receiver rebuilds it by `require(module)[name](state)`
 function class.pack(object)
   local fields = {}
   -- The order of fields is irrelevant: the receiver only sets them.
@@ -245,7 +246,7 @@ function class.pack(object)
   return 'base.class', 'unpack', {class = class.of(object), fields = fields}
 end
 
----Rebuilds an instance from what `pack` gave.
+---Rebuilds an instance from a result of `pack`.
 ---@param state {class: table, fields: table}
 ---@return any object
 function class.unpack(state)

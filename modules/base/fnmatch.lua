@@ -42,8 +42,8 @@ local function matches_one(char, pattern, at)
   return wanted == char, at + 1
 end
 
----Whether a pattern means the whole of a name: '*' any characters, '?' any one, '[abc]' and '[a-c]' one of these, '[!a-c]'
----one that is none of these. '[*]' is a star. Capitals differ from small letters.
+---Returns whether a pattern matches the whole name: '*' matches any characters, '?' any single character, '[abc]' and
+---'[a-c]' one of these, '[!a-c]' any other character, '[*]' a star. Case matters.
 ---@param name string
 ---@param pattern string
 ---@return boolean

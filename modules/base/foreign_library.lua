@@ -23,10 +23,10 @@ local blocked, before = ffi.new 'rt_sigset', ffi.new 'rt_sigset'
 ffi.fill(blocked, ffi.sizeof(blocked), 0xff)
 for _, signal in ipairs(FAULTS) do blocked.words[0] = bit.band(blocked.words[0], bit.bnot(bit.lshift(1ULL, signal - 1))) end
 
----Arguments: {name, check, last_error, code_of, isolated}. name: of the Lua module, by which the library is found.
----check(functions, path) returns the version, or raises where it is another one than is needed. last_error(functions) is what
----the library says about its last call. code_of(text) is the code of that error. isolated: the declarations of a library that
----is to have a C library of its own, where that is possible.
+---Arguments: {name, check, last_error, code_of, isolated}. name: name of the Lua module, by which the library is found.
+---check(functions, path) returns the version, or raises an error if another version is needed. last_error(functions)
+---returns the library's message about its last call. code_of(text) returns the error code for that message. isolated:
+---the C declarations of a library that should be loaded with a separate C library, if that is possible.
 ---@class ForeignLibrary
 ---@overload fun(options: table): ForeignLibrary
 local ForeignLibrary = class('ForeignLibrary')
@@ -35,9 +35,9 @@ local ForeignLibrary = class('ForeignLibrary')
 ---  last_error: (fun(functions: ffi.namespace*): string), code_of: (fun(text: string): string), isolated?: string}
 function ForeignLibrary:init(options) self._options = options end
 
----The library, which the first call loads.
+---Returns the functions of the library. The first call loads it.
 ---@return ffi.namespace* functions
----Raises code 'environment' where there is none, with what to do.
+---Raises code 'environment', with advice, if the library is not found.
 function ForeignLibrary:functions()
   if self._functions then return self._functions end
   local path, version = require('base._system').tree_library(self._options.name)
@@ -62,11 +62,11 @@ function ForeignLibrary:is_isolated()
   return self._is_isolated
 end
 
----Calls a function of the library, which returns 0 where it has succeeded.
----@param who string what the script called, for the message: 'xgboost.train'
+---Calls a function of the library that returns 0 on success.
+---@param who string name of the function that the script called, for the message: 'xgboost.train'
 ---@param fn string
 ---@param ... any its arguments
----Raises what the library says.
+---Raises the library's error message.
 function ForeignLibrary:call(who, fn, ...)
   local call = self:functions()[fn]
   ffi.C.pthread_sigmask(SIG_SETMASK, blocked, before)
@@ -78,9 +78,10 @@ function ForeignLibrary:call(who, fn, ...)
   errors.raise(self._options.code_of(text), ('%s: %s'):format(who, text))
 end
 
----What a callback of the library does: the function has its signals, and its error waits until the library has returned.
----@param state {error: any} where the error is; while there is one nothing is called
----@param otherwise any what the library gets then
+---Returns a function that the library can call back: it runs f with signals unblocked, and keeps its error until the
+---library has returned.
+---@param state {error: any} keeps the error; while it holds an error, f is not called
+---@param otherwise any the result for the library after an error
 ---@param f fun(...: any): any
 ---@return fun(...: any): any
 function ForeignLibrary.callback(state, otherwise, f)
@@ -95,7 +96,7 @@ function ForeignLibrary.callback(state, otherwise, f)
   end
 end
 
----A handle that is freed with the last reference to it.
+---Returns a handle that is freed with the last reference to it.
 ---@param handle ffi.cdata* void *
 ---@param free string
 ---@return ffi.cdata* handle
@@ -104,7 +105,7 @@ function ForeignLibrary:owned(handle, free)
   return ffi.gc(handle, function(value) functions[free](value) end)
 end
 
----The strings of a list that the library has given.
+---Returns the strings of a list that the library has made.
 ---@param list ffi.cdata* const char **
 ---@param size ffi.cdata*|number
 ---@return string[]
@@ -114,7 +115,7 @@ function ForeignLibrary.strings(list, size)
   return out
 end
 
----A list of strings for the library, which must live as long as they.
+---Makes a list of strings for the library. The Lua strings must live as long as the list.
 ---@param list string[]
 ---@return ffi.cdata* strings const char *[]
 function ForeignLibrary.string_list(list)

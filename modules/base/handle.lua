@@ -1,6 +1,6 @@
 -- base/handle.lua: the handle that registering a hook returns.
 
----A handle that takes an entry off its list: `handle:remove()`, as often as one likes.
+---Returns a handle whose method `handle:remove()` removes an entry from its list; it may be called repeatedly.
 ---@param list table[]
 ---@param entry table
 ---@return {remove: fun()}

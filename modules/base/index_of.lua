@@ -2,7 +2,7 @@
 
 ---@param list any[]
 ---@param value any
----@return integer? index of the first one that equals it
+---@return integer? index of the first value that equals it
 ---
 ---```lua
 ---local index_of = require 'base.index_of'

@@ -6,9 +6,9 @@ local util = require 'jit.util'
 
 local instruction = {}
 
----The number of what the instruction does.
+---Returns the opcode of an instruction.
 ---@param fn function of Lua
----@param pc integer place of the instruction; 0 is the function's head
+---@param pc integer place of the instruction; 0 is the function's header
 ---@return integer
 ---
 ---```lua

@@ -1,7 +1,7 @@
 -- base/is_list.lua: whether a table is a list.
 
----Whether the keys of a table are 1 … n and nothing else; an empty one is a list too. Lua's `#` does not tell: it may be that
----of the first part of a list with a nil in it, and it knows of no other keys.
+---Returns whether the keys of a table are exactly 1 … n; an empty table is also a list. Lua's `#` cannot answer this:
+---with a nil in the list it may give the length of the first part, and it ignores other keys.
 ---@param value table
 ---@return boolean
 ---

@@ -16,17 +16,17 @@ local isolated_library = {}
 -- Since this version threads are part of the C library itself, and may be started in each copy of it.
 local GLIBC_MINOR = 34
 
----Whether this process can have a second C library.
+---Returns whether this process can load a second C library.
 ---@return boolean
 function isolated_library.is_possible()
   return tonumber(ffi.string(ffi.C.gnu_get_libc_version()):match '^2%.(%d+)' or 0) >= GLIBC_MINOR
 end
 
----Opens the library, for the life of the process.
+---Opens the library for the lifetime of the process.
 ---@param path string
 ---@param declarations string prototypes in C, each 'TYPE NAME(ARGUMENTS);' with the type int or const char *
 ---@return table<string, ffi.cdata*> functions by name
----Raises code 'environment' where it cannot be loaded.
+---Raises code 'environment' if it cannot be loaded.
 function isolated_library.open(path, declarations)
   local handle = require('base._system').open_isolated(path)
   local types = {}

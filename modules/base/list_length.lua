@@ -4,8 +4,8 @@ local errors = require 'base.errors'
 
 local function is_item(key) return type(key) == 'number' and key >= 1 and key % 1 == 0 end
 
----The number of items. Lua's `#` of a list with a nil in it may be that of its first part.
----@param owner string begins the message
+---Returns the number of items. For a list with a nil in it, Lua's `#` may count only the first part.
+---@param owner string beginning of the message
 ---@param list table
 ---@return integer
 ---Raises code 'argument' for a nil before the last item, and for any other field: with a name, 0, 1.5.

@@ -9,11 +9,11 @@ local function add_names(names, from)
   end
 end
 
----Its own fields, then the methods of its class. A class whose objects keep their fields elsewhere has `__own_names`: self →
----names, listed ones.
+---Returns the object's own fields, then the methods of its class. A class whose objects keep their fields elsewhere
+---defines `__own_names`, which takes the object and returns two lists: its names, and the names to show.
 ---@param object table|userdata
 ---@return string[] names
----@return string[] listed those that say what the object holds
+---@return string[] listed the names of the object's contents
 return function(object)
   local names, of = {}, class.of(object) or class.is_class(object) and object or nil
   if of == nil then

@@ -6,7 +6,7 @@ local args = require 'base.args'
 ---@class NamespaceParts
 ---@field files? table[] lists of a file's module name and the fields that its table gives
 ---@field modules? table<string, string> field → module that is its value
----@field call? function what calling the table does: it gets the arguments without the table
+---@field call? function called when the namespace is called; it gets the arguments without the namespace
 ---@field absent? table names that this version does not have, as in args.no_such
 
 -- Returns field → {module, field}; without a field the module itself.
@@ -30,8 +30,8 @@ local function names_of(self, place_of)
 end
 
 ---@param owner string its name in messages: 'torch.nn'
----@param parts? NamespaceParts what is read at its first use
----@param fields? table what is there already
+---@param parts? NamespaceParts parts that are loaded at their first use
+---@param fields? table the initial fields
 ---@return table namespace the table of fields; an unknown name is an error
 local function namespace(owner, parts, fields)
   parts = parts or {}
@@ -43,7 +43,7 @@ local function namespace(owner, parts, fields)
     __function = call,
     -- For documentation and completion.
     __names = function(self) return names_of(self, place_of) end,
-    -- The module of a name, and the operator behind it, without loading LibTorch.
+    -- Returns the module of a name, and its operator, without loading LibTorch.
     __place = function(name) return place_of[name] and place_of[name][1] end,
     __operators = function(name)
       local place = place_of[name]

@@ -2,7 +2,7 @@
 
 local number = {}
 
----The Lua number of a number, or of an int64 or uint64 object, which is rounded beyond 2^53.
+---Returns a number, or an int64 or uint64 object, as a Lua number; it is rounded beyond 2^53.
 ---@param value any
 ---@return number|nil number nil for anything else
 ---
@@ -15,7 +15,7 @@ function number.of(value)
   return type(value) == 'cdata' and tostring(value):find 'LL$' and tonumber(value) or nil
 end
 
----The digits of an int64 or uint64 object, without LuaJIT's LL; of anything else tostring's text.
+---Returns the digits of an int64 or uint64 object, without LuaJIT's suffix LL; for other values the result of tostring.
 ---@param value any
 ---@return string
 function number.text(value)
@@ -23,7 +23,7 @@ function number.text(value)
   return type(value) == 'cdata' and text:match '^(-?%d+)U?LL$' or text
 end
 
----Whether a Lua number has all digits of the value.
+---Returns whether a Lua number represents the value exactly.
 ---@param value number|ffi.cdata*
 ---@return boolean
 function number.is_exact(value)
@@ -35,9 +35,9 @@ local MOST_INT64, MOST_UINT64 = '9223372036854775807', '18446744073709551615'
 -- Compares two decimal numbers as strings of digits without leading zeros.
 local function is_up_to(digits, most) return #digits < #most or #digits == #most and digits <= most end
 
----The number of a text as tonumber has it, but an integer beyond 2^53 is an int64 or uint64 object.
+---Converts a text to a number as tonumber does; an integer beyond 2^53 becomes an int64 or uint64 object.
 ---@param text string
----@return number|ffi.cdata*|nil number nil for what is not a number
+---@return number|ffi.cdata*|nil number nil if the text is not a number
 ---
 ---```lua
 ---local number = require 'base.number'

@@ -12,7 +12,7 @@ local DELETED = {}
 
 local meta = {__name = 'base.ordered'}
 
--- What `ordered.watch` was given.
+-- The function given to `ordered.watch`.
 local on_store
 
 function meta.__newindex(map, key, value)
@@ -56,12 +56,12 @@ function ordered.new(pairs_list)
   return map
 end
 
----Whether the value is an ordered map.
+---Returns whether the value is an ordered map.
 ---@param value any
 ---@return boolean
 function ordered.is(value) return type(value) == 'table' and getmetatable(value) == meta end
 
----The keys in the order in which they were added: a new array.
+---Returns a new list of the keys, in the order in which they were added.
 ---@param map table
 ---@return any[] keys
 function ordered.keys(map)
@@ -72,7 +72,7 @@ function ordered.keys(map)
   return keys
 end
 
----The keys of any table: in their order where it is an ordered map, else sorted by their text.
+---Returns the keys of any table: in the order of an ordered map, else sorted by their text.
 ---@param map table
 ---@return any[] keys
 function ordered.keys_of(map)
@@ -83,7 +83,7 @@ function ordered.keys_of(map)
   return keys
 end
 
----The keys of any table that are strings, as keys_of has them.
+---Returns the string keys of any table, in the order of keys_of.
 ---@param map table
 ---@return string[] names
 function ordered.names_of(map)
@@ -94,8 +94,8 @@ function ordered.names_of(map)
   return names
 end
 
----Iterates over key, value in the order of addition. Deleting keys during the walk is allowed; added ones are not
----seen.
+---Iterates over key, value in the order of addition. Keys may be deleted during the iteration; keys that are added in
+---it are not visited.
 ---@param map table
 ---@return fun(): any, any
 function ordered.items(map)
@@ -111,7 +111,7 @@ function ordered.items(map)
   end
 end
 
----The number of entries.
+---Returns the number of entries.
 ---@param map table
 ---@return integer
 function ordered.len(map)
@@ -134,7 +134,7 @@ function meta.__pack(map)
   return 'base.ordered', 'unpack', {keys = keys, values = values}
 end
 
----Rebuilds a map from what `__pack` gave (used when a map travels to another process or thread).
+---Rebuilds a map from a result of `__pack`, when a map was sent to another process or thread.
 ---@param state {keys: any[], values: any[]}
 ---@return table map
 function ordered.unpack(state)

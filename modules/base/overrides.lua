@@ -35,12 +35,12 @@ local function to_boolean(option, text)
   return text == 'true'
 end
 
----A value that was written on the command line, of the type that the script's has.
+---Converts a text of the command line to the type of the script's value.
 ---@param option string for messages: '--set lr'
 ---@param text string
----@param old any the script's value: a number, a boolean, a string, or a list of such
+---@param old any the script's value: a number, a boolean, a string, or a list of these
 ---@return any value
----Errors: 'config' for a text of another type.
+---Errors: 'config' if the text cannot be converted.
 function overrides.typed(option, text, old)
   if type(old) == 'number' or type(old) == 'cdata' then return to_number(option, text) end
   if type(old) == 'boolean' then return to_boolean(option, text) end
@@ -78,7 +78,7 @@ local function set(config, key, text)
   end
 end
 
----The config with the changes applied; the given one stays as it is.
+---Returns the config with the changes applied; the given config stays unchanged.
 ---@param config? table train_loop_config
 ---@param settings string[] each 'key=value', 'model.width=16' for a nested one; lists as '1,2,3'
 ---@return table? config

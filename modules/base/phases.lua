@@ -14,8 +14,9 @@ end
 
 local phases = {DATA = DATA, OPTIMIZER = OPTIMIZER, CHECKPOINT = CHECKPOINT, enter = enter, leave = leave}
 
----A function that calls fn, and whose time counts for the phase. An error of fn leaves the phase open until the next call.
----@param phase integer one of the constants here
+---Returns a function that calls fn and counts its time for the phase. If fn raises an error, the phase stays open until
+---the next call.
+---@param phase integer one of the constants of this module
 ---@param fn function
 ---@return function
 function phases.timed(phase, fn)

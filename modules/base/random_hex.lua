@@ -1,7 +1,7 @@
 -- base/random_hex.lua: random bytes from the kernel as hex text: for names and keys, not for a run's random numbers.
 
 ---@param num_bytes integer
----@return string hex two digits a byte
+---@return string hex two digits for each byte
 ---
 ---```lua
 ---local random_hex = require 'base.random_hex'

@@ -1,8 +1,8 @@
 -- base/read_file.lua: reads a whole file.
 
 ---@param path string
----@return string? text nil where it cannot be read
----@return string? reason then the system's, with the path: 'train.lua: No such file or directory'
+---@return string? text nil if the file cannot be read
+---@return string? reason the system's message with the path: 'train.lua: No such file or directory'
 ---
 ---```lua
 ---local read_file = require 'base.read_file'

@@ -6,9 +6,9 @@ local LONGEST = 4096  -- PATH_MAX
 
 local function declare() ffi.cdef 'char *realpath(const char *path, char *resolved);' end
 
----The absolute path without links, '.' and '..'.
+---Returns the absolute path without links, '.' and '..'.
 ---@param path string
----@return string? real nil where there is nothing
+---@return string? real nil if the path does not exist
 ---
 ---```lua
 ---local real_path = require 'base.real_path'

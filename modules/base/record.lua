@@ -6,11 +6,11 @@ local errors = require 'base.errors'
 local record = {}
 
 ---Makes a table strict.
----@param name string of the class, for messages
----@param fields string[] all that there may be
----@param given table what there is; a field that it lacks is nil
+---@param name string name of the class, for messages
+---@param fields string[] names of all fields
+---@param given table the values; a field without a value is nil
 ---@return table given
----Raises code 'argument' for an unknown field: here, and when one is read or set.
+---Raises code 'argument' for an unknown field in `given`. Reading or setting an unknown field later also raises it.
 function record.of(name, fields, given)
   args.options(given, fields, name)
   local known = {}

@@ -3,7 +3,7 @@
 
 local seed = {}
 
----A seed of a seed and a number: Sebastiano Vigna's splitmix64.
+---Derives a seed from a seed and a number, by Sebastiano Vigna's splitmix64.
 ---@param base integer from 0
 ---@param index integer from 0
 ---@return integer seed 0 ≤ seed < 2^52
@@ -19,7 +19,7 @@ local STEP, FIRST, SECOND = 0x9E3779B97F4A7C15LL, 0xBF58476D1CE4E5B9LL, 0x94D049
 
 local function shifted(z, bits) return z:bitwise_right_shift(bits):bitwise_and(2 ^ (64 - bits) - 1) end
 
----seed.mixed of many numbers at once.
+---Computes seed.mixed for many numbers at once.
 ---@param base integer from 0
 ---@param indices torch.Tensor int64, from 0
 ---@return torch.Tensor seeds int64
@@ -36,7 +36,7 @@ function seed.mixed_all(base, indices)
   return shifted(z:bitwise_xor(shifted(z, 31)), 12)
 end
 
----A seed of several numbers; their order matters.
+---Derives a seed from several numbers; their order matters.
 ---@param first integer from 0
 ---@param ... integer from 0
 ---@return integer seed 0 ≤ seed < 2^52

@@ -62,7 +62,8 @@ function text_of(value, seen)
   return tostring(value)
 end
 
----A table's contents, as Lua writes them; values with a text of their own, such as tensors, as print shows them.
+---Returns a table's contents in Lua syntax; objects that have a text of their own, such as tensors, appear as print
+---shows them.
 ---@param value table
 ---@return string
 ---

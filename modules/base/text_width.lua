@@ -6,12 +6,12 @@ local text_width = {}
 
 local MORE = '…'
 
----How many columns a text takes: two for an East Asian character, none for a mark on the one before it.
+---Returns how many columns a text takes: two for an East Asian character, none for a combining mark.
 ---@param text string
 ---@return integer
 function text_width.of(text) return system.text_width(text) end
 
----The text, cut at the end where it is wider.
+---Returns the text, cut at the end if it is wider than `most` columns.
 ---@param text string
 ---@param most integer
 ---@return string
@@ -26,7 +26,7 @@ function text_width.cut(text, most)
   return text:sub(1, system.bytes_that_fit(text, most - 1)) .. MORE
 end
 
----The text, cut in the middle where it is wider.
+---Returns the text, cut in the middle if it is wider than `most` columns.
 ---@param text string
 ---@param most integer
 ---@return string

@@ -17,10 +17,11 @@ local function place()
   end
 end
 
----Writes `warning: text` to stderr with the script's line, once for each text and line, as Python's default filter.
+---Writes `warning: text` to stderr with the script's line, once for each text and line, as Python's default filter
+---does.
 ---@param text string
----@param at? string the line, `FILE:LINE: `, where the warning is not about the nearest
----@return boolean shown false when it was said before
+---@param at? string the line, `FILE:LINE: `; default: the nearest line of the script
+---@return boolean shown false if the warning was already shown
 function warnings.warn(text, at)
   local line = ('%swarning: %s\n'):format(at or place(), text)
   if shown[line] then return false end

@@ -2,7 +2,7 @@
 
 local system = require 'base._system'
 
----Writes the text to the file, over what was there. The file appears whole under its name, or stays as it was.
+---Writes the text to the file, and replaces its contents. The file appears complete under its name, or stays as it was.
 ---@param path string
 ---@param text string
 ---Errors: 'environment' with the system's reason.

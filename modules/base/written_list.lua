@@ -29,11 +29,11 @@ local function plain_end(text, from)
   return #text
 end
 
----The values of a list as people write it on a command line: 'a,[1,2],"b,c"' is {'a', '[1,2]', 'b,c'}. Commas in brackets or
----in quotes do not separate. Quotes count where a value begins with one: it's is what it says.
----@param what string begins the messages
+---Splits a list as people write it on a command line: 'a,[1,2],"b,c"' gives {'a', '[1,2]', 'b,c'}. Commas in brackets
+---or quotes do not separate values. Quotes count only at the beginning of a value: it's stays as it is.
+---@param what string beginning of messages
 ---@param text string
----@return string[] values, table<integer, true> is_quoted which of them had quotes
+---@return string[] values, table<integer, true> is_quoted which of them were quoted
 ---Raises code 'usage'.
 local function written_list(what, text)
   local out, is_quoted, from = {}, {}, 1

@@ -39,15 +39,15 @@ local LAST_CALLS = {
   [opcode(function(f, ...) return f(...) end, 3)] = true,
 }
 
----The field that the instruction reads.
----@return string? name nil when it reads none
+---Returns the field that the instruction reads.
+---@return string? name nil if it reads no field
 ---@return integer register of the object
 local function field_of(fn, pc)
   if opcode(fn, pc) ~= FIELD then return nil, 0 end
   return util.funck(fn, -instruction.c(fn, pc) - 1), instruction.b(fn, pc)
 end
 
--- Returns what the instruction reads by a name: 'field', 'global' or 'upvalue', and the name.
+-- Returns the kind of name by which the instruction reads a value ('field', 'global' or 'upvalue'), and the name.
 local function read_of(fn, pc)
   local op = opcode(fn, pc)
   if op == FIELD then return 'field', (field_of(fn, pc)) end
@@ -62,8 +62,8 @@ local function writer_of(fn, register, pc)
   end
 end
 
----Lines of the calls that the function ends with, `return f(x)`, each with the names called there (false where a call has
----none).
+---Returns the lines of the tail calls of a function, `return f(x)`, each with the names of the called functions (false
+---for a call without a name).
 ---@param fn function of Lua
 ---@return table<integer, (string|false)[]>
 function bytecode.last_calls(fn)
@@ -142,8 +142,9 @@ end
 ---Returns how the code of a function, and of functions in it, uses globals.
 ---@param fn function of Lua
 ---@return {read: {[1]: string, [2]: integer}[], set: table<string, true>, tested: table<string, true>, modules: string[],
----  is_open: boolean} found the names that it reads, each time with the line; sets; tests, or reads in a function that pcall is
----  given; the modules that it requires; whether it may set others too, in ways that the code does not tell
+---  is_open: boolean} found read: the names with their lines; set: the names that it sets; tested: the names that it
+---  tests, or reads in a function passed to pcall; modules: the modules that it requires; is_open: whether it may also
+---  set globals in ways that the code does not show
 function bytecode.globals(fn)
   local found = {read = {}, set = {}, tested = {}, modules = {}, is_open = false, protected = {}}
   add_globals(fn, found)
@@ -183,8 +184,8 @@ local function value_at(fn, register, pc, variables, field)
   return field(owner, read), text .. '.' .. read
 end
 
----The objects whose field of that name is read on a line, each with the text the script has for it, its call's arguments and
----the field's name: {value, 'self.net', '...', 'forward'}.
+---Returns the objects whose field of that name is read on a line: the value, its text in the script, the arguments of
+---its call, and the field's name: {value, 'self.net', '...', 'forward'}.
 ---@param fn function of Lua
 ---@param line integer
 ---@param name? string nil: of any name

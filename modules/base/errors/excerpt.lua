@@ -60,9 +60,9 @@ local function caret(message, line)
   end
 end
 
----The line that a message, or a frame of a traceback, begins with: 'train.lua:12: view: …'.
+---Returns the source line that a message, or a frame of a traceback, names at its beginning: 'train.lua:12: view: …'.
 ---@param text string
----@return string? lines indented; nil where the text has no place, or its file cannot be read
+---@return string? lines indented; nil if the text does not begin with a place, or the file cannot be read
 ---
 ---```lua
 ---local excerpt = require 'base.errors.excerpt'

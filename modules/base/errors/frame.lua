@@ -4,7 +4,7 @@ local class = require 'base.class'
 
 local frame = {}
 
----Whether a function is the script's: neither C's nor rtrain's.
+---Returns whether a function belongs to the script: it is neither a C function nor one of rtrain's.
 ---@param fn function
 ---@return boolean
 function frame.is_script(fn)
@@ -12,7 +12,7 @@ function frame.is_script(fn)
   return info.what ~= 'C' and info.source:sub(1, 10) ~= '@rtrain://'
 end
 
----The local variables of a frame that is running.
+---Returns the local variables of a running frame.
 ---@param level integer as for debug.getlocal in the function that calls this one
 ---@return any[][] variables each {name, value}
 function frame.variables(level)
@@ -24,11 +24,11 @@ function frame.variables(level)
   end
 end
 
----What an object has under a name. Of other tables than our objects only what lies in them: a namespace may load a module, or
----raise, when it is asked.
+---Returns the value that an object has under a name. For tables that are not rtrain's objects, only their raw fields
+---are read: a namespace may load a module, or raise an error, when it is indexed.
 ---@param object any
 ---@param name string
----@return any value nil where there is none
+---@return any value nil if it has no such field
 function frame.field(object, name)
   if class.of(object) or class.is_class(object) then return object[name] end
   return type(object) == 'table' and rawget(object, name) or nil

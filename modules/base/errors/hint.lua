@@ -161,10 +161,11 @@ local function of_library(level)
   end
 end
 
----@param level integer of lua_getstack, as the C function counts that calls this one: where the error arose
+---@param level integer of lua_getstack, as the C function that calls this one counts: the frame in which the error
+---  arose
 ---@param message string
----@return string? hint what to add to the message
----@return string? other a message to show in its place
+---@return string? hint text to add to the message
+---@return string? other a message to show instead of it
 function error_hint.find(level, message)
   local other = absent_module(message)
   if other then return nil, other end

@@ -57,8 +57,8 @@ local function message_of(level, running, caller)
   return is_unbound and "'forward' is a method: write module:forward(...)" or nil
 end
 
----@param level integer of lua_getstack, as the C function counts that calls this one
----@return string? message nil when no frame is a method called with a dot
+---@param level integer of lua_getstack, as the C function that calls this one counts
+---@return string? message nil if no frame is a method that was called with a dot
 ---@return string? position of the call, 'train.lua:12'
 function method_call.find(level)
   for at = level + 2, level + 2 + MAX_FRAMES do

@@ -68,7 +68,7 @@ local SYNTAX = {
   {'[=(,]%s*%[[^%[]', 'a list is {1, 2}'},
 }
 
----The line with its strings blanked out, but for their quotes, and without its comment.
+---Returns the line with blanks in place of the contents of its strings, and without its comment.
 ---@param line string
 ---@return string
 function pythonisms.without_strings(line)
@@ -94,7 +94,7 @@ end
 
 ---Returns advice for an unknown global; nil if it is neither a function nor a package of Python.
 ---@param name string
----@param field? string what is read of it
+---@param field? string the field that is read from it
 ---@return string? advice
 ---
 ---```lua
@@ -127,7 +127,7 @@ local function advice_at(text, number)
     local line = line_at(text, at)
     if line and line:find '%S' then
       local advice = pythonisms.of_line(line)
-      -- Lua reports an unexpected end of the text there.
+      -- Lua reports an unexpected end of the text at the last line.
       if advice or at < number then return advice end
     end
   end
@@ -143,7 +143,7 @@ local function first_block(text, number)
   end
 end
 
----Lua's message about a text that it cannot read, with what to write instead of Python.
+---Returns Lua's message about a syntax error, with advice if the text is Python.
 ---@param text string
 ---@param message string Lua's: "train.lua:3: '=' expected near 'x'"
 ---@return string message at the line of the Python
@@ -167,7 +167,7 @@ end
 
 ---Returns Lua's form of a Python constant, which Lua reads as a global: None → 'nil'.
 ---@param name string
----@return string? written nil for one that is not Python's
+---@return string? written nil if it is not a Python constant
 function pythonisms.of_constant(name) return CONSTANTS[name] end
 
 return pythonisms

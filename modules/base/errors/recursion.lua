@@ -20,7 +20,7 @@ jit.attach(function(event, trace, fn, pc)
   if event ~= 'start' then started = nil end
 end, 'trace')
 
----@return string? position of the function that was compiled last among those that call themselves
+---@return string? position of the function that was compiled last of those that call themselves
 function recursion.place() return latest end
 
 return recursion

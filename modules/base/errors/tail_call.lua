@@ -9,7 +9,7 @@ local frame = require 'base.errors.frame'
 
 local tail_call = {}
 
--- Returns the only line for which `fits` holds; nil if there is none or more than one.
+-- Returns the only line for which `fits` holds; nil if it holds for no line or for several.
 local function only_line(lines, fits)
   local found
   for line, names in next, lines do
@@ -66,10 +66,10 @@ local function ended_function(functions, running)
   return found
 end
 
----The place of the call that ended the function between the frame at a level and the one that called it.
----@param level integer of lua_getstack, as the C function counts that calls this one
----@param operation string what failed, which tells one call of the function from another; '' when it is not known
----@return string? position 'train.lua:12'; nil when no function is missing there, or when its line cannot be known
+---Returns the place of the tail call that ended the function between the frame at a level and the frame that called it.
+---@param level integer of lua_getstack, as the C function that calls this one counts
+---@param operation string the operation that failed; it distinguishes the calls of the function; '' if unknown
+---@return string? position 'train.lua:12'; nil if no function is missing between them, or if its line is unknown
 ---@return string? name of the function that has ended
 function tail_call.find(level, operation)
   local at = level + 2

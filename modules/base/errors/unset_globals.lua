@@ -61,8 +61,8 @@ end
 
 ---Returns the name that was probably meant by a global without a value; nil if unknown.
 ---@param name string
----@param own string[] names that the script has
----@param field? string what is read of it
+---@param own string[] names that the script uses
+---@param field? string the field that is read from it
 ---@return string? advice
 function unset_globals.advice(name, own, field)
   if MODULES[name] then return ("local %s = require '%s' comes first"):format(name, MODULES[name]) end
@@ -137,7 +137,7 @@ end
 ---@param script {fn: function, text: string, path: string, folder: string} its chunk, not yet called; the folder of the modules
 ---  next to it, '' for none
 ---@param is_library fun(name: string): boolean whether a module is one of rtrain's
----@return string? message a line for each name; nil when all is well
+---@return string? message a line for each name; nil if there is no such name
 ---
 ---```lua
 ---local unset_globals = require 'base.errors.unset_globals'
