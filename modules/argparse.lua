@@ -1,7 +1,7 @@
 -- argparse.lua: parses a script's own arguments: Lua's argparse; its manual is argparse.readthedocs.io.
 --
--- The script's arguments follow the file in `rtrain exec`, and `--` in `rtrain run`. A wrong argument ends the process
--- with exit code 2.
+-- The script's arguments follow the script file in `rtrain exec`, and `--` in `rtrain run`. A wrong argument ends the
+-- process with exit code 2.
 
 local argparse = require 'base._argparse'
 local errors = require 'base.errors'
@@ -9,10 +9,10 @@ local number = require 'base.number'
 local ordered = require 'base.ordered'
 local overrides = require 'base.overrides'
 
--- All parsers have one class, so its `error` can be replaced for all.
+-- All parsers have one class, so replacing its `error` affects all of them.
 local Parser = getmetatable(argparse())
 
----Says what is wrong with the command line and ends the process with exit code 2.
+---Prints the error in the command line and ends the process with exit code 2.
 ---@param message string
 function Parser:error(message)
   io.stderr:write(('%s\n\nError: %s\n'):format(self:get_usage(), message))
@@ -45,11 +45,11 @@ local function add_option(parser, key, value)
   end)
 end
 
----A parser with an option for each value of a config, of the value's type: what it parses is a train_loop_config.
----A number, a boolean ('true' or 'false'), a string, or a list of such with commas between them; `batch_size` is
----`--batch-size`. Options that are not in the config are added as to any other parser.
+---Returns a parser with an option for each value of a config. The result of parsing is a train_loop_config.
+---A value is a number, a boolean ('true' or 'false'), a string, or a list of these, separated by commas; `batch_size`
+---becomes `--batch-size`. Options that are not in the config are added as to any other parser.
 ---@param config table<string, any> names → default values
----@param name? string of the script, for its help; default: arg[0]
+---@param name? string name of the script, for its help; default: arg[0]
 ---@param description? string
 ---@return table parser
 ---Errors: 'argument' for a value of another type.

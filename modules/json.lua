@@ -1,4 +1,4 @@
--- json.lua: JSON for scripts: Python's json.loads and json.dumps, with the usual names of Lua libraries too.
+-- json.lua: JSON for scripts: Python's json.loads and json.dumps, also under the names that Lua libraries use.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -12,13 +12,13 @@ local MAX_DEPTH = 1000
 -- Larger doubles do not represent every integer.
 local MAX_EXACT = 2 ^ 53
 
----The value for null, since a field cannot be nil. It equals only itself.
+---The value for null, since a table field cannot be nil. It equals only itself.
 json.null = setmetatable({}, {
   __tostring = function() return 'null' end,
   __pack = function() return 'json', '_null', {} end,
 })
 
----json.null of this process, for one that comes from another.
+---Returns json.null of this process, in place of the json.null of another process.
 ---@return table
 function json._null() return json.null end
 
@@ -155,11 +155,11 @@ function decode_value(text, at, depth)
   return (first == '{' and decode_object or decode_list)(text, at + 1, depth + 1)
 end
 
----The value of a JSON text: objects and arrays as tables (arrays count from 1), null as json.null, an integer beyond 2^53 as
----int64 or uint64; NaN and Infinity as Python writes them. Python equivalent: json.loads.
+---Returns the value of a JSON text: objects and arrays as tables (arrays count from 1), null as json.null, an integer
+---beyond 2^53 as int64 or uint64. NaN and Infinity are read as Python writes them. Python equivalent: json.loads.
 ---@param text string
 ---@return any
----Errors: 'argument' with line and column where the text is not JSON.
+---Errors: 'argument' with line and column if the text is not JSON.
 ---
 ---```lua
 ---local json = require 'json'
@@ -249,13 +249,13 @@ function encode_value(value, state, path, indent)
     class and class.__name or kind))
 end
 
----The JSON text of plain data: strings, numbers, booleans, json.null, lists, maps (keys sorted; those of a base.ordered map
----in its order). An empty table is `{}`, marked with torch.list `[]`. NaN and Infinity are written as Python writes them.
----Python equivalent: json.dumps.
+---Returns the JSON text of plain data: strings, numbers, booleans, json.null, lists, maps (keys sorted; the keys of a
+---base.ordered map in its order). An empty table is written as `{}`, or as `[]` if torch.list has marked it. NaN and
+---Infinity are written as Python writes them. Python equivalent: json.dumps.
 ---@param value any
 ---@param options? {indent: integer} spaces for each level; default: one line
 ---@return string text
----Errors: 'argument' with the path of what is not plain data.
+---Errors: 'argument' with the path of a value that is not plain data.
 ---
 ---```lua
 ---local json = require 'json'

@@ -47,7 +47,7 @@ local function begin_allreduce(what, tensor, options, put)
   options, op = options_of(what, options)
   local compression = options.compression or none
   local travelling, context = compression.compress(tensor:detach())
-  if context == nil then travelling = travelling:clone() end  -- it is the tensor itself
+  if context == nil then travelling = travelling:clone() end  -- it is the given tensor itself
   scale(travelling, options.prescale_factor, 1)
   local work = dist.all_reduce(travelling, {op = op == 'average' and 'sum' or op, async_op = true})
   return Handle(work, function()
@@ -66,22 +66,22 @@ local function into(tensor)
   end
 end
 
----Begins an allreduce; `synchronize` gives its result.
+---Begins an allreduce; `synchronize` returns its result.
 ---@param tensor torch.Tensor of the same shape and dtype on every rank
----@param options? {name: string, op: string, compression: table, prescale_factor: number, postscale_factor: number} as of
----  `allreduce`
+---@param options? {name: string, op: string, compression: table, prescale_factor: number, postscale_factor: number} the
+---  options of `allreduce`
 ---@return any handle
 function collectives.allreduce_async(tensor, options) return begin_allreduce('allreduce_async', tensor, options, same) end
 
----The same into the tensor itself.
+---Begins an allreduce in place; `synchronize` returns the tensor.
 ---@param tensor torch.Tensor
----@param options? table as of `allreduce`
+---@param options? table the options of `allreduce`
 ---@return any handle
 function collectives.allreduce_async_(tensor, options)
   return begin_allreduce('allreduce_async_', tensor, options, into(tensor))
 end
 
----The tensors of all ranks combined, elementwise, in a new tensor. The result has no gradient.
+---Combines the tensors of all ranks, elementwise, in a new tensor. The result has no gradient.
 ---@param tensor torch.Tensor of the same shape and dtype on every rank
 ---@param options? {name: string, op: string, average: boolean, compression: table, prescale_factor: number,
 ---  postscale_factor: number} op: hvd.Average (default), Sum, Min, Max, Product
@@ -98,9 +98,9 @@ function collectives.allreduce(tensor, options)
   return collectives.synchronize(begin_allreduce('allreduce', tensor, options, same))
 end
 
----The same into the tensor itself.
+---Combines the tensors of all ranks in place.
 ---@param tensor torch.Tensor
----@param options? table as of `allreduce`
+---@param options? table the options of `allreduce`
 ---@return torch.Tensor tensor
 function collectives.allreduce_(tensor, options)
   return collectives.synchronize(begin_allreduce('allreduce_', tensor, options, into(tensor)))
@@ -114,12 +114,12 @@ local function grouped(one, tensors, options)
 end
 
 ---@param tensors torch.Tensor[]
----@param options? table as of `allreduce`
+---@param options? table the options of `allreduce`
 ---@return torch.Tensor[]
 function collectives.grouped_allreduce(tensors, options) return grouped(collectives.allreduce_async, tensors, options) end
 
 ---@param tensors torch.Tensor[]
----@param options? table as of `allreduce`
+---@param options? table the options of `allreduce`
 ---@return torch.Tensor[] tensors
 function collectives.grouped_allreduce_(tensors, options) return grouped(collectives.allreduce_async_, tensors, options) end
 
@@ -140,7 +140,7 @@ local function padded(tensor, rows)
   return out
 end
 
----Begins an allgather; `synchronize` gives its result.
+---Begins an allgather; `synchronize` returns its result.
 ---@param tensor torch.Tensor
 ---@param name? string
 ---@return any handle
@@ -159,8 +159,8 @@ function collectives.allgather_async(tensor, name)  -- luacheck: no unused args
   end)
 end
 
----The rows of all ranks, one after the other, in a new tensor. The numbers of rows may differ.
----@param tensor torch.Tensor the same shape but for dim 0, and the same dtype, on every rank
+---Gathers the rows of all ranks in a new tensor, in the order of the ranks. The numbers of rows may differ.
+---@param tensor torch.Tensor of the same shape, except for dim 0, and the same dtype on every rank
 ---@param name? string
 ---@return torch.Tensor
 ---Horovod equivalent: hvd.allgather.
@@ -191,7 +191,7 @@ function collectives.broadcast_async_(tensor, root_rank, name)  -- luacheck: no 
   return begin_broadcast('broadcast_async_', tensor, root_rank, into(tensor))
 end
 
----The tensor of one rank, in a new tensor.
+---Returns the tensor of one rank, as a new tensor.
 ---@param tensor torch.Tensor of the same shape and dtype on every rank
 ---@param root_rank integer
 ---@param name? string
@@ -201,7 +201,7 @@ function collectives.broadcast(tensor, root_rank, name)
   return collectives.synchronize(collectives.broadcast_async(tensor, root_rank, name))
 end
 
----The same into the tensor itself.
+---Copies the tensor of one rank into the tensor of every rank.
 ---@param tensor torch.Tensor
 ---@param root_rank integer
 ---@param name? string
@@ -210,11 +210,11 @@ function collectives.broadcast_(tensor, root_rank, name)
   return collectives.synchronize(collectives.broadcast_async_(tensor, root_rank, name))
 end
 
----Gives each rank its part of the rows, and gets what the others have for this one.
+---Sends each rank its part of the rows, and receives the rows that the other ranks have for this one.
 ---@param tensor torch.Tensor
----@param splits? torch.Tensor|integer[] how many rows go to each rank; default the same number
+---@param splits? torch.Tensor|integer[] number of rows for each rank; default: the same number for all
 ---@param name? string
----@return torch.Tensor rows, torch.Tensor? received_splits with `splits`: how many have come from each rank
+---@return torch.Tensor rows, torch.Tensor? received_splits with `splits`: number of rows received from each rank
 ---Horovod equivalent: hvd.alltoall.
 function collectives.alltoall(tensor, splits, name)  -- luacheck: no unused args
   ranks._check()
@@ -238,7 +238,7 @@ function collectives.alltoall(tensor, splits, name)  -- luacheck: no unused args
   return out, counts
 end
 
----Combines the tensors of all ranks; each gets its part of the rows.
+---Combines the tensors of all ranks; each rank gets its part of the rows.
 ---@param tensor torch.Tensor
 ---@param options? {name: string, op: string} op: hvd.Average (default) or Sum
 ---@return torch.Tensor
@@ -254,12 +254,12 @@ function collectives.reducescatter(tensor, options)
   return result:narrow(0, first, each + (rank < more and 1 or 0)):clone()
 end
 
----@param handle any of an _async call
----@return boolean whether `synchronize` would not wait
+---@param handle any result of an _async function
+---@return boolean whether `synchronize` would return at once
 function collectives.poll(handle) return handle._work:is_completed() end
 
----@param handle any of an _async call
----@return any result what the call without _async returns
+---@param handle any result of an _async function
+---@return any result the result of the function without _async
 function collectives.synchronize(handle)
   if not class.is(handle, Handle) then
     errors.raise('argument', ('synchronize: expected what an _async call has returned, got %s'):format(type(handle)))

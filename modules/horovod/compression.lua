@@ -2,11 +2,12 @@
 
 local torch = require 'torch'
 
----`Compression.none` and `Compression.fp16`: `compress(tensor)` gives what travels, and what `decompress` needs.
+---`Compression.none` and `Compression.fp16`: `compress(tensor)` returns the tensor to send, and the context for
+---`decompress`.
 local none = {}
 
 ---@param tensor torch.Tensor
----@return torch.Tensor travelling, nil context
+---@return torch.Tensor sent, nil context
 function none.compress(tensor) return tensor, nil end
 
 ---@param tensor torch.Tensor
@@ -16,7 +17,7 @@ function none.decompress(tensor) return tensor end
 local fp16 = {}
 
 ---@param tensor torch.Tensor
----@return torch.Tensor travelling, any dtype of the tensor, where it is another one
+---@return torch.Tensor sent, any dtype of the tensor if it was converted
 function fp16.compress(tensor)
   if not torch.is_floating_point(tensor) then return tensor, nil end
   return tensor:to(torch.float16), tensor.dtype

@@ -22,19 +22,19 @@ function State:init(given)
   rawset(self, '_keeps_copies', true)
 end
 
----The same by the name that scripts of PyTorch use. Horovod equivalent: hvd.elastic.TorchState.
+---State under its name in scripts for PyTorch. Horovod equivalent: hvd.elastic.TorchState.
 ---@class TorchState: State
 ---@overload fun(given: table): TorchState
 local TorchState = State:extend('TorchState')
 elastic.TorchState = TorchState
 
----The same for plain values. Horovod equivalent: hvd.elastic.ObjectState.
+---State under its name in scripts with plain values only. Horovod equivalent: hvd.elastic.ObjectState.
 ---@class ObjectState: State
 ---@overload fun(given: table): ObjectState
 local ObjectState = State:extend('ObjectState')
 elastic.ObjectState = ObjectState
 
----Functions that are called when the group has changed, before the training goes on.
+---Registers functions that are called when the group has changed, before the training continues.
 ---@param callbacks (fun())[]
 function State:register_reset_callbacks(callbacks)
   local known = rawget(self, '_reset_callbacks') or {}
@@ -42,10 +42,10 @@ function State:register_reset_callbacks(callbacks)
   rawset(self, '_reset_callbacks', known)
 end
 
----Looks whether the group is to change, without a commit: the run does that at a commit, so this does nothing.
+---Does nothing: the run changes the group at a commit, and needs no checks between commits.
 function State:check_host_updates() end  -- luacheck: ignore
 
----Gives all ranks rank 0's models, optimizers and plain values. `elastic.run` begins with it.
+---Gives all ranks rank 0's models, optimizers and plain values. `elastic.run` calls it first.
 function State:sync()
   for _, model in ordered.items(parts.modules(self)) do objects.broadcast_parameters(model:state_dict(), 0) end
   for _, optimizer in ordered.items(parts.optimizers(self)) do objects.broadcast_optimizer_state(optimizer, 0) end
@@ -60,10 +60,10 @@ local function begin_again(state)
   for _, reset in ipairs(rawget(state, '_reset_callbacks') or {}) do reset() end
 end
 
----Gives back a train function, `fn(state, ...)`, that goes on from the last commit when ranks are lost: as train.elastic does.
----A commit copies parameters and the optimizers' state, so that it may come after several steps. Horovod equivalent:
+---Returns a train function, `fn(state, ...)`, that continues from the last commit when ranks are lost, as train.elastic
+---does. A commit copies parameters and the optimizers' state, so several steps may precede it. Horovod equivalent:
 ---hvd.elastic.run.
----@param fn fun(state: State): any more arguments are passed on
+---@param fn fun(state: State): any the other arguments are passed on
 ---@return fun(state: State): any
 ---
 ---```lua

@@ -31,7 +31,7 @@ local function tensors_of(params)
   return out
 end
 
----Gives all ranks the values of one, in place.
+---Gives all ranks the values of one rank, in place.
 ---@param params table|function model:state_dict(), model:named_parameters(), or a list of {name, tensor}
 ---@param root_rank integer
 ---Horovod equivalent: hvd.broadcast_parameters.
@@ -41,7 +41,7 @@ function objects.broadcast_parameters(params, root_rank)
   for _, handle in ipairs(handles) do collectives.synchronize(handle) end
 end
 
----The value of one rank on all ranks: plain data and tensors.
+---Returns the value of one rank on all ranks: plain data and tensors.
 ---@param obj any
 ---@param root_rank? integer default 0
 ---@param name? string
@@ -56,7 +56,7 @@ function objects.broadcast_object(obj, root_rank, name)  -- luacheck: no unused 
   return closure.load(bytes_of(collectives.broadcast(row, root_rank))).value
 end
 
----The values of all ranks, in their order.
+---Returns the values of all ranks, in the order of the ranks.
 ---@param obj any plain data and tensors
 ---@param name? string
 ---@return any[]

@@ -101,14 +101,14 @@ local function check(optimizer, options)
   return passes
 end
 
----Makes an optimizer one whose `step()` first gives each parameter the mean of its gradients over all ranks. It is the same
----object, with two more methods: `synchronize()`, which does that now, and `skip_synchronize(fn)`, in whose function `step()`
----does not: to clip gradients, for example.
+---Changes an optimizer so that its `step()` first gives each parameter the mean of its gradients over all ranks. It
+---returns the same object with two more methods: `synchronize()` averages the gradients now, and `skip_synchronize(fn)`
+---calls a function in which `step()` does not average them, for example after they were clipped.
 ---@param optimizer optim.Optimizer
 ---@param options? {named_parameters: any, compression: table, backward_passes_per_step: integer, op: string,
 ---  gradient_predivide_factor: number} compression: hvd.Compression.none (default) or fp16; op: hvd.Average (default) or Sum;
----  backward_passes_per_step (default 1): that many backwards add up before a step; named_parameters, num_groups, groups and
----  sparse_as_dense are accepted and not needed
+---  backward_passes_per_step (default 1): number of backward passes that are summed before a step; named_parameters,
+---  num_groups, groups and sparse_as_dense are accepted and not needed
 ---@return optim.Optimizer optimizer
 ---Horovod equivalent: hvd.DistributedOptimizer.
 ---
@@ -132,7 +132,7 @@ local function DistributedOptimizer(optimizer, options)
   ranks._check()
   options = args.options(options, OPTIONS, 'DistributedOptimizer')
   local passes = check(optimizer, options)
-  replicas.finish()  -- it looks before the hook of each step that exchanges the gradients
+  replicas.finish()  -- it runs before the hook of each step that exchanges the gradients
   local counts = watch(params_of(optimizer), passes)
   local is_skipped, is_synchronized = false, false
 
@@ -142,7 +142,7 @@ local function DistributedOptimizer(optimizer, options)
     is_synchronized = true
   end
 
-  -- For elastic.run: a lost rank has cut the step after its backward passes.
+  -- For elastic.run: the loss of a rank has interrupted the step after its backward passes.
   function optimizer:_forget_passes()  -- luacheck: no unused args
     for param in next, counts do counts[param] = nil end
     is_synchronized = false

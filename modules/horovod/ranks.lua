@@ -9,10 +9,10 @@ local ranks = {}
 
 local is_begun = false
 
----Begins: in a train function the process group is formed. Elsewhere this process is the only rank.
+---Initializes Horovod: in a train function it forms the process group. Elsewhere this process is the only rank.
 function ranks.init()
   if session.peek() then
-    -- A rank in the place of a lost one synchronizes with the others in elastic.run.
+    -- A rank that replaces a lost rank synchronizes with the others in elastic.run.
     if not session.is_joining() then default_group.ensure() end
   elseif not dist.is_initialized() then
     dist.init_process_group('gloo', {rank = 0, world_size = 1})
@@ -20,7 +20,7 @@ function ranks.init()
   is_begun = true
 end
 
----Ends: the trainer ends the process group.
+---Shuts Horovod down. The trainer destroys the process group.
 function ranks.shutdown() is_begun = false end
 
 ---@return boolean
@@ -54,10 +54,10 @@ function ranks.local_size() return of_context('local_world_size', 1) end
 ---@return integer number of this node, from 0
 function ranks.cross_rank() return of_context('node_rank', 0) end
 
----@return integer number of nodes, where each has as many ranks
+---@return integer number of nodes, if all have as many ranks as this one
 function ranks.cross_size() return math.ceil(ranks.size() / ranks.local_size()) end
 
----@return boolean whether each node has as many ranks as this one, as far as the numbers say
+---@return boolean whether each node has as many ranks as this one, judged by the numbers of ranks
 function ranks.is_homogeneous() return ranks.size() % ranks.local_size() == 0 end
 
 ---@return boolean
@@ -87,7 +87,7 @@ function ranks.ccl_built() return false end
 ---@return boolean always false
 function ranks.rocm_built() return false end
 
----@return boolean whether CUDA tensors can travel over NCCL
+---@return boolean whether CUDA tensors can be sent over NCCL
 function ranks.nccl_built() return dist.is_nccl_available() end
 
 ---@return boolean whether there is a CUDA device

@@ -1,3 +1,3 @@
--- horovod/torch.lua: the module horovod under its name in Python, `import horovod.torch as hvd`.
+-- horovod/torch.lua: the module horovod under its Python name, `import horovod.torch as hvd`.
 
 return require 'horovod'

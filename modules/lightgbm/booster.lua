@@ -14,9 +14,9 @@ local parameters = require 'lightgbm.parameters'
 
 ---A model of LightGBM. lightgbm.train makes one. Python equivalent: lightgbm.Booster.
 ---
----Arguments: {model_file, model_str} for a model that was saved, {params, train_set} for one to train with `update`.
+---Arguments: {model_file, model_str} for a saved model, {params, train_set} for a model to train with `update`.
 ---
----Fields: `best_iteration` and `best_score`, a table data → metric → value, which lightgbm.train sets.
+---Fields: `best_iteration`, and `best_score`, a table data → metric → value. lightgbm.train sets both.
 ---
 ---```lua
 ---local lightgbm, torch = require 'lightgbm', require 'torch'
@@ -101,10 +101,10 @@ function Booster:_end_training()
   self._train_set, self._valid_sets = nil, nil
 end
 
----Data whose metrics are computed.
+---Adds data whose metrics are computed.
 ---@param data lightgbm.Dataset made with {reference = train_set}
 ---@param name string
----@param init_model? lightgbm.Booster that the training goes on from
+---@param init_model? lightgbm.Booster the model from which the training continues
 function Booster:add_valid(data, name, init_model)
   check_training(self, 'add_valid')
   data:construct(nil, init_model)
@@ -127,9 +127,9 @@ local function custom_gradients(self, fobj)
   return out[1], out[2]
 end
 
----One round of boosting, on all ranks. lightgbm.train calls it.
----@param options? {fobj: function} fobj(preds, train_set) gives gradients and hessians
----@return boolean is_finished no split was worth it
+---Runs one round of boosting, on all ranks. lightgbm.train calls it.
+---@param options? {fobj: function} fobj(preds, train_set) returns gradients and hessians
+---@return boolean is_finished whether no split improved the model
 function Booster:update(options)
   check_training(self, 'update')
   options = args.options(options, {'fobj'}, 'update')
@@ -144,7 +144,7 @@ function Booster:update(options)
   return finished[0] == 1
 end
 
----Takes the last round back.
+---Undoes the last round.
 ---@return lightgbm.Booster self
 function Booster:rollback_one_iter()
   library.call('rollback_one_iter', 'LGBM_BoosterRollbackOneIter', self._handle)
@@ -187,8 +187,8 @@ end
 -- Metrics that are the root of a mean over the rows.
 local ROOTS = {rmse = true}
 
--- A rank's metrics cover its own rows. The mean, weighted by rows, is the same on all ranks, so all stop in the same
--- round. `sets`: the data of each item.
+-- A rank's metrics cover its own rows. The mean, weighted by rows, is the same on all ranks, so all ranks stop in the
+-- same round. `sets`: the data of each item.
 local function mean_of_ranks(list, sets)
   if network.num_machines() == 1 or #list == 0 then return list end
   local torch, sums, count = require 'torch', {}, #list
@@ -229,17 +229,17 @@ function Booster:_eval(index, data_name, data, feval)
   return out
 end
 
----The metrics of the training data: of several ranks, the mean over all their rows.
+---Returns the metrics of the training data. With several ranks they are the mean over all their rows.
 ---@param feval? fun(preds: torch.Tensor, data: lightgbm.Dataset): string, number, boolean
----@return table[] list of {data, metric, value, whether more is better}
+---@return table[] list of {data, metric, value, whether larger is better}
 function Booster:eval_train(feval)
   local list = self:_eval(0, 'training', self._train_set, feval)
   return mean_of_ranks(list, repeated(self._train_set, #list))
 end
 
----The metrics of the valid sets: of several ranks, the mean over all their rows.
+---Returns the metrics of the validation sets. With several ranks they are the mean over all their rows.
 ---@param feval? fun(preds: torch.Tensor, data: lightgbm.Dataset): string, number, boolean
----@return table[] list of {data, metric, value, whether more is better}
+---@return table[] list of {data, metric, value, whether larger is better}
 function Booster:eval_valid(feval)
   local out, sets = {}, {}
   for i, data in ipairs(self._valid_sets) do
@@ -269,12 +269,12 @@ function Booster:_predict_matrix(rows, options)
   return width > 1 and out:view(rows.rows, width) or out
 end
 
----The model's predictions: of the rounds up to best_iteration, where early stopping has set it.
----@param data torch.Tensor|table<string, torch.Tensor|any[]> (rows, features), or a table column → values, of which the columns
----  are taken that the model has the names of
+---Returns the model's predictions. They use the rounds up to best_iteration if early stopping has set it.
+---@param data torch.Tensor|table<string, torch.Tensor|any[]> (rows, features), or a table column → values. Of a table,
+---  the columns are used whose names the model knows
 ---@param options? {start_iteration: integer, num_iteration: integer, raw_score: boolean, pred_leaf: boolean,
----  pred_contrib: boolean} num_iteration: -1 for all rounds; raw_score: before the objective's transformation; pred_leaf: the
----  leaf of each tree; pred_contrib: SHAP values
+---  pred_contrib: boolean} num_iteration: -1 for all rounds; raw_score: returns scores before the objective's
+---  transformation; pred_leaf: returns the leaf of each tree; pred_contrib: returns SHAP values
 ---@return torch.Tensor float64: (rows) or (rows, classes)
 function Booster:predict(data, options)
   options = args.options(options, PREDICT_OPTIONS, 'predict')
@@ -296,7 +296,7 @@ end
 
 local SAVE_OPTIONS = {'num_iteration', 'start_iteration', 'importance_type'}
 
----Writes the model as text, which Python's lightgbm reads.
+---Writes the model as text, which Python's lightgbm can read.
 ---@param filename string
 ---@param options? {num_iteration: integer, start_iteration: integer, importance_type: string}
 ---@return lightgbm.Booster self
@@ -324,8 +324,9 @@ function Booster:dump_model(options)
     importance_of('dump_model', options.importance_type)))
 end
 
----How much each feature counts.
----@param options? {importance_type: string, iteration: integer} 'split' (default): how often it splits; 'gain': what it gains
+---Returns the importance of each feature.
+---@param options? {importance_type: string, iteration: integer} 'split' (default): the number of its splits; 'gain':
+---  the sum of their gains
 ---@return torch.Tensor float64, a number for each feature
 function Booster:feature_importance(options)
   options = args.options(options, {'importance_type', 'iteration'}, 'feature_importance')
@@ -343,7 +344,7 @@ end
 ---@return integer
 function Booster:num_feature() return number(self, 'LGBM_BoosterGetNumFeature') end
 
----@return integer trees: one for each class in each round
+---@return integer trees each round makes one tree for each class
 function Booster:num_trees() return number(self, 'LGBM_BoosterNumberOfTotalModel') end
 
 ---@return integer
@@ -352,7 +353,7 @@ function Booster:num_model_per_iteration() return number(self, 'LGBM_BoosterNumM
 ---@return integer rounds
 function Booster:current_iteration() return number(self, 'LGBM_BoosterGetCurrentIteration') end
 
--- It is sent to other ranks and threads as its trees.
+-- A Booster is sent to other ranks and threads as its trees.
 function Booster:__pack()
   return 'lightgbm.booster', '_unpack', {text = self:model_to_string {num_iteration = -1}, best = self.best_iteration}
 end

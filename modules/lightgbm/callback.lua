@@ -11,11 +11,11 @@ local ordered = require 'base.ordered'
 ---@field params table
 ---@field iteration integer 0-based
 ---@field begin_iteration integer
----@field end_iteration integer without it
----@field evaluation_result_list table[] list of {data, metric, value, whether more is better}
+---@field end_iteration integer the iteration after the last
+---@field evaluation_result_list table[] list of {data, metric, value, whether larger is better}
 
----The base of callbacks for lightgbm.train: a subclass defines some of these methods. A function counts as a callback
----that defines only `after_iteration`.
+---The base of callbacks for lightgbm.train: a subclass defines some of these methods. A function is treated as a
+---callback that defines only `after_iteration`.
 ---
 ---```lua
 ---local lightgbm, torch = require 'lightgbm', require 'torch'
@@ -83,8 +83,8 @@ end
 
 local callback = {Callback = Callback}
 
----Ends the training when a metric of the valid sets has not become better for some rounds; `booster.best_iteration` is then the
----number of rounds up to the best one. Python equivalent: lightgbm.early_stopping.
+---Ends the training when a metric of the validation sets has not improved for some rounds; `booster.best_iteration` is
+---then the number of rounds up to the best one. Python equivalent: lightgbm.early_stopping.
 ---@param stopping_rounds integer
 ---@param options? {first_metric_only: boolean, min_delta: number}
 ---@return lightgbm.Callback
@@ -106,7 +106,7 @@ function LogEvaluation:after_iteration(env)
 end
 
 ---Prints the metrics. Python equivalent: lightgbm.log_evaluation.
----@param period? integer each that many rounds (default 1)
+---@param period? integer prints every `period` rounds (default 1)
 ---@return lightgbm.Callback
 function callback.log_evaluation(period) return LogEvaluation(period or 1) end
 

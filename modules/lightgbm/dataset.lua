@@ -20,16 +20,16 @@ local OPTIONS = {'label', 'reference', 'weight', 'group', 'init_score', 'feature
 -- Field → the library's type number, and the dtype.
 local TYPES = {label = {0, 'float32'}, weight = {0, 'float32'}, init_score = {1, 'float64'}, group = {2, 'int32'}}
 
----The data of LightGBM, with labels and what else belongs to them. Python equivalent: lightgbm.Dataset.
+---The data of LightGBM, with labels and other values of the rows. Python equivalent: lightgbm.Dataset.
 ---
----`data` is a tensor (rows, features), or a table column → values, whose label and weight may be the names of columns, or a
----dataset of rtrain.data or a rank's part of one, read into memory. NaN is a missing value. The library makes its bins when the
----dataset is trained on.
+---`data` is a tensor (rows, features), a table column → values, in which the names of columns may stand for label and
+---weight, or a dataset of rtrain.data or a rank's part of one, which is read into memory. NaN is a missing value. The
+---library makes its bins when the training begins.
 ---
----Arguments: data, label, {reference, weight, group, init_score, feature_name, categorical_feature, params}. label may stand
----among the options too. reference: the Dataset that is trained on, for one that is evaluated. feature_name: names of the
----features; of a table, the columns that are features, in this order. categorical_feature: names or 0-based numbers of the
----features whose values are categories 0, 1, …. params: parameters of the bins, such as max_bin.
+---Arguments: data, label, {reference, weight, group, init_score, feature_name, categorical_feature, params}. label may
+---also be one of the options. reference: for a validation set, the Dataset of the training. feature_name: names of the
+---features; for a table, the columns that are features, in this order. categorical_feature: names or 0-based numbers of
+---the features whose values are categories 0, 1, …. params: parameters of the bins, such as max_bin.
 ---
 ---```lua
 ---local lightgbm, torch = require 'lightgbm', require 'torch'
@@ -59,7 +59,7 @@ function Dataset:init(data, label, options)
   self._reference = options.reference
 end
 
----A Dataset to evaluate on, with this one's bins.
+---Returns a Dataset for validation, with the bins of this one.
 ---@param data torch.Tensor|table
 ---@param label? torch.Tensor|number[]|table
 ---@param options? table
@@ -129,7 +129,7 @@ local function all_params(self, given, names)
   return params
 end
 
----Sets labels, weights, scores to begin from, or the sizes of the queries of a ranking.
+---Sets labels, weights, initial scores, or the sizes of the queries of a ranking.
 ---@param field string 'label', 'weight', 'init_score' or 'group'
 ---@param value torch.Tensor|number[]
 function Dataset:set_field(field, value)
@@ -173,9 +173,9 @@ local function of_matrix(rows, text, reference)
   return library.owned(handle, 'LGBM_DatasetFree')
 end
 
----Makes the library's form of the data, once. Done by what needs it.
+---Makes the library's form of the data, once. Methods that need it call this.
 ---@param params? table<string, any> of the training
----@param predictor? lightgbm.Booster whose predictions the training begins from
+---@param predictor? lightgbm.Booster its predictions are the initial scores of the training
 ---@return lightgbm.Dataset self
 function Dataset:construct(params, predictor)
   if self._handle then return self end
@@ -223,7 +223,7 @@ function Dataset:num_feature()
   return out[0]
 end
 
----Writes the bins to a file, which the library's command line reads.
+---Writes the bins to a file that the library's command line can read.
 ---@param filename string
 function Dataset:save_binary(filename)
   library.call('save_binary', 'LGBM_DatasetSaveBinary', self:construct()._handle, filename)

@@ -96,33 +96,33 @@ library.network = {}
 ---@return string version '4.7.0'
 function library.version() return foreign:version() end
 
----Whether several ranks may train: see above.
+---Returns whether several ranks may train: they need a separate C library, see above.
 ---@return boolean
 function library.has_own_malloc() return foreign:is_isolated() end
 
 ---Calls a function of the library.
----@param who string what the script called, for the message: 'lightgbm.train'
+---@param who string name of the function that the script called, for the message: 'lightgbm.train'
 ---@param fn string
 ---@param ... any its arguments
----Raises what the library says, and what a collective of the ranks has raised meanwhile.
+---Raises the library's error message, or the error of a collective that the library has called.
 function library.call(who, fn, ...)
   local ok, failure = pcall(foreign.call, foreign, who, fn, ...)
   if library.network.error then error(library.network.error, 0) end
   if not ok then error(failure, 0) end
 end
 
----What a callback of the library does: see ForeignLibrary.callback.
+---Returns a function that the library can call back, see ForeignLibrary.callback.
 ---@param f fun(...: any)
 ---@return fun(...: any)
 function library.callback(f) return ForeignLibrary.callback(library.network, nil, f) end
 
----A handle that is freed with the last reference to it.
+---Returns a handle that is freed with the last reference to it.
 ---@param handle ffi.cdata* rt_lgb_handle[1]
 ---@param free string
 ---@return ffi.cdata* rt_lgb_handle
 function library.owned(handle, free) return foreign:owned(ffi.cast('rt_lgb_handle', handle[0]), free) end
 
----A text that the library writes into a buffer.
+---Returns a text that the library writes into a buffer.
 ---@param who string
 ---@param fn string
 ---@param ... any its arguments before the size of the buffer
@@ -141,7 +141,7 @@ function library.text(who, fn, ...)
   end
 end
 
----Names that the library writes into buffers.
+---Returns names that the library writes into buffers.
 ---@param who string
 ---@param fn string
 ---@param handle ffi.cdata*

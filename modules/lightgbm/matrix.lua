@@ -39,10 +39,10 @@ local function of_columns(features)
   return {tensor = torch.stack(list), rows = features.num_rows, columns = #list, is_row_major = 0, names = features.names}
 end
 
----The matrix of a tensor (rows, features), which is read where it is if it holds floats, or of a table column → values.
+---Returns the matrix of a tensor (rows, features) or of a table column → values. A tensor of floats is read in place.
 ---@param who string
 ---@param data torch.Tensor|table<string, torch.Tensor|any[]>
----@param left_out string[] columns of another meaning
+---@param left_out string[] columns that are not features
 ---@param wanted? string[] the columns to take, in this order
 ---@return lightgbm.matrix
 function matrix.of(who, data, left_out, wanted)

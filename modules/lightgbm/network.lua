@@ -52,10 +52,11 @@ local function allgather(rank, input, starts, sizes, count, output)
   for i = 0, count - 1 do ffi.copy(output + starts[i], address(received) + i * most, sizes[i]) end
 end
 
----Makes the ranks of torch.distributed the library's machines. In a train function of train.LightGBMTrainer that is done.
+---Makes the ranks of torch.distributed the library's machines. train.LightGBMTrainer calls it before the train
+---function.
 ---@param num_machines integer
 ---@param rank integer
----Raises code 'environment' for several machines where glibc is older than 2.34: the library would crash there.
+---Raises code 'environment' for several machines with a glibc older than 2.34: the library would crash.
 function network.init(num_machines, rank)
   if callbacks then errors.raise('argument', 'lightgbm.network.init: there is a network already') end
   library.network.error = nil

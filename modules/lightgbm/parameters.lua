@@ -22,15 +22,15 @@ local function read_names()
   end
 end
 
----The parameter that a name stands for: 'num_iterations' for 'num_boost_round'.
+---Returns the main name of a parameter: 'num_iterations' for 'num_boost_round'.
 ---@param name string
----@return string? name nil for an unknown one
+---@return string? name nil for an unknown parameter
 function parameters.main_name(name)
   read_names()
   return aliases[name]
 end
 
----A parameter's value under any of its names.
+---Returns a parameter's value, given under any of its names.
 ---@param params table<string, any>
 ---@param main string
 ---@return any
@@ -70,7 +70,7 @@ local function text_of(who, name, value)
   return table.concat(out, ',')
 end
 
----The text, in an order that is the same on every rank.
+---Returns the text, in an order that is the same on every rank.
 ---@param who string for messages
 ---@param params table<string, any>
 ---@return string

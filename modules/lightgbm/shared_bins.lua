@@ -1,7 +1,7 @@
 -- lightgbm/shared_bins.lua: makes the data of a rank, with bins from a sample of all ranks' rows.
 --
--- The sample is the one that the library would take from all rows on one machine, in the order of the ranks: so the
--- bins are the same as there.
+-- The sample is the one that the library would draw from all rows on one machine, in the order of the ranks, so the
+-- bins are the same as on one machine.
 
 local errors = require 'base.errors'
 local ffi = require 'ffi'
@@ -115,10 +115,10 @@ local function push(who, handle, rows)
   end
 end
 
----The library's form of a rank's rows. All ranks make theirs together.
+---Returns the library's form of a rank's rows. It is a collective operation of all ranks.
 ---@param who string for messages
 ---@param rows lightgbm.matrix
----@param parameters string as the library takes them
+---@param parameters string the parameters in the library's form
 ---@return ffi.cdata* handle
 ---Raises code 'argument' for a rank without rows, and for ranks with unequal numbers of features.
 function shared_bins.dataset(who, rows, parameters)

@@ -107,16 +107,16 @@ end
 ---Trains a model. In a train function of train.LightGBMTrainer all ranks call it, each with its rows, and all get the same
 ---model. Python equivalent: lightgbm.train.
 ---@param params table<string, any> parameters of the library: objective, num_leaves, learning_rate, metric, …; objective may
----  be a function(preds, train_set) that gives gradients and hessians
+---  be a function(preds, train_set) that returns gradients and hessians
 ---@param train_set lightgbm.Dataset
 ---@param options? {num_boost_round: integer, valid_sets: lightgbm.Dataset[], valid_names: string[], feval: function,
 ---  init_model: string|lightgbm.Booster, callbacks: any[], keep_training_booster: boolean} num_boost_round = 100; valid_sets:
----  data whose metrics are computed in each round, train_set among them for its own; feval(preds, data) gives a name, a
----  number, and whether more is better; of several ranks the mean of each metric counts; init_model: go on from this one, for
----  num_boost_round more rounds; keep_training_booster = false: the model has the rounds up to the best one, and the data are
----  let go
+---  data whose metrics are computed in each round, which may include train_set; feval(preds, data) returns a name, a
+---  number, and whether larger is better; with several ranks each metric is averaged; init_model: the training
+---  continues from this model, for num_boost_round more rounds; keep_training_booster = false: the model keeps only the
+---  rounds up to the best one, and the data are released
 ---@return lightgbm.Booster
----Raises code 'argument' for what the library refuses.
+---Raises code 'argument' if the library rejects an argument.
 ---
 ---```lua
 ---local lightgbm, torch = require 'lightgbm', require 'torch'

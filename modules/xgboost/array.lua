@@ -25,8 +25,8 @@ local function number_of(name, value, torch)
     type(value) == 'string' and ': give each word a number, such as its place in a list of all' or ''))
 end
 
----A tensor in the CPU's memory, of a type that the library has: the same one where it is that already. A list of numbers
----becomes one; its missing values NaN.
+---Returns a tensor in the CPU's memory, of a type that the library supports: the same tensor if it already is one. A
+---list of numbers becomes a tensor; its missing values become NaN.
 ---@param name string for messages
 ---@param value torch.Tensor|any[]
 ---@return torch.Tensor
@@ -54,7 +54,8 @@ local function joined(list, factor)
   return table.concat(out, ',')
 end
 
----The interface of a tensor that array.tensor gave: its memory is read where it is, so it must live as long.
+---Returns the interface of a result of array.tensor. The library reads the tensor's memory in place, so the tensor must
+---live as long.
 ---@param tensor torch.Tensor
 ---@return string json
 function array.interface(tensor)
@@ -64,7 +65,7 @@ function array.interface(tensor)
     joined(tensor.shape, 1), strides, TYPES[tensor.dtype])
 end
 
----A tensor with a copy of floats of the library.
+---Returns a tensor with a copy of floats of the library.
 ---@param shape ffi.cdata* const uint64_t *
 ---@param dim ffi.cdata*|number
 ---@param values ffi.cdata* const float *

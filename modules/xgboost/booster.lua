@@ -15,11 +15,11 @@ local to_json = require('base._system').to_json
 
 ---A model of XGBoost. xgboost.train makes one. Python equivalent: xgboost.Booster.
 ---
----Arguments: params, a table {name = value}; cache, a list of DMatrix whose predictions are kept while it is trained;
+---Arguments: params, a table {name = value}; cache, a list of DMatrix whose predictions are kept during the training;
 ---model_file, a file, or another Booster, which is copied.
 ---
----Its fields: `best_iteration` and `best_score`, which early stopping sets, and `feature_names` and `feature_types`, which can
----be set.
+---Its fields: `best_iteration` and `best_score`, which early stopping sets, and `feature_names` and `feature_types`,
+---which the script may set.
 ---
 ---```lua
 ---local torch, train, xgboost = require 'torch', require 'rtrain', require 'xgboost'
@@ -134,11 +134,11 @@ function Booster:set_param(params, value)
   self:_set_params('set_param', params)
 end
 
----One round of boosting, on all ranks. xgboost.train calls it.
+---Runs one round of boosting, on all ranks. xgboost.train calls it.
 ---@param dtrain xgboost.DMatrix
 ---@param iteration integer
----@param fobj? fun(predt: torch.Tensor, dtrain: xgboost.DMatrix): torch.Tensor, torch.Tensor an objective of one's own:
----  gradients and hessians, of the shape of the margins
+---@param fobj? fun(predt: torch.Tensor, dtrain: xgboost.DMatrix): torch.Tensor, torch.Tensor a custom objective:
+---  returns gradients and hessians, of the shape of the margins
 function Booster:update(dtrain, iteration, fobj)
   check_matrix('update', dtrain)
   self:_take_features(who_of(self, 'update'), dtrain)
@@ -157,7 +157,7 @@ local function gradients(name, value, num_rows)
   return tensor
 end
 
----One round with gradients of one's own.
+---Runs one round of boosting with given gradients.
 ---@param dtrain xgboost.DMatrix
 ---@param iteration integer
 ---@param grad torch.Tensor (rows) or (rows, outputs)
@@ -184,11 +184,11 @@ local function check_evals(who, evals)
   end
 end
 
----The metrics of some data, as text: '[0]\ttrain-rmse:0.5'.
+---Returns the metrics of some data, as text: '[0]\ttrain-rmse:0.5'.
 ---@param evals table[] {{dmatrix, 'train'}, …}
 ---@param iteration? integer
----@param feval? fun(predt: torch.Tensor, data: xgboost.DMatrix): string, number a metric of one's own
----@param output_margin? boolean what feval is given (default true)
+---@param feval? fun(predt: torch.Tensor, data: xgboost.DMatrix): string, number a custom metric
+---@param output_margin? boolean whether feval gets margins instead of predictions (default true)
 ---@return string
 function Booster:eval_set(evals, iteration, feval, output_margin)
   check_evals('eval_set', evals)
@@ -242,12 +242,13 @@ local function prediction_config(kind, options, more)
     tostring(options.training or false), range[1], range[2], tostring(options.strict_shape or false), more or '')
 end
 
----The model's predictions.
+---Returns the model's predictions.
 ---@param data xgboost.DMatrix
 ---@param options? {output_margin: boolean, pred_leaf: boolean, pred_contribs: boolean, approx_contribs: boolean,
 ---  pred_interactions: boolean, validate_features: boolean, training: boolean, iteration_range: integer[],
----  strict_shape: boolean} output_margin: before the objective's transformation; pred_leaf: the leaf of each tree;
----  pred_contribs: SHAP values; iteration_range: {first, last + 1} of the rounds, as {0, booster.best_iteration + 1}
+---  strict_shape: boolean} output_margin: returns margins, before the objective's transformation; pred_leaf: returns
+---  the leaf of each tree; pred_contribs: returns SHAP values; iteration_range: {first, last + 1} of the rounds, such
+---  as {0, booster.best_iteration + 1}
 ---@return torch.Tensor float32
 function Booster:predict(data, options)
   check_matrix('predict', data)
@@ -261,9 +262,9 @@ end
 
 local INPLACE_OPTIONS = {'iteration_range', 'predict_type', 'missing', 'validate_features', 'strict_shape'}
 
----Predictions without a DMatrix.
----@param data torch.Tensor|table<string, torch.Tensor|any[]> (rows, features), or a table column → values, of which the columns
----  are taken that the model has the names of
+---Returns predictions without a DMatrix.
+---@param data torch.Tensor|table<string, torch.Tensor|any[]> (rows, features), or a table column → values. Of a table,
+---  the columns are used whose names the model knows
 ---@param options? {iteration_range: integer[], predict_type: string, missing: number, validate_features: boolean,
 ---  strict_shape: boolean} predict_type: 'value' or 'margin'
 ---@return torch.Tensor float32
@@ -294,7 +295,7 @@ function Booster:save_model(fname)
   library.call('save_model', 'XGBoosterSaveModel', self._handle, fname)
 end
 
----The bytes of the model.
+---Returns the bytes of the model.
 ---@param raw_format? 'ubj'|'json' default 'ubj'
 ---@return string
 function Booster:save_raw(raw_format)
@@ -307,7 +308,7 @@ end
 -- Recognizes a model by its first bytes: '{"' for JSON, '{L' for UBJSON. No file name begins so.
 local function is_model(text) return text:sub(1, 1) == '{' and #text > 64 end
 
----Reads a model that save_model or Python's xgboost has written, or the bytes that save_raw gave.
+---Reads a model that save_model or Python's xgboost has written, or bytes that save_raw has returned.
 ---@param fname string
 function Booster:load_model(fname)
   if type(fname) ~= 'string' then
@@ -329,20 +330,20 @@ function Booster:save_config()
   return ffi.string(text[0], tonumber(size[0]))
 end
 
----@param config string what save_config gave
+---@param config string a result of save_config
 function Booster:load_config(config) library.call('load_config', 'XGBoosterLoadJsonConfig', self._handle, config) end
 
 ---@return xgboost.Booster another one with the same trees and parameters
 function Booster:copy() return Booster(nil, nil, self) end
 
----Frees what training keeps.
+---Frees the memory that only the training needs.
 ---@return xgboost.Booster self
 function Booster:reset()
   library.call('reset', 'XGBoosterReset', self._handle)
   return self
 end
 
----The rounds from `first` to `last`, without it, each `step`: Python's booster[first:last:step].
+---Returns a Booster of the rounds `first`, `first + step`, … before `last`: Python's booster[first:last:step].
 ---@param first integer 0-based
 ---@param last integer
 ---@param step? integer default 1
@@ -369,9 +370,9 @@ function Booster:num_features()
   return tonumber(out[0])
 end
 
----A text that goes with the model.
+---Returns an attribute of the model, a text that is saved with it.
 ---@param key string
----@return string? value nil where there is none
+---@return string? value nil if there is no such attribute
 function Booster:attr(key)
   local out, found = ffi.new 'const char *[1]', ffi.new 'int[1]'
   library.call('attr', 'XGBoosterGetAttr', self._handle, key, out, found)
@@ -386,7 +387,7 @@ function Booster:attributes()
   return out
 end
 
----@param attributes table<string, any> false takes one away
+---@param attributes table<string, any> false removes an attribute
 function Booster:set_attr(attributes)
   for _, key in ipairs(ordered.keys_of(attributes)) do
     local value = attributes[key]
@@ -394,7 +395,7 @@ function Booster:set_attr(attributes)
   end
 end
 
----The trees as texts, one each.
+---Returns the trees as texts, one for each tree.
 ---@param options? {fmap: string, with_stats: boolean, dump_format: string} dump_format: 'text', 'json' or 'dot'
 ---@return string[]
 function Booster:get_dump(options)
@@ -408,9 +409,9 @@ end
 
 local IMPORTANCE = {'cover', 'gain', 'total_cover', 'total_gain', 'weight'}
 
----How much each feature counts, of those that the trees use.
----@param options? {fmap: string, importance_type: string} 'weight' (default): how often it splits; 'gain', 'cover',
----  'total_gain', 'total_cover'
+---Returns the importance of each feature that the trees use.
+---@param options? {fmap: string, importance_type: string} 'weight' (default): the number of its splits; 'gain',
+---  'cover', 'total_gain', 'total_cover'
 ---@return table<string, number> scores an ordered map
 function Booster:get_score(options)
   options = args.options(options, {'fmap', 'importance_type'}, 'get_score')
@@ -471,7 +472,7 @@ function Booster:__newindex(key, value)
   rawset(self, key, value)
 end
 
--- It is sent to other ranks and threads as its trees and parameters.
+-- A Booster is sent to other ranks and threads as its trees and parameters.
 function Booster:__pack()
   local size, bytes = ffi.new 'rt_xgb_size[1]', ffi.new 'const char *[1]'
   library.call('xgboost.Booster', 'XGBoosterSerializeToBuffer', self._handle, size, bytes)
@@ -485,7 +486,7 @@ function Booster._unpack(bytes)
   return out
 end
 
----Raises where the list is not one of {DMatrix, 'name'}.
+---Raises an error unless every item of the list is a {DMatrix, 'name'}.
 ---@param who string
 ---@param evals table
 function Booster._check_evals(who, evals) check_evals(who, evals) end

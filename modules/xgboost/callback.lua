@@ -77,11 +77,12 @@ local function is_maximized(metric)
   return false
 end
 
----Ends the training when a metric has not become better for some rounds, and notes the best one: `booster.best_iteration`,
----`booster.best_score`. Python equivalent: xgboost.callback.EarlyStopping.
+---Ends the training when a metric has not improved for some rounds, and records the best round:
+---`booster.best_iteration`, `booster.best_score`. Python equivalent: xgboost.callback.EarlyStopping.
 ---
----Arguments: {rounds, metric_name, data_name, maximize, save_best = false, min_delta = 0}. Without names the last data and
----their last metric count. maximize: default by the metric's name. save_best: the result is the model of the best round.
+---Arguments: {rounds, metric_name, data_name, maximize, save_best = false, min_delta = 0}. Without names the last
+---metric of the last data counts. maximize: default by the metric's name. save_best: the result is the model of the
+---best round.
 ---@class xgboost.callback.EarlyStopping: xgboost.callback.TrainingCallback
 ---@overload fun(options: table): xgboost.callback.EarlyStopping
 local EarlyStopping = TrainingCallback:extend('EarlyStopping')
@@ -150,8 +151,8 @@ end
 ---Prints the metrics of each round, on rank 0: '[0]	train-rmse:0.50000'. Python equivalent:
 ---xgboost.callback.EvaluationMonitor.
 ---
----Arguments: {period = 1, rank = 0, logger}. period: print each that many rounds. logger: a function that takes the line,
----instead of print.
+---Arguments: {period = 1, rank = 0, logger}. period: prints every `period` rounds. logger: a function that is called
+---with the line, instead of print.
 ---@class xgboost.callback.EvaluationMonitor: xgboost.callback.TrainingCallback
 ---@overload fun(options?: table): xgboost.callback.EvaluationMonitor
 local EvaluationMonitor = TrainingCallback:extend('EvaluationMonitor')

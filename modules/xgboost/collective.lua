@@ -15,10 +15,10 @@ collective.Op = {MAX = 0, MIN = 1, SUM = 2, BITWISE_AND = 3, BITWISE_OR = 4, BIT
 local OPTIONS = {'dmlc_communicator', 'dmlc_tracker_uri', 'dmlc_tracker_port', 'dmlc_task_id', 'dmlc_retry', 'dmlc_timeout',
                  'dmlc_nccl_path'}
 
----Joins the group of a tracker. In a train function of train.XGBoostTrainer that is done. Python equivalent:
+---Joins the group of a tracker. train.XGBoostTrainer calls it before the train function. Python equivalent:
 ---xgboost.collective.init.
 ---@param options {dmlc_communicator: string, dmlc_tracker_uri: string, dmlc_tracker_port: integer, dmlc_task_id: string,
----  dmlc_retry: integer, dmlc_timeout: integer} what RabitTracker:worker_args() gives, and the name of this rank
+---  dmlc_retry: integer, dmlc_timeout: integer} the results of RabitTracker:worker_args(), and the name of this rank
 function collective.init(options)
   options = args.options(options, OPTIONS, 'collective.init')
   library.call('xgboost.collective.init', 'XGCommunicatorInit', require('base._system').to_json(options))
@@ -36,7 +36,7 @@ function collective.get_world_size() return library.functions().XGCommunicatorGe
 ---@return boolean
 function collective.is_distributed() return library.functions().XGCommunicatorIsDistributed() ~= 0 end
 
----Prints on rank 0 alone.
+---Prints a message, on rank 0 only.
 ---@param msg any
 function collective.communicator_print(msg)
   if collective.get_rank() == 0 then print((tostring(msg):gsub('^%s+', ''):gsub('%s+$', ''))) end
@@ -44,7 +44,7 @@ end
 
 local TYPES = {float32 = 1, float64 = 2, int8 = 4, int16 = 5, int32 = 6, int64 = 7, uint8 = 8}
 
----The ranks' values put together, element by element; the same on all ranks.
+---Combines the values of all ranks, elementwise. The result is the same on all ranks.
 ---@param data torch.Tensor|number[]
 ---@param op integer one of collective.Op
 ---@return torch.Tensor of the shape of `data`
@@ -65,8 +65,8 @@ function collective.allreduce(data, op)
   return tensor
 end
 
----Rank `root`'s text on all ranks.
----@param data string? that of the others is ignored
+---Returns the text of rank `root`, on all ranks.
+---@param data string? ignored on the other ranks
 ---@param root integer
 ---@return string
 function collective.broadcast(data, root)

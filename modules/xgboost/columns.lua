@@ -39,11 +39,11 @@ local function checked(who, name, value)
     tensor:dim()))
 end
 
----The features of a batch: its columns in their order (sorted by name, where the table has no order), those left out that are
----named.
+---Returns the features of a batch: its columns in their order (sorted by name if the table has no order), except the
+---columns in `left_out`.
 ---@param who string for messages
 ---@param batch table<string, torch.Tensor|any[]>
----@param left_out string[] columns of another meaning, such as the label
+---@param left_out string[] columns that are not features, such as the label
 ---@param wanted? string[] the columns to take, in this order
 ---@return {names: string[], tensors: torch.Tensor[], num_rows: integer}
 function columns.features(who, batch, left_out, wanted)

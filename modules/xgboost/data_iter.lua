@@ -8,7 +8,8 @@ local ordered = require 'base.ordered'
 
 ---@class xgboost.Batch
 ---@field data torch.Tensor|table<string, torch.Tensor|any[]> (n, features), or columns by name
----@field label? torch.Tensor|any[]|string values, or the column that has them; so are those below
+---@field label? torch.Tensor|any[]|string values, or the name of the column with the values; likewise for the fields
+---  below
 ---@field weight? torch.Tensor|any[]|string
 ---@field base_margin? torch.Tensor|any[]|string
 ---@field qid? torch.Tensor|any[]|string
@@ -17,8 +18,8 @@ local ordered = require 'base.ordered'
 ---@field feature_names? string[]
 ---@field feature_types? string[]
 
----Batches for a QuantileDMatrix: a subclass has `next` and `reset`. XGBoost goes over them several times, and wants the same
----ones each time. Python equivalent: xgboost.DataIter.
+---Batches for a QuantileDMatrix. A subclass defines `next` and `reset`. XGBoost iterates over the batches several
+---times, and they must be the same each time. Python equivalent: xgboost.DataIter.
 ---
 ---```lua
 ---local torch, xgboost = require 'torch', require 'xgboost'
@@ -37,14 +38,14 @@ local ordered = require 'base.ordered'
 ---@overload fun(): xgboost.DataIter
 local DataIter = class('DataIter')
 
----Gives the next batch to `input_data`.
+---Passes the next batch to `input_data`.
 ---@param input_data fun(batch: xgboost.Batch)
----@return boolean more false where there was none
+---@return boolean more false if there was no further batch
 function DataIter:next(input_data)  -- luacheck: no unused args
   errors.raise('argument', ('%s has no method next(input_data)'):format(self.__name))
 end
 
----Begins again at the first batch.
+---Returns to the first batch.
 function DataIter:reset()
   errors.raise('argument', ('%s has no method reset()'):format(self.__name))
 end
@@ -94,10 +95,10 @@ function data_iter.is_dataset(data)
   return of ~= nil and (of.iterator ~= nil or of._blocks ~= nil)
 end
 
----What goes over the data.
+---Returns an iterator over the data.
 ---@param who string for messages
 ---@param data xgboost.DataIter|torch.Tensor|table|rtrain.data.DataIterator|rtrain.data.Dataset
----@param meta table label and so on, by their names
+---@param meta table label and similar fields, by name
 ---@return xgboost.DataIter
 function data_iter.of(who, data, meta)
   if class.is(data, DataIter) then
@@ -119,10 +120,10 @@ end
 -- Fields that may name a column instead of having values.
 data_iter.COLUMNS = {'label', 'weight', 'base_margin', 'qid', 'label_lower_bound', 'label_upper_bound'}
 
----A batch with its values in place of the names of columns.
+---Returns a batch with values in place of the names of columns.
 ---@param who string
 ---@param batch xgboost.Batch
----@param fields? string[] what may be a column's name (default COLUMNS)
+---@param fields? string[] fields that may name a column (default COLUMNS)
 ---@return {matrix?: torch.Tensor, columns?: {names: string[], tensors: torch.Tensor[]}, num_rows: integer,
 ---  meta: table<string, any>}
 function data_iter.resolve(who, batch, fields)
@@ -153,11 +154,11 @@ function data_iter.resolve(who, batch, fields)
   return {columns = features, num_rows = features.num_rows, meta = meta}
 end
 
----All of a dataset: the columns of its blocks, put together.
+---Returns a whole dataset: the columns of its blocks, concatenated.
 ---@param who string
 ---@param data rtrain.data.DataIterator|rtrain.data.Dataset
----@param meta table label and so on
----@param fields? string[] what may be a column's name (default COLUMNS)
+---@param meta table label and similar fields
+---@param fields? string[] fields that may name a column (default COLUMNS)
 ---@return table<string, torch.Tensor> columns an ordered map
 ---@return table<string, torch.Tensor> meta
 function data_iter.gathered(who, data, meta, fields)

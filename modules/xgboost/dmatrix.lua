@@ -14,19 +14,20 @@ local OPTIONS = {'missing', 'nthread', 'feature_names', 'feature_types', 'enable
 local QUANTILE_OPTIONS = {'max_bin', 'ref', 'max_quantile_batches', unpack(OPTIONS)}
 local EXT_MEM_OPTIONS = {'cache_prefix', unpack(QUANTILE_OPTIONS)}
 
----The data of XGBoost, with labels and what else belongs to them. Python equivalent: xgboost.DMatrix.
+---The data of XGBoost, with labels and other values of the rows. Python equivalent: xgboost.DMatrix.
 ---
----`data` is a tensor (rows, features), or a table column → values, whose label and weight may be the names of columns, or a
----dataset of rtrain.data or a rank's part of one, read into memory. NaN is a missing value. Numbers are read where the tensor
----has them; the library makes its own form of them.
+---`data` is a tensor (rows, features), a table column → values, in which the names of columns may stand for label and
+---weight, or a dataset of rtrain.data or a rank's part of one, which is read into memory. NaN is a missing value. A
+---tensor's memory is read in place; the library makes its own form of the numbers.
 ---
 ---Arguments: data, label, {weight, base_margin, group, qid, label_lower_bound, label_upper_bound, feature_weights,
----missing, nthread, feature_names, feature_types, enable_categorical, silent}. feature_names: of a table, the columns that are
----features, in this order (default: all others). feature_types: 'q' numbers, 'i' integers, 'c' categories 0, 1, … for each
----feature. label may stand among the options too. missing: a number that stands for a missing value (default NaN).
----nthread: default, as many threads as the run gives this rank. enable_categorical and silent are taken and not needed.
+---missing, nthread, feature_names, feature_types, enable_categorical, silent}. feature_names: for a table, the columns
+---that are features, in this order (default: all others). feature_types: 'q' numbers, 'i' integers, 'c' categories 0,
+---1, … for each feature. label may also be one of the options. missing: a number that represents a missing value
+---(default NaN). nthread: default: the number of threads that the run gives this rank. enable_categorical and silent
+---are accepted and have no effect.
 ---
----`feature_names` and `feature_types` are fields that can be set.
+---The script may set the fields `feature_names` and `feature_types`.
 ---
 ---```lua
 ---local torch, xgboost = require 'torch', require 'xgboost'
@@ -98,7 +99,7 @@ local function check_count(self, field, count)
   end
 end
 
--- Sets one of INFO on a matrix, or on the proxy of a batch.
+-- Sets one of the fields in INFO on a matrix, or on the proxy of a batch.
 local function set_one(self, handle, field, value, num_rows)
   local tensor = array.tensor(('%s: %s'):format(who_of(self), field), value)
   if num_rows and field ~= 'group' and field ~= 'feature_weights' and tensor:size(0) ~= num_rows then
@@ -241,14 +242,14 @@ function DMatrix:num_col()
   return tonumber(out[0])
 end
 
----@return integer values that are not missing
+---@return integer number of values that are not missing
 function DMatrix:num_nonmissing()
   local out = ffi.new 'rt_xgb_size[1]'
   library.call('num_nonmissing', 'XGDMatrixNumNonMissing', self._handle, out)
   return tonumber(out[0])
 end
 
----Labels, weights and what else belongs to the rows.
+---Sets labels, weights and other values of the rows.
 ---@param info {label: any, weight: any, base_margin: any, group: any, qid: any, label_lower_bound: any,
 ---  label_upper_bound: any, feature_weights: any, feature_names: string[], feature_types: string[]} tensors or lists
 function DMatrix:set_info(info)
@@ -263,10 +264,10 @@ function DMatrix:set_label(label) set_one(self, self._handle, 'label', label, se
 ---@param weight torch.Tensor|number[]
 function DMatrix:set_weight(weight) set_one(self, self._handle, 'weight', weight, self:num_row()) end
 
----@param margin torch.Tensor|number[] what predictions begin from
+---@param margin torch.Tensor|number[] the initial margins of the predictions
 function DMatrix:set_base_margin(margin) set_one(self, self._handle, 'base_margin', margin, self:num_row()) end
 
----@param group torch.Tensor|number[] how many rows each query of a ranking has
+---@param group torch.Tensor|number[] number of rows of each query of a ranking
 function DMatrix:set_group(group) set_one(self, self._handle, 'group', group) end
 
 ---@param field string 'label', 'weight', 'base_margin', 'label_lower_bound', 'label_upper_bound' or 'feature_weights'
@@ -296,7 +297,7 @@ function DMatrix:get_weight() return self:get_float_info 'weight' end
 ---@return torch.Tensor float32
 function DMatrix:get_base_margin() return self:get_float_info 'base_margin' end
 
----Some of the rows. Of a QuantileDMatrix there are none to be had.
+---Returns some of the rows. A QuantileDMatrix has no rows to return.
 ---@param rindex integer[] 0-based
 ---@param options? {allow_groups: boolean}
 ---@return xgboost.DMatrix
@@ -311,7 +312,7 @@ function DMatrix:slice(rindex, options)
   return out
 end
 
----Writes it to a file, which `DMatrix(path)` reads.
+---Writes the data to a file that `DMatrix(path)` can read.
 ---@param fname string
 function DMatrix:save_binary(fname) library.call('save_binary', 'XGDMatrixSaveBinary', self._handle, fname, 1) end
 
@@ -340,12 +341,13 @@ end
 
 function DMatrix:__tostring() return ('%s(%d rows, %d features)'):format(self.__name, self:num_row(), self:num_col()) end
 
----A DMatrix that holds the bins of the method 'hist' alone: a byte or two for each value, instead of the values. Made in a few
----passes over `data`: a tensor, a table, or batches, of which one is in memory at a time: a dataset of rtrain.data, a rank's
----part of one (train.get_dataset_shard), or a DataIter. Python equivalent: xgboost.QuantileDMatrix.
+---A DMatrix for the method 'hist'. It holds a bin of one or two bytes for each value, instead of the value. It makes
+---several passes over `data`: a tensor, a table, or batches, of which only one is in memory at a time: a dataset of
+---rtrain.data, a rank's part of one (train.get_dataset_shard), or a DataIter. Python equivalent:
+---xgboost.QuantileDMatrix.
 ---
 ---Arguments: data, label, and the options of DMatrix with {max_bin, ref, max_quantile_batches}. max_bin: 256, equal to that
----of the parameters. ref: the QuantileDMatrix that is trained on, for one that is evaluated.
+---of the parameters. ref: for data to evaluate, the QuantileDMatrix of the training.
 ---
 ---```lua
 ---local data, xgboost = require 'rtrain.data', require 'xgboost'
@@ -367,10 +369,11 @@ function QuantileDMatrix:init(data, label, options)
   from_iter(self, 'XGQuantileDMatrixCreateFromCallback', data, options, quantile_fields(options))
 end
 
----A QuantileDMatrix whose bins are in files, for data that memory does not hold. Python equivalent:
+---A QuantileDMatrix whose bins are in files, for data that do not fit in memory. Python equivalent:
 ---xgboost.ExtMemQuantileDMatrix.
 ---
----Arguments: as of QuantileDMatrix, and cache_prefix, what the names of its files begin with: they are removed with it.
+---Arguments: those of QuantileDMatrix, and cache_prefix, the prefix of the names of its files. They are removed when
+---the matrix is freed.
 ---
 ---```lua
 ---local data, train, xgboost = require 'rtrain.data', require 'rtrain', require 'xgboost'

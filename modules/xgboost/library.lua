@@ -126,9 +126,9 @@ local foreign = ForeignLibrary {name = 'xgboost', check = check, last_error = la
 
 local library = {strings = ForeignLibrary.strings, string_list = ForeignLibrary.string_list, callback = ForeignLibrary.callback}
 
----The library, which the first call loads.
+---Returns the functions of the library. The first call loads it.
 ---@return ffi.namespace* functions
----Raises code 'environment' where there is none, with what to do.
+---Raises code 'environment', with advice, if the library is not found.
 function library.functions() return foreign:functions() end
 
 ---The library's version. Python equivalent: xgboost.__version__.
@@ -136,13 +136,13 @@ function library.functions() return foreign:functions() end
 function library.version() return foreign:version() end
 
 ---Calls a function of the library.
----@param who string what the script called, for the message: 'xgboost.train'
+---@param who string name of the function that the script called, for the message: 'xgboost.train'
 ---@param fn string
 ---@param ... any its arguments
----Raises what the library says; code 'peer_lost' where another rank is gone.
+---Raises the library's error message; code 'peer_lost' if another rank is lost.
 function library.call(who, fn, ...) foreign:call(who, fn, ...) end
 
----A handle that is freed with the last reference to it.
+---Returns a handle that is freed with the last reference to it.
 ---@param handle ffi.cdata* rt_xgb_handle[1]
 ---@param free string
 ---@return ffi.cdata* rt_xgb_handle

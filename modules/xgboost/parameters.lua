@@ -85,12 +85,13 @@ local function interaction(who, value, features)
   return '[' .. table.concat(out, ',') .. ']'
 end
 
----Names and texts, in an order that is the same on every rank; eval_metric, which may be a list, once for each metric.
+---Returns names and texts, in an order that is the same on every rank; eval_metric, which may be a list, appears once
+---for each metric.
 ---@param who string for messages
 ---@param params table<string, any>
 ---@param features? string[] names of the features, for constraints by name
 ---@return string[][] pairs of name and text
----Raises code 'argument' for a name that is nearly another one, and for a value of another type.
+---Raises code 'argument' for a name that is similar to a known one, and for a value of another type.
 function parameters.texts(who, params, features)
   if type(params) ~= 'table' then
     errors.raise('argument', ('%s: params is a %s, expected a table {name = value}'):format(who, type(params)))

@@ -8,11 +8,11 @@ local system = require 'base._system'
 
 local SORT_BY = {host = 0, task = 1}
 
----Tells the ranks of a group about each other, in threads of this process. train.XGBoostTrainer has one in rank 0. Python
+---Connects the ranks of a group, in threads of this process. train.XGBoostTrainer makes one in rank 0. Python
 ---equivalent: xgboost.tracker.RabitTracker.
 ---
 ---Arguments: {n_workers, host_ip, port = 0, sortby = 'host', timeout = 0}. sortby = 'task': ranks are in the order of their
----dmlc_task_id, as texts. timeout: seconds until all ranks have come; 0 waits for ever.
+---dmlc_task_id, as texts. timeout: seconds to wait for all ranks; 0: no limit.
 ---
 ---```lua
 ---local xgboost = require 'xgboost'
@@ -41,7 +41,7 @@ function RabitTracker:init(options)
   self._handle = library.owned(handle, 'XGTrackerFree')
 end
 
----Begins to listen.
+---Starts to listen.
 function RabitTracker:start() library.call('RabitTracker:start', 'XGTrackerRun', self._handle, '{}') end
 
 ---Returns the arguments of collective.init, the same on every rank.
@@ -54,7 +54,7 @@ end
 
 ---Waits until all ranks have left the group.
 ---@param timeout integer seconds
----Raises where they have not by then.
+---Raises an error if they have not left when the timeout expires.
 function RabitTracker:wait_for(timeout)
   library.call('RabitTracker:wait_for', 'XGTrackerWaitFor', self._handle, system.to_json {timeout = timeout})
 end

@@ -59,7 +59,7 @@ local function check_ref(dtrain, evals)
   end
 end
 
--- Returns the given callbacks, and those that options stand for.
+-- Returns the given callbacks, and those for the options.
 local function callbacks_of(options)
   local list = {}
   for i, item in ipairs(options.callbacks or {}) do
@@ -115,12 +115,13 @@ end
 ---@param options? {num_boost_round: integer, evals: table, obj: function, maximize: boolean,
 ---  early_stopping_rounds: integer, evals_result: table, verbose_eval: boolean|integer, xgb_model: string|xgboost.Booster,
 ---  callbacks: xgboost.callback.TrainingCallback[], custom_metric: function} num_boost_round = 10; evals: data whose metrics
----  are computed in each round, {{dtrain, 'train'}, {dvalid, 'valid'}}; obj(predt, dtrain) gives gradients and hessians;
----  custom_metric(predt, data) gives a name and a number, of which the ranks' mean counts; evals_result: a table that the
----  metrics are written to, data → metric → values; verbose_eval: print them each that many rounds, false not at all;
----  xgb_model: go on from this one, for num_boost_round more rounds, whose numbers go on too
+---  are computed in each round, {{dtrain, 'train'}, {dvalid, 'valid'}}; obj(predt, dtrain) returns gradients and
+---  hessians; custom_metric(predt, data) returns a name and a number, which is averaged over the ranks; evals_result: a
+---  table to which the metrics are written, data → metric → values; verbose_eval: prints them every that many rounds,
+---  false: never; xgb_model: the training continues from this model, for num_boost_round more rounds, whose numbers
+---  continue too
 ---@return xgboost.Booster
----Raises code 'argument' for what the library refuses.
+---Raises code 'argument' if the library rejects an argument.
 ---
 ---```lua
 ---local torch, xgboost = require 'torch', require 'xgboost'
