@@ -92,7 +92,7 @@ local library = {strings = ForeignLibrary.strings, string_list = ForeignLibrary.
 -- The error of a network callback, kept until the library has returned.
 library.network = {}
 
----The library's version. Python equivalent: lightgbm.__version__.
+---Returns the library's version. Python equivalent: lightgbm.__version__.
 ---@return string version '4.7.0'
 function library.version() return foreign:version() end
 

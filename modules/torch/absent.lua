@@ -5,7 +5,7 @@ local errors = require 'base.errors'
 
 local absent = {}
 
----Groups of names: what they are, why they are not there, the names.
+---Groups of names: a description of the names, why they are absent, the names.
 absent.GROUPS = {
   {'Compiler and TorchScript', 'it works on Python code', [[
     AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType BenchmarkConfig BenchmarkExecutionStats Block BoolType
@@ -64,7 +64,7 @@ absent.GROUPS = {
     dtype layout memory_format OutOfMemoryError]]},
 }
 
----Names of smaller places: the place, why, the names.
+---Names in submodules: the submodule, why they are absent, the names.
 absent.PLACES = {
   {'linalg', "an error's code says what it is: err.code", 'LinAlgError'},
   {'sparse', 'they check gradients and invariants, or are for CUDA', [[
@@ -84,7 +84,7 @@ end
 -- Names that newer LibTorch versions lack → an alternative that exists in every version.
 local GONE = {cholesky = 'torch.linalg.cholesky', qr = 'torch.linalg.qr'}
 
----Raises code 'unsupported' with the reason when the name is one of those; does nothing for any other name.
+---Raises code 'unsupported' with the reason if the name is an absent one; otherwise does nothing.
 ---@param owner string 'torch' or 'a Tensor'
 ---@param name string
 function absent.check(owner, name)

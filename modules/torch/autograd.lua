@@ -4,7 +4,8 @@ local args = require 'base.args'
 
 local autograd = {}
 
----Adds to `.grad` of the leaves what the sum of the tensors' gradients gives. PyTorch equivalent: torch.autograd.backward.
+---Computes the gradients of the sum of the tensors and adds them to `.grad` of the leaves. PyTorch equivalent:
+---torch.autograd.backward.
 ---@param tensors torch.Tensor|torch.Tensor[]
 ---@param grads? torch.Tensor|torch.Tensor[] gradient of each (needed unless it has one element)
 ---@param options? {retain_graph: boolean, create_graph: boolean, inputs: any[]}
@@ -25,12 +26,12 @@ local function batched_grad(outputs, inputs, ...)
   return require('torch.func.vmap').vmap(grad)(weights)
 end
 
----Gradients of outputs by inputs, without touching `.grad`. PyTorch equivalent: torch.autograd.grad.
+---Returns the gradients of outputs with respect to inputs; `.grad` stays unchanged. PyTorch equivalent: torch.autograd.grad.
 ---@param outputs torch.Tensor|torch.Tensor[]
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param ... any grad_outputs, {retain_graph, create_graph, allow_unused, materialize_grads, is_grads_batched}: with
----  is_grads_batched grad_outputs have one dimension more in front, and so do the gradients, one for each of its entries
----@return torch.Tensor[] grads one for each input; for those that the outputs do not depend on torch.none with
+---  is_grads_batched the grad_outputs have an additional first dimension, and so do the gradients, one for each of its entries
+---@return torch.Tensor[] grads one for each input; for an input on which the outputs do not depend, torch.none with
 ---  allow_unused, zeros with materialize_grads
 ---
 ---```lua
@@ -45,11 +46,11 @@ function autograd.grad(outputs, inputs, ...)
   return require('torch._C').grad(outputs, inputs, ...)
 end
 
----Calls fn in anomaly mode: a backward that gives NaN, or that fails, is an error that names the user's line whose
----operation it belongs to. Slow; for finding faults. PyTorch equivalent: torch.autograd.detect_anomaly.
+---Calls fn in anomaly mode: a backward that computes NaN, or that fails, raises an error with the script line of the
+---corresponding forward operation. Slow; for debugging. PyTorch equivalent: torch.autograd.detect_anomaly.
 ---@param fn fun(...): ... computes the loss and calls backward()
 ---@param ... any arguments of fn, then {check_nan = true}
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -65,7 +66,7 @@ function autograd.detect_anomaly(fn, ...)
   return require('torch._C').detect_anomaly(options.check_nan ~= false, fn, unpack({...}, 1, count))
 end
 
----Switches anomaly mode on or off from here on.
+---Switches anomaly mode on or off.
 ---@param enabled boolean
 ---@param options? {check_nan: boolean} default true
 function autograd.set_detect_anomaly(enabled, options)

@@ -8,12 +8,12 @@ local cuda = {}
 
 local function functions(name) return engine.functions(name, 'cuda_devices') end
 
----Whether tensors can live on a GPU: NVIDIA's driver answers and shows a device, and LibTorch has its CUDA library. Where
----it is false `rtrain env` says why.
+---Returns whether tensors can be on a GPU: NVIDIA's driver reports a device, and LibTorch has its CUDA library. If it returns
+---false, `rtrain env` shows the reason.
 ---@return boolean
 function cuda.is_available() return cuda.device_count() > 0 end
 
----How many GPUs this process can use; CUDA_VISIBLE_DEVICES is honoured.
+---Returns how many GPUs this process can use; CUDA_VISIBLE_DEVICES is respected.
 ---@return integer
 ---
 ---```lua
@@ -26,7 +26,7 @@ function cuda.device_count()
   return devices
 end
 
----The number of the device that 'cuda' means. Raises code 'environment' without a device.
+---Returns the number of the device that 'cuda' means. Raises code 'environment' without a device.
 ---@return integer index from 0
 function cuda.current_device() return functions('current_device').current_device() end
 
@@ -43,19 +43,19 @@ local function properties_of(name, device)
   return C.get_device_properties(engine.index_of(name, device))
 end
 
----What a device is: `name`, `uuid`, `major` and `minor` (compute capability), `total_memory` (bytes),
+---Returns the properties of a device: `name`, `uuid`, `major` and `minor` (compute capability), `total_memory` (bytes),
 ---`multi_processor_count`, `max_threads_per_multi_processor`, `regs_per_multiprocessor`, `shared_memory_per_block` (bytes),
 ---`L2_cache_size` (bytes), `warp_size`, `is_integrated`, `is_multi_gpu_board`.
----@param device? integer|string the current one without
+---@param device? integer|string default: the current device
 ---@return table properties
 function cuda.get_device_properties(device) return properties_of('get_device_properties', device) end
 
----@param device? integer|string the current one without
+---@param device? integer|string default: the current device
 ---@return string name such as 'NVIDIA H100 80GB HBM3'
 function cuda.get_device_name(device) return properties_of('get_device_name', device).name end
 
----The compute capability of a device.
----@param device? integer|string the current one without
+---Returns the compute capability of a device.
+---@param device? integer|string default: the current device
 ---@return integer major
 ---@return integer minor
 function cuda.get_device_capability(device)
@@ -63,8 +63,8 @@ function cuda.get_device_capability(device)
   return properties.major, properties.minor
 end
 
----The memory of a device as the driver counts it, all processes together.
----@param device? integer|string the current one without
+---Returns the memory of a device as the driver counts it, all processes together.
+---@param device? integer|string default: the current device
 ---@return integer free bytes
 ---@return integer total bytes
 function cuda.mem_get_info(device)
@@ -72,8 +72,8 @@ function cuda.mem_get_info(device)
   return C.mem_get_info(engine.index_of('mem_get_info', device))
 end
 
----Waits until a device has done all that it was given: for measuring time.
----@param device? integer|string the current one without
+---Waits until a device has finished all work given to it, for example to measure time.
+---@param device? integer|string default: the current device
 function cuda.synchronize(device)
   local C = functions 'synchronize'
   C.synchronize(engine.index_of('synchronize', device))
@@ -85,12 +85,12 @@ local function back_and_return(before, ok, ...)
   return ...
 end
 
----Calls a function while 'cuda' means this device. Afterwards, also when it raises, it means the same as before.
+---Calls a function while 'cuda' means this device. Afterwards 'cuda' means the same device as before, also after an error.
 ---PyTorch equivalent: the context manager torch.cuda.device.
 ---@param device integer|string number from 0, or 'cuda:1'
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -172,11 +172,11 @@ local function refuse(call, names, advice)
   if #names > 0 then fail(call, "'%s' is on one side alone: %s", names[1], advice) end
 end
 
----Another arrangement of the same elements: axes are swapped, split and joined. Python equivalent: einops.rearrange.
+---Rearranges the elements: permutes, splits and joins axes. Python equivalent: einops.rearrange.
 ---@param x torch.Tensor|torch.Tensor[] a list is stacked along a new first axis
 ---@param pattern string
----@param sizes? table<string, integer> of axes that the shape does not tell
----@return torch.Tensor a view where that is possible
+---@param sizes? table<string, integer> of axes that the shape does not determine
+---@return torch.Tensor a view if possible
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -205,7 +205,7 @@ local REDUCTIONS = {
   end,
 }
 
----Axes that the right side leaves out are reduced. Python equivalent: einops.reduce.
+---Reduces the axes that are missing on the right side. Python equivalent: einops.reduce.
 ---@param x torch.Tensor|torch.Tensor[]
 ---@param pattern string
 ---@param reduction string|fun(x: torch.Tensor, dims: integer[]): torch.Tensor 'mean', 'sum', 'max', 'min', 'prod', 'any', 'all'
@@ -231,7 +231,7 @@ function einops.reduce(x, pattern, reduction, sizes)
   return compose(call, split, kept, right)
 end
 
----New axes of the right side repeat the elements; `repeat` is a word of Lua. Python equivalent: einops.repeat.
+---Repeats the elements along new axes of the right side; `repeat` is a keyword of Lua. Python equivalent: einops.repeat.
 ---@param x torch.Tensor|torch.Tensor[]
 ---@param pattern string
 ---@param sizes? table<string, integer>

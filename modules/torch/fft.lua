@@ -1,2 +1,2 @@
--- torch/fft.lua: torch.fft: every operator that ATen calls fft_….
+-- torch/fft.lua: torch.fft: the operators of ATen with the prefix fft_.
 return require 'torch.functions.prefixed'('torch.fft', 'fft_')

@@ -11,7 +11,7 @@ local C = require 'torch._C'
 
 local functional = {}
 
----All tensors expanded to the shape that they broadcast to: views. PyTorch equivalent: torch.broadcast_tensors.
+---Returns all tensors expanded to their common broadcast shape, as views. PyTorch equivalent: torch.broadcast_tensors.
 ---@param ... torch.Tensor|torch.Tensor[]
 ---@return torch.Tensor[]
 function functional.broadcast_tensors(...) return aten.broadcast_tensors(checks.tensors('broadcast_tensors', ...)) end
@@ -31,7 +31,7 @@ local function broadcast_into(out, shape, position)
   end
 end
 
----The shape that shapes broadcast to. PyTorch equivalent: torch.broadcast_shapes.
+---Returns the shape to which the shapes broadcast. PyTorch equivalent: torch.broadcast_shapes.
 ---@param ... integer[]|integer a number stands for a shape of one dimension
 ---@return torch.Size
 ---
@@ -56,16 +56,16 @@ local function at_least(name)
   end
 end
 
----Tensors of no dimension get one. PyTorch equivalent: torch.atleast_1d.
----Arguments: tensor → tensor; several, or a list → list.
+---Makes tensors without dimensions one-dimensional. PyTorch equivalent: torch.atleast_1d.
+---Arguments: a tensor returns a tensor; several tensors, or a list, return a list.
 functional.atleast_1d = at_least 'atleast_1d'
----Tensors of fewer than two dimensions get leading ones. Arguments as atleast_1d's.
+---Adds leading dimensions to tensors of fewer than two. Arguments as of atleast_1d.
 functional.atleast_2d = at_least 'atleast_2d'
----Tensors of fewer than three dimensions get more: (n) becomes (1, n, 1), (m, n) becomes (m, n, 1). Arguments as
----atleast_1d's.
+---Adds dimensions to tensors of fewer than three: (n) becomes (1, n, 1), (m, n) becomes (m, n, 1). Arguments as of
+---atleast_1d.
 functional.atleast_3d = at_least 'atleast_3d'
 
----Grids of coordinates from vectors. PyTorch equivalent: torch.meshgrid.
+---Returns grids of coordinates from vectors. PyTorch equivalent: torch.meshgrid.
 ---@param ... any tensors of one dimension or a list of them; {indexing = 'ij' (default) or 'xy'}
 ---@return torch.Tensor[] grids one for each vector; their shape is the vectors' lengths, the first two swapped for 'xy'
 ---
@@ -80,19 +80,20 @@ function functional.meshgrid(...)
   return aten.meshgrid(tensors, {indexing = args.one_of('meshgrid: indexing', indexing, {'ij', 'xy'})})
 end
 
----All combinations of the vectors' elements, one a row. PyTorch equivalent: torch.cartesian_prod.
+---Returns all combinations of the vectors' elements, one in each row. PyTorch equivalent: torch.cartesian_prod.
 ---@param ... torch.Tensor|torch.Tensor[] of one dimension
 ---@return torch.Tensor
 function functional.cartesian_prod(...) return aten.cartesian_prod(checks.tensors('cartesian_prod', ...)) end
 
----A matrix with the given ones along its diagonal. PyTorch equivalent: torch.block_diag.
+---Returns a matrix with the given matrices along its diagonal. PyTorch equivalent: torch.block_diag.
 ---@param ... torch.Tensor|torch.Tensor[] of at most two dimensions
 ---@return torch.Tensor
 function functional.block_diag(...) return aten.block_diag(checks.tensors('block_diag', ...)) end
 
 local split = args.signature('split', {'tensor', 'split_size_or_sections', {'dim', 0}})
 
----Pieces of one size, the last may be smaller, or of the sizes in a list: views. PyTorch equivalent: torch.split.
+---Splits a tensor into pieces of one size (the last may be smaller), or of the sizes in a list: views. PyTorch equivalent:
+---torch.split.
 ---Arguments: tensor, split_size_or_sections, dim = 0.
 ---@param ... any
 ---@return torch.Tensor[]
@@ -105,9 +106,9 @@ local CDIST_MODES = {use_mm_for_euclid_dist_if_necessary = 0, use_mm_for_euclid_
                      donot_use_mm_for_euclid_dist = 2}
 local cdist = args.signature('cdist', {'x1', 'x2', {'p', 2}, {'compute_mode', 'use_mm_for_euclid_dist_if_necessary'}})
 
----Distances (…, P, R) between the rows of x1 (…, P, M) and x2 (…, R, M). PyTorch equivalent: torch.cdist.
----Arguments: x1, x2, p = 2, compute_mode = 'use_mm_for_euclid_dist_if_necessary' (more than 25 rows on a side go through
----a matrix product), 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'.
+---Computes distances (…, P, R) between the rows of x1 (…, P, M) and x2 (…, R, M). PyTorch equivalent: torch.cdist.
+---Arguments: x1, x2, p = 2, compute_mode = 'use_mm_for_euclid_dist_if_necessary' (uses a matrix product for more than 25 rows
+---on a side), 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'.
 ---@param ... any
 ---@return torch.Tensor
 function functional.cdist(...)
@@ -119,9 +120,9 @@ end
 
 local norm = args.signature('norm', {'input', {'p', 'fro'}, {'dim'}, {'keepdim', false}, {'dtype'}, {'out'}})
 
----A vector norm over `dim` (all dimensions by default), or p = 'nuc', the nuclear norm of matrices. PyTorch equivalent:
----torch.norm; torch.linalg.norm tells vectors from matrices.
----Arguments: input, p = 'fro' (as 2), 'nuc' or a number, dim = nil, keepdim = false, dtype = nil, out = nil.
+---Returns a vector norm over `dim` (all dimensions by default), or p = 'nuc', the nuclear norm of matrices. PyTorch equivalent:
+---torch.norm; torch.linalg.norm distinguishes vectors from matrices.
+---Arguments: input, p = 'fro' (the same as 2), 'nuc' or a number, dim = nil, keepdim = false, dtype = nil, out = nil.
 ---@param ... any
 ---@return torch.Tensor
 ---
@@ -144,8 +145,8 @@ end
 
 local nonzero = args.signature('nonzero', {'input', {'as_tuple', false}, {'out'}})
 
----Where elements are not zero: (count, dimensions) int64, or with as_tuple one index tensor (count) for each dimension,
----which together index the tensor. PyTorch equivalent: torch.nonzero.
+---Returns the indices of nonzero elements: (count, dimensions) int64, or with as_tuple one index tensor (count) for each
+---dimension, which together index the tensor. PyTorch equivalent: torch.nonzero.
 ---Arguments: input, as_tuple = false, out = nil (not with as_tuple).
 ---@param ... any
 ---@return torch.Tensor|torch.Tensor[]
@@ -165,7 +166,7 @@ end
 
 local unravel_index = args.signature('unravel_index', {'indices', 'shape'})
 
----The coordinates of flat indices in a tensor of that shape. PyTorch equivalent: torch.unravel_index.
+---Returns the coordinates of flat indices in a tensor of that shape. PyTorch equivalent: torch.unravel_index.
 ---Arguments: indices (integers), shape (a list of sizes, or one size).
 ---@param ... any
 ---@return torch.Tensor[] one for each dimension, of the indices' shape
@@ -189,7 +190,7 @@ function functional.unravel_index(...)
   return (quotients % C.tensor(shape, options)):unbind(-1)
 end
 
----The elements that are not zero, by their coordinates. PyTorch equivalent: Tensor.to_sparse_coo; x:to_sparse() has options.
+---Returns the nonzero elements in COO layout. PyTorch equivalent: Tensor.to_sparse_coo; x:to_sparse() has options.
 ---@param input torch.Tensor
 ---@return torch.Tensor of layout torch.sparse_coo
 function functional.to_sparse_coo(input) return aten.to_sparse(input) end

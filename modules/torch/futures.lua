@@ -1,7 +1,7 @@
 -- torch/futures.lua: torch.futures: values that become available later.
 --
--- A script has one thread. So the functions of `then_` of a collective's Future run when something waits for it, or
--- asks whether it is done: `wait`, `done`, `collect_all`, and the end of the backward pass for a result of a
+-- A script has one thread. So the functions of `then_` of a collective's Future run when the script waits for it, or
+-- asks whether it is done: in `wait`, `done`, `collect_all`, and at the end of the backward pass for a result of a
 -- communication hook.
 
 local class = require 'base.class'
@@ -9,7 +9,7 @@ local errors = require 'base.errors'
 local show = require 'base.shown'
 local warnings = require 'base.warnings'
 
----A value that is there later: that of a collective (`work:get_future()`), or one that a script sets itself.
+---A value that becomes available later: the result of a collective (`work:get_future()`), or a value that the script sets.
 ---PyTorch equivalent: torch.futures.Future.
 ---
 ---```lua
@@ -24,7 +24,7 @@ local warnings = require 'base.warnings'
 ---@overload fun(options?: table): Future
 local Future = class('Future')
 
----@param options? {devices: any} accepted for PyTorch's sake: tensors of any device may be in it
+---@param options? {devices: any} accepted as in PyTorch: a Future may hold tensors of any device
 function Future:init(options)
   require('base.args').options(options, {'devices'}, 'Future')
   self._is_done = false
@@ -74,7 +74,7 @@ local function of_function(fn, is_ready)
   return future
 end
 
----@return boolean done whether it has completed; what has become ready meanwhile is completed by the question
+---@return boolean done whether it has completed; the call also completes results that have become ready
 function Future:done()
   if not self._is_done and self._is_ready and self._is_ready() then settle(self) end
   return self._is_done
@@ -84,7 +84,7 @@ end
 function Future:_is_orphan() return not self._is_done and self._wait_for == nil end
 
 ---Waits until it has completed.
----@return any value Raises what the Future failed with; code 'user' when nothing is under way that could complete it.
+---@return any value Raises the Future's error; code 'user' if nothing in progress can complete it.
 function Future:wait()
   settle(self)
   if not self._is_done then
@@ -95,15 +95,15 @@ function Future:wait()
   return self._value
 end
 
----@return any value of a Future that has completed: of a collective the list of what it filled, `value()[1]`. Raises what the
----  Future failed with; code 'user' before it has completed.
+---@return any value of a completed Future; for a collective the list of its outputs, `value()[1]`. Raises the Future's
+---  error; code 'user' before it has completed.
 function Future:value()
   if not self._is_done then errors.raise('user', 'Future:value: it has not completed yet: call wait') end
   return self:wait()
 end
 
----A Future of what the function returns, which is called with this one when it has completed, or has failed: `value` raises its
----error then. PyTorch equivalent: Future.then (Lua reserves that word).
+---Returns a Future for the result of the function. The function is called with this Future when it has completed or failed; in
+---the latter case `value` raises the error. PyTorch equivalent: Future.then (a keyword of Lua).
 ---@param callback fun(completed: Future): any
 ---@return Future
 function Future:then_(callback)
@@ -115,7 +115,7 @@ function Future:then_(callback)
   return child
 end
 
----Calls the function with this Future when it has completed. What it raises becomes a warning.
+---Calls the function with this Future when it has completed. An error of the function becomes a warning.
 ---@param callback fun(completed: Future)
 function Future:add_done_callback(callback)
   check_function('add_done_callback', callback)
@@ -125,14 +125,14 @@ function Future:add_done_callback(callback)
   end)
 end
 
----Completes it.
+---Completes the Future with a value.
 ---@param result any
 function Future:set_result(result)
   check_open(self, 'set_result')
   complete(self, result)
 end
 
----Completes it with an error, which `wait` and `value` raise.
+---Completes the Future with an error, which `wait` and `value` raise.
 ---@param result any an error
 function Future:set_exception(result)
   check_open(self, 'set_exception')
@@ -153,7 +153,7 @@ local function check_futures(name, list)
   return list
 end
 
----A Future of the list, which completes when all of them have. PyTorch equivalent: torch.futures.collect_all.
+---Returns a Future of the list, which completes when all its Futures have. PyTorch equivalent: torch.futures.collect_all.
 ---@param list Future[]
 ---@return Future
 function futures.collect_all(list)
@@ -175,9 +175,9 @@ function futures.collect_all(list)
   return all
 end
 
----Waits for all of them. PyTorch equivalent: torch.futures.wait_all.
+---Waits for all Futures. PyTorch equivalent: torch.futures.wait_all.
 ---@param list Future[]
----@return any[] values Raises the error of the first that failed.
+---@return any[] values Raises the error of the first Future that failed.
 function futures.wait_all(list)
   local values = {}
   for i, each in ipairs(futures.collect_all(list):wait()) do values[i] = each:value() end

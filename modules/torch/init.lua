@@ -126,12 +126,12 @@ setmetatable(torch, {
   end,
 })
 
----A device: 'cpu', 'cuda', 'cuda:N' or 'meta'. With a function: runs it, and tensors that it makes are there unless they
----name another device; on 'meta' they have no data.
+---Returns the name of a device: 'cpu', 'cuda', 'cuda:N' or 'meta'. With a function: calls it; tensors made in it without a
+---device are on this device. On 'meta' they have no data.
 ---@param kind string
 ---@param index? integer|function from 0; or the function
----@param ... any its arguments
----@return string|any device or what the function returned
+---@param ... any arguments of the function
+---@return string|any device or the results of the function
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -148,8 +148,8 @@ function torch.device(kind, index, ...)
   return name
 end
 
----A random number generator of its own. PyTorch equivalent: torch.Generator.
----@param device? string|integer 'cpu' (without), 'cuda', 'cuda:1'; or the seed of one on the CPU
+---Makes a separate random number generator. PyTorch equivalent: torch.Generator.
+---@param device? string|integer 'cpu' (default), 'cuda', 'cuda:1'; or the seed of a generator on the CPU
 ---@return userdata generator to pass as {generator = g}; it has manual_seed, seed, initial_seed, get_state, set_state,
 ---  clone_state and device
 ---

@@ -1,2 +1,2 @@
--- torch/linalg.lua: torch.linalg: every operator that ATen calls linalg_….
+-- torch/linalg.lua: torch.linalg: the operators of ATen with the prefix linalg_.
 return require 'torch.functions.prefixed'('torch.linalg', 'linalg_')

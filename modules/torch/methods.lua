@@ -24,7 +24,7 @@ for _, entry in ipairs(FILES) do
   end
 end
 
----The method of that name; a name that PyTorch has and rtrain has not is an error with the reason.
+---Returns the method of that name. A name that PyTorch has and rtrain lacks raises an error with the reason.
 ---@param name string
 ---@return function|nil
 function methods.find(name)

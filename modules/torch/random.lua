@@ -32,7 +32,7 @@ end
 ---@param fn fun(): any
 ---@param options? {enabled: boolean, devices: (integer|string)[]} enabled = false: only calls it; devices: of these GPUs
 ---  only, without it of all
----@return any ... what the function returned
+---@return any ... the results of the function
 ---
 ---```lua
 ---local torch = require 'torch'

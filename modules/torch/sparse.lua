@@ -8,7 +8,7 @@ local sparse = {}
 
 local mm = args.signature('sparse.mm', {'mat1', 'mat2', {'reduce'}})
 
----The product of a sparse (n, m) and a sparse or dense (m, p) matrix. PyTorch equivalent: torch.sparse.mm; gradients of a
+---Returns the product of a sparse (n, m) and a sparse or dense (m, p) matrix. PyTorch equivalent: torch.sparse.mm; gradients of a
 ---sparse factor are sparse.
 ---Arguments: mat1, mat2, reduce = nil ('sum', 'mean', 'amax' or 'amin', for CSR only).
 ---@param ... any
@@ -49,7 +49,7 @@ end
 
 local sum = args.signature('sparse.sum', {'input', {'dim'}, {'dtype'}})
 
----The sum over some dimensions; dense where all sparse ones are summed. PyTorch equivalent: torch.sparse.sum.
+---Returns the sum over some dimensions; dense where all sparse ones are summed. PyTorch equivalent: torch.sparse.sum.
 ---Arguments: input, dim = nil (a number or a list; nil: all), dtype = nil.
 ---@param ... any
 ---@return torch.Tensor
@@ -82,7 +82,7 @@ end
 
 local spdiags = args.signature('sparse.spdiags', {'diagonals', 'offsets', 'shape', {'layout'}})
 
----A sparse matrix with the rows of `diagonals` along its diagonals. PyTorch equivalent: torch.sparse.spdiags.
+---Returns a sparse matrix with the rows of `diagonals` along its diagonals. PyTorch equivalent: torch.sparse.spdiags.
 ---Arguments: diagonals (k, n), offsets (k) int64: 0 the main one, above it positive, shape {rows, columns}, layout =
 ---torch.sparse_coo.
 ---@param ... any

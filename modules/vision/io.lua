@@ -58,7 +58,7 @@ local function for_each(name, value, fn)
   return out
 end
 
----The bytes of a file.
+---Returns the bytes of a file.
 ---@param path string
 ---@return torch.Tensor data uint8 (n)
 ---Errors: 'not_found' without such a file; 'argument' when it is a folder.
@@ -78,7 +78,7 @@ function io.write_file(filename, data)
   engine().write_file(filename, data)
 end
 
----An image of a JPEG or PNG file, or of the bytes of one.
+---Returns an image of a JPEG or PNG file, or of the bytes of one.
 ---
 ---Parameters: input, {mode = 'UNCHANGED', apply_exif_orientation = false, max_pixels, size}. A PNG of 16 bits gives uint16,
 ---a CMYK JPEG four channels or, with a mode, colours. A header that promises more than max_pixels (178,956,970, which is
@@ -113,7 +113,7 @@ function io.read_image(path, ...)
   return engine().decode_image(path, options_of('read_image', given))
 end
 
----The image of a PNG's bytes; parameters as decode_image's.
+---Returns the image of a PNG's bytes; parameters as decode_image's.
 ---@param input torch.Tensor uint8 (n)
 ---@param ... any those of decode_image
 ---@return torch.Tensor image (c, h, w), uint8 or uint16
@@ -122,7 +122,7 @@ function io.decode_png(input, ...)
   return engine().decode_image(given.input, options_of('decode_png', given), 'png')
 end
 
----The image of a JPEG's bytes, or the list of images of a list of them.
+---Returns the image of a JPEG's bytes, or the list of images of a list of them.
 ---Parameters: input, {mode = 'UNCHANGED', device = 'cpu', apply_exif_orientation = false, max_pixels, size}, those of
 ---decode_image; pixels are decoded on the CPU and then moved to the device.
 ---@param input torch.Tensor|torch.Tensor[] uint8 (n)
@@ -142,7 +142,7 @@ local write_jpeg_signature = args.signature('write_jpeg', {'input', 'filename', 
 local encode_png_signature = args.signature('encode_png', {'input', {'compression_level', 6}})
 local write_png_signature = args.signature('write_png', {'input', 'filename', {'compression_level', 6}})
 
----An image, or a list of them, as the bytes of JPEG files. Parameters: input, {quality = 75}, 1 to 100.
+---Returns an image, or a list of them, as the bytes of JPEG files. Parameters: input, {quality = 75}, 1 to 100.
 ---@param input torch.Tensor|torch.Tensor[] uint8 (c, h, w) with 1 or 3 channels
 ---@param ... any see above
 ---@return torch.Tensor|torch.Tensor[] bytes uint8 (n)
@@ -169,7 +169,7 @@ function io.write_jpeg(input, filename, ...)
   io.write_file(given.filename, engine().encode_jpeg(given.input, given.quality))
 end
 
----An image as the bytes of a PNG file. Parameters: input, {compression_level = 6}, 0 to 9.
+---Returns an image as the bytes of a PNG file. Parameters: input, {compression_level = 6}, 0 to 9.
 ---@param input torch.Tensor uint8 (c, h, w) with 1 (gray), 2 (with transparency), 3 or 4 channels
 ---@param ... any see above
 ---@return torch.Tensor bytes uint8 (n)

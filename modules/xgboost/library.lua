@@ -131,7 +131,7 @@ local library = {strings = ForeignLibrary.strings, string_list = ForeignLibrary.
 ---Raises code 'environment', with advice, if the library is not found.
 function library.functions() return foreign:functions() end
 
----The library's version. Python equivalent: xgboost.__version__.
+---Returns the library's version. Python equivalent: xgboost.__version__.
 ---@return string version '3.2.0'
 function library.version() return foreign:version() end
 
@@ -154,7 +154,7 @@ function library.set_config(config)
   library.call('xgboost.set_config', 'XGBSetGlobalConfig', require('base._system').to_json(config))
 end
 
----The library's settings. Python equivalent: xgboost.get_config.
+---Returns the library's settings. Python equivalent: xgboost.get_config.
 ---@return {verbosity: integer, use_rmm: boolean}
 function library.get_config()
   local out = ffi.new 'const char *[1]'

@@ -182,7 +182,7 @@ function TrainState:commit()
   errors.raise('user', 'state:commit: only inside of train.elastic(state, function(state) … end)')
 end
 
----The state that a train function needs to continue from a checkpoint. It consists of parts with state_dict and
+---Returns the state that a train function needs to continue from a checkpoint. It consists of parts with state_dict and
 ---load_state_dict (model, optimizer, scheduler, scaler), parts with a position (a DataLoader, a dataset shard, a
 ---torch.Generator), and plain values, which are its fields: `state.epoch`. With it, a run on CPUs that is killed and
 ---continued has bitwise the same result as an uninterrupted run.

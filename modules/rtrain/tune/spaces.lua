@@ -5,20 +5,20 @@ local errors = require 'base.errors'
 
 local spaces = {}
 
----A number between two bounds. Ray equivalent: ray.tune.uniform.
+---Samples a number between two bounds. Ray equivalent: ray.tune.uniform.
 ---@param lower number
 ---@param upper number
 ---@return rtrain.tune.Domain
 function spaces.uniform(lower, upper) return Domain.float('uniform', {lower = lower, upper = upper}) end
 
----A multiple of `q` between two bounds, which are multiples too. Ray equivalent: ray.tune.quniform.
+---Samples a multiple of `q` between two bounds, which are multiples too. Ray equivalent: ray.tune.quniform.
 ---@param lower number
 ---@param upper number
 ---@param q number
 ---@return rtrain.tune.Domain
 function spaces.quniform(lower, upper, q) return Domain.float('quniform', {lower = lower, upper = upper, step = q}) end
 
----A number between two bounds above 0, with a uniform logarithm. Ray equivalent: ray.tune.loguniform.
+---Samples a number between two bounds above 0, with a uniform logarithm. Ray equivalent: ray.tune.loguniform.
 ---@param lower number
 ---@param upper number
 ---@return rtrain.tune.Domain
@@ -33,7 +33,7 @@ function spaces.loguniform(lower, upper)
   return Domain.float('loguniform', {lower = lower, upper = upper, is_log = true})
 end
 
----A multiple of `q` between two bounds above 0, with a uniform logarithm. Ray equivalent: ray.tune.qloguniform.
+---Samples a multiple of `q` between two bounds above 0, with a uniform logarithm. Ray equivalent: ray.tune.qloguniform.
 ---@param lower number
 ---@param upper number
 ---@param q number
@@ -42,33 +42,33 @@ function spaces.qloguniform(lower, upper, q)
   return Domain.float('qloguniform', {lower = lower, upper = upper, is_log = true, step = q})
 end
 
----A number of the normal distribution. Ray equivalent: ray.tune.randn.
+---Samples a number of the normal distribution. Ray equivalent: ray.tune.randn.
 ---@param mean? number default 0
 ---@param sd? number default 1
 ---@return rtrain.tune.Domain
 function spaces.randn(mean, sd) return Domain.normal('randn', {mean = mean or 0, sd = sd or 1}) end
 
----A multiple of `q`, of the normal distribution. Ray equivalent: ray.tune.qrandn.
+---Samples a multiple of `q`, of the normal distribution. Ray equivalent: ray.tune.qrandn.
 ---@param mean number
 ---@param sd number
 ---@param q number
 ---@return rtrain.tune.Domain
 function spaces.qrandn(mean, sd, q) return Domain.normal('qrandn', {mean = mean, sd = sd, step = q}) end
 
----An integer from `lower` to `upper` - 1. Ray equivalent: ray.tune.randint.
+---Samples an integer from `lower` to `upper` - 1. Ray equivalent: ray.tune.randint.
 ---@param lower integer
 ---@param upper integer
 ---@return rtrain.tune.Domain
 function spaces.randint(lower, upper) return Domain.integer('randint', {lower = lower, upper = upper}) end
 
----A multiple of `q` from `lower` to `upper`, inclusive. Ray equivalent: ray.tune.qrandint.
+---Samples a multiple of `q` from `lower` to `upper`, inclusive. Ray equivalent: ray.tune.qrandint.
 ---@param lower integer
 ---@param upper integer
 ---@param q? integer default 1
 ---@return rtrain.tune.Domain
 function spaces.qrandint(lower, upper, q) return Domain.integer('qrandint', {lower = lower, upper = upper, step = q or 1}) end
 
----An integer from `lower` to `upper` - 1, with a uniform logarithm. Ray equivalent: ray.tune.lograndint.
+---Samples an integer from `lower` to `upper` - 1, with a uniform logarithm. Ray equivalent: ray.tune.lograndint.
 ---@param lower integer above 0
 ---@param upper integer
 ---@return rtrain.tune.Domain
@@ -76,7 +76,7 @@ function spaces.lograndint(lower, upper)
   return Domain.integer('lograndint', {lower = lower, upper = upper, is_log = true})
 end
 
----A multiple of `q` from `lower` to `upper`, with a uniform logarithm. Ray equivalent: ray.tune.qlograndint.
+---Samples a multiple of `q` from `lower` to `upper`, with a uniform logarithm. Ray equivalent: ray.tune.qlograndint.
 ---@param lower integer above 0
 ---@param upper integer
 ---@param q integer
@@ -95,7 +95,7 @@ function spaces.choice(categories) return Domain.list('choice', 'categorical', c
 ---@return rtrain.tune.Domain
 function spaces.grid_search(values) return Domain.list('grid_search', 'grid', values) end
 
----The result of a function, which is called once for each trial, after all other values are drawn. Ray equivalent:
+---Samples the result of a function, which is called once for each trial, after all other values are drawn. Ray equivalent:
 ---ray.tune.sample_from.
 ---@param fn fun(spec: table): any `spec.config` is the trial's param_space with the values drawn so far
 ---@return rtrain.tune.Domain

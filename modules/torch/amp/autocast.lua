@@ -25,12 +25,12 @@ local function check_boolean(name, value)
   end
 end
 
----Whether there is autocast for a kind of device. PyTorch equivalent: torch.amp.is_autocast_available.
+---Returns whether there is autocast for a kind of device. PyTorch equivalent: torch.amp.is_autocast_available.
 ---@param device_type string
 ---@return boolean
 function autocast.is_autocast_available(device_type) return device_type == 'cpu' or device_type == 'cuda' end
 
----Whether operators on that kind of device choose their precision now. PyTorch equivalent: torch.is_autocast_enabled.
+---Returns whether operators on that kind of device choose their precision now. PyTorch equivalent: torch.is_autocast_enabled.
 ---@param device_type? string default 'cuda', as in Python
 ---@return boolean
 function autocast.is_autocast_enabled(device_type)
@@ -45,7 +45,7 @@ function autocast.set_autocast_enabled(device_type, enabled)
   C.set_autocast_enabled(check_device('set_autocast_enabled', device_type), enabled)
 end
 
----The precision that autocast chooses: 'bfloat16' on the CPU, 'float16' on CUDA unless set. PyTorch equivalent:
+---Returns the precision that autocast chooses: 'bfloat16' on the CPU, 'float16' on CUDA unless set. PyTorch equivalent:
 ---torch.get_autocast_dtype.
 ---@param device_type string
 ---@return string dtype
@@ -60,18 +60,19 @@ function autocast.set_autocast_dtype(device_type, dtype)
   C.set_autocast_dtype(check_device('set_autocast_dtype', device_type), dtype)
 end
 
----Whether the cast of a weight is kept until the outermost autocast ends. PyTorch equivalent: torch.is_autocast_cache_enabled.
+---Returns whether casts of weights are kept until the outermost autocast ends. PyTorch equivalent:
+---torch.is_autocast_cache_enabled.
 ---@return boolean
 function autocast.is_autocast_cache_enabled() return C.is_autocast_cache_enabled() end
 
----PyTorch equivalent: torch.set_autocast_cache_enabled.
+---Turns this cache on or off. PyTorch equivalent: torch.set_autocast_cache_enabled.
 ---@param enabled boolean
 function autocast.set_autocast_cache_enabled(enabled)
   check_boolean('set_autocast_cache_enabled', enabled)
   C.set_autocast_cache_enabled(enabled)
 end
 
----Forgets the casts of weights. PyTorch equivalent: torch.clear_autocast_cache.
+---Drops the kept casts of weights. PyTorch equivalent: torch.clear_autocast_cache.
 function autocast.clear_autocast_cache() C.clear_autocast_cache() end
 
 -- Returns whether autocast supports the request; warns if not, as in Python.
@@ -88,10 +89,10 @@ end
 
 local SIGNATURE = args.signature('autocast', {'device_type', {'dtype'}, {'enabled', true}, {'cache_enabled'}})
 
----Runs a function in which matrix products, convolutions and the like compute in a lower precision, and sums, losses and
----the like in float32; the parameters stay as they are. Backward belongs outside. The modes nest and end with the
----function, also when it raises. Arguments: device_type ('cpu' or 'cuda'), {dtype (default bfloat16 on the CPU, float16
----on CUDA), enabled = true, cache_enabled}, the function. PyTorch equivalent: torch.autocast, torch.amp.autocast.
+---Runs a function in which matrix products, convolutions and similar operators compute in a lower precision, and sums, losses
+---and similar operators in float32; the parameters keep their dtype. Call backward outside of it. Modes may be nested and end
+---with the function, also if it raises an error. Arguments: device_type ('cpu' or 'cuda'), {dtype (default bfloat16 on the CPU,
+---float16 on CUDA), enabled = true, cache_enabled}, the function. PyTorch equivalent: torch.autocast, torch.amp.autocast.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -102,7 +103,7 @@ local SIGNATURE = args.signature('autocast', {'device_type', {'dtype'}, {'enable
 ---assert(layer.weight.grad.dtype == 'float32')
 ---```
 ---@param ... any see above; the last one is the function
----@return any ... what the function returned
+---@return any ... the results of the function
 function autocast.autocast(...)
   local count = select('#', ...)
   local fn = count > 0 and (select(count, ...)) or nil
@@ -135,8 +136,8 @@ local function cast(value, device, dtype)
   return out
 end
 
----A `forward(ctx, …)` of a torch.autograd.Function for use under autocast: with cast_inputs its floating-point arguments
----get that dtype and it runs with autocast off. PyTorch equivalent: torch.amp.custom_fwd.
+---Returns a `forward(ctx, …)` of a torch.autograd.Function for use under autocast. With cast_inputs its floating-point
+---arguments are cast to that dtype, and it runs with autocast off. PyTorch equivalent: torch.amp.custom_fwd.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -170,7 +171,7 @@ function autocast.custom_fwd(forward, options)
   end
 end
 
----The `backward(ctx, …)` that goes with custom_fwd: it runs with the autocast that forward had. PyTorch equivalent:
+---Returns the `backward(ctx, …)` for a forward of custom_fwd: it runs in the autocast mode of forward. PyTorch equivalent:
 ---torch.amp.custom_bwd.
 ---@param backward fun(ctx: torch.autograd.FunctionCtx, ...: any): any
 ---@param options {device_type: string}

@@ -8,8 +8,8 @@ local ordered = require 'base.ordered'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
----Scales the loss before backward and the gradients back before the optimizer's step, which it leaves out when they have
----an infinity or a NaN. The scale halves then, and doubles after growth_interval steps without one. Arguments: device
+---Scales the loss before backward, and unscales the gradients before the optimizer's step. The step is skipped if they contain
+---an infinity or a NaN. The scale is then halved; it is doubled after growth_interval steps without one. Arguments: device
 ---('cuda', or 'cpu'), {init_scale = 65536, growth_factor = 2, backoff_factor = 0.5, growth_interval = 2000,
 ---enabled = true}. PyTorch equivalent: torch.amp.GradScaler.
 ---
@@ -79,7 +79,7 @@ local function scaled(self, value)
   return out
 end
 
----The loss (or each tensor of a list) times the scale.
+---Returns the loss (or each tensor of a list) times the scale.
 ---@param outputs torch.Tensor|torch.Tensor[]
 ---@return torch.Tensor|torch.Tensor[]
 function GradScaler:scale(outputs)
@@ -139,9 +139,9 @@ local function unscale(self, optimizer, inverse, allow_float16)
   return found
 end
 
----Divides the optimizer's gradients by the scale, before they are looked at or clipped. `step` does it otherwise.
+---Divides the optimizer's gradients by the scale, before the script reads or clips them. Otherwise `step` does it.
 ---@param optimizer optim.Optimizer
----Raises code 'argument' when it was called already since the last update, or after step.
+---Raises code 'argument' for a second call since the last update, or for a call after step.
 function GradScaler:unscale_(optimizer)
   if not self._enabled then return end
   check_scaled(self, 'unscale_')
@@ -184,11 +184,11 @@ local function leaves_step_to_kernel(optimizer)
     .. 'Adam, AdamW, SGD or Adagrad, whose kernels do it, or bfloat16 without a GradScaler'):format(class.of(optimizer).__name))
 end
 
----Calls optimizer:step() unless the gradients have an infinity or a NaN.
+---Calls optimizer:step() unless the gradients contain an infinity or a NaN.
 ---@param optimizer optim.Optimizer
----@param ... any a disabled scaler passes what comes here on
----@return any result of optimizer:step(), nil when it was left out
----Raises code 'argument' before scale(), twice since the last update, or with a closure.
+---@param ... any arguments that a disabled scaler passes to optimizer:step()
+---@return any result of optimizer:step(), nil if the step was skipped
+---Raises code 'argument' before scale(), for a second call since the last update, or with a closure.
 function GradScaler:step(optimizer, ...)
   if not self._enabled then return optimizer:step(...) end
   if select('#', ...) > 0 and (...) ~= nil then
@@ -272,7 +272,7 @@ function GradScaler:set_growth_interval(interval) self._growth_interval = interv
 ---@return boolean
 function GradScaler:is_enabled() return self._enabled end
 
----What a resumed run needs, as Python's; empty when disabled. To be taken after update().
+---Returns the state for a resumed run, as Python's does; empty when disabled. Call it after update().
 ---@return table state base.ordered map
 function GradScaler:state_dict()
   if not self._enabled then return ordered.new() end
@@ -283,7 +283,7 @@ function GradScaler:state_dict()
   }
 end
 
----@param state table what state_dict gave, here or in Python
+---@param state table a result of state_dict, here or in Python
 ---Raises code 'argument' for the empty state of a disabled scaler.
 function GradScaler:load_state_dict(state)
   if not self._enabled then return end

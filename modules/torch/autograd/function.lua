@@ -3,10 +3,10 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 
----What `forward` and `backward` of a Function share. Any field may be set in forward and read in backward; tensors go
----through save_for_backward, which notices changes in place and keeps nothing alive for too long.
+---The context that `forward` and `backward` of a Function share. Any field may be set in forward and read in backward. Save
+---tensors with save_for_backward, which detects changes in place and keeps no tensor alive for too long.
 ---@class torch.autograd.FunctionCtx
----@field saved_tensors torch.Tensor[] in backward: what save_for_backward was given; torch.none for a nil
+---@field saved_tensors torch.Tensor[] in backward: the arguments of save_for_backward; torch.none for a nil
 ---@field needs_input_grad boolean[] for each argument of forward, from 1
 local Context = class('FunctionCtx')
 
@@ -19,7 +19,7 @@ local function listed(...)
   return out
 end
 
----Keeps tensors for backward. Call it once, in forward (or setup_context).
+---Saves tensors for backward. Call it once, in forward (or setup_context).
 ---@param ... torch.Tensor|nil
 function Context:save_for_backward(...) self._to_save = listed(...) end
 
@@ -31,14 +31,14 @@ function Context:mark_dirty(...) self._dirty = {...} end
 ---@param ... torch.Tensor
 function Context:mark_non_differentiable(...) self._non_differentiable = {...} end
 
----Whether backward gets zeros for results that the loss does not depend on (the default), or nil.
+---Sets whether backward gets zeros for results on which the loss does not depend (the default), or nil.
 ---@param value boolean
 function Context:set_materialize_grads(value) self._materialize_grads = value end
 
----An operation with a backward of one's own. A subclass defines `forward(ctx, …)` and `backward(ctx, …)`; the call is
----`Sub.apply(…)`. backward takes a gradient for each Tensor that forward returned and returns one for each argument of
----forward, nil where there is none. With `setup_context(ctx, inputs, outputs)` forward takes no ctx. Only arguments that
----are Tensors themselves are followed, not those in tables. PyTorch equivalent: torch.autograd.Function.
+---A custom operation with its own backward. A subclass defines `forward(ctx, …)` and `backward(ctx, …)`; the call is
+---`Sub.apply(…)`. backward gets a gradient for each Tensor that forward returned, and returns one for each argument of
+---forward, nil for an argument without a gradient. With `setup_context(ctx, inputs, outputs)` forward gets no ctx. Gradients
+---flow only to arguments that are Tensors, not to Tensors in tables. PyTorch equivalent: torch.autograd.Function.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -84,8 +84,8 @@ local function apply(of, ...)
   end, ...)
 end
 
----A new operation.
----@param name string its nodes print as `<nameBackward>`
+---Makes a new operation.
+---@param name string its nodes are printed as `<nameBackward>`
 ---@return torch.autograd.Function
 function Function:extend(name)
   local new = class.new(name, self)

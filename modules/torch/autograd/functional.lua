@@ -67,7 +67,7 @@ local function weights_like(name, outputs, v)
   return torch.is_tensor(v) and {v} or v
 end
 
----The product of v with the Jacobian: vᵀ J. PyTorch equivalent: torch.autograd.functional.vjp.
+---Computes the product of v with the Jacobian: vᵀ J. PyTorch equivalent: torch.autograd.functional.vjp.
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v? torch.Tensor|torch.Tensor[] shaped like the results; not needed for a single number
@@ -99,7 +99,7 @@ local function forward_product(outputs, inputs, v, options, name)
   return gradients(products, weights, v, options.create_graph, options.strict, name)
 end
 
----The product of the Jacobian with v: J v, by differentiating twice. PyTorch equivalent: torch.autograd.functional.jvp.
+---Computes the product of the Jacobian with v: J v, by differentiating twice. PyTorch equivalent: torch.autograd.functional.jvp.
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v? torch.Tensor|torch.Tensor[] shaped like the inputs; not needed for a single number
@@ -133,12 +133,12 @@ local function jacobian_of(output, inputs, options)
   return out
 end
 
----The Jacobian of fn. PyTorch equivalent: torch.autograd.functional.jacobian.
+---Computes the Jacobian of fn. PyTorch equivalent: torch.autograd.functional.jacobian.
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param options? {create_graph: boolean, strict: boolean}
----@return torch.Tensor|table jacobian shape: the result's, then the input's; a list by input and one by result around it
----  where there are several
+---@return torch.Tensor|table jacobian its shape is the result's, then the input's; with several inputs a list by input, and
+---  with several results a list by result of these
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -163,7 +163,7 @@ local function check_scalar(name, outputs)
   errors.raise('argument', name .. ': the function must return a single number')
 end
 
----The Hessian of a function with one number as its result. PyTorch equivalent: torch.autograd.functional.hessian.
+---Computes the Hessian of a function with one number as its result. PyTorch equivalent: torch.autograd.functional.hessian.
 ---@param fn fun(...): torch.Tensor
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param options? {create_graph: boolean, strict: boolean}
@@ -192,7 +192,7 @@ local function with_slopes(name, fn, inputs, options, multiply)
   end)
 end
 
----The product of v with the Hessian: vᵀ H. PyTorch equivalent: torch.autograd.functional.vhp.
+---Computes the product of v with the Hessian: vᵀ H. PyTorch equivalent: torch.autograd.functional.vhp.
 ---@param fn fun(...): torch.Tensor
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v torch.Tensor|torch.Tensor[] shaped like the inputs
@@ -205,7 +205,7 @@ function functional.vhp(fn, inputs, v, options)
   end)
 end
 
----The product of the Hessian with v: H v. PyTorch equivalent: torch.autograd.functional.hvp.
+---Computes the product of the Hessian with v: H v. PyTorch equivalent: torch.autograd.functional.hvp.
 ---@param fn fun(...): torch.Tensor
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v torch.Tensor|torch.Tensor[] shaped like the inputs

@@ -4,13 +4,13 @@ local args = require 'base.args'
 
 local graph = {}
 
----Calls fn; each tensor that an operation in it saves for backward is kept as what `pack` makes of it, and `unpack`
----makes the tensor of that again. PyTorch equivalent: torch.autograd.graph.saved_tensors_hooks.
+---Calls fn. For each tensor that an operation in fn saves for backward, the result of `pack` is kept; `unpack` converts it
+---back to the tensor. PyTorch equivalent: torch.autograd.graph.saved_tensors_hooks.
 ---@param pack fun(x: torch.Tensor): any
 ---@param unpack fun(packed: any): torch.Tensor same shape and dtype as x
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -26,10 +26,11 @@ function graph.saved_tensors_hooks(pack, unpack, fn, ...)
   return require('torch._C').saved_tensors_hooks(pack, unpack, fn, ...)
 end
 
----Calls fn; what its operations save for backward waits in CPU memory and comes back to its device when it is needed.
+---Calls fn; the tensors that its operations save for backward are kept in CPU memory, and are copied back to their device when
+---they are needed.
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn, then {pin_memory = false}
----@return any ... what fn returned
+---@return any ... the results of fn
 function graph.save_on_cpu(fn, ...)
   local options, count = args.trailing('save_on_cpu', {'pin_memory'}, ...)
   local function pack(x)
@@ -41,11 +42,11 @@ function graph.save_on_cpu(fn, ...)
   return graph.saved_tensors_hooks(pack, unpack_packed, fn, unpack({...}, 1, count))
 end
 
----Calls fn with an error for every hook of saved tensors that would apply in it.
+---Calls fn; registering a hook for saved tensors in it raises an error with this message.
 ---@param message string
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
----@return any ... what fn returned
+---@return any ... the results of fn
 function graph.disable_saved_tensors_hooks(message, fn, ...)
   return require('torch._C').disable_saved_tensors_hooks(message, fn, ...)
 end

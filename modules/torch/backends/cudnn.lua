@@ -8,11 +8,11 @@ local cudnn = {}
 
 local function functions() return require('torch._C').backends end
 
----cuDNN's version, 91900 for 9.19.0; nil where LibTorch has none. PyTorch equivalent: torch.backends.cudnn.version.
+---Returns cuDNN's version, 91900 for 9.19.0; nil if LibTorch has no cuDNN. PyTorch equivalent: torch.backends.cudnn.version.
 ---@return integer|nil
 function cudnn.version() return functions().cudnn_version() end
 
----Whether LibTorch has cuDNN here. PyTorch equivalent: torch.backends.cudnn.is_available.
+---Returns whether this LibTorch has cuDNN. PyTorch equivalent: torch.backends.cudnn.is_available.
 ---@return boolean
 function cudnn.is_available() return cudnn.version() ~= nil end
 
@@ -30,11 +30,12 @@ local function restore_and_return(before, ok, ...)
   return ...
 end
 
----Calls fn with these switches, which then are as before. PyTorch equivalent: the context manager torch.backends.cudnn.flags.
+---Calls fn with these settings; afterwards they are as before. PyTorch equivalent: the context manager
+---torch.backends.cudnn.flags.
 ---@param options {enabled: boolean, benchmark: boolean, benchmark_limit: integer, deterministic: boolean, allow_tf32: boolean}
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -3,7 +3,7 @@
 local args = require 'base.args'
 
 ---@param owner string 'torch.backends.cudnn'
----@param fields table functions that are there, besides the switches
+---@param fields table the functions of the table
 ---@param properties table<string, {[1]: fun(): any, [2]: fun(value: any)}> name → get, set
 ---@return table switches
 local function switches(owner, fields, properties)
@@ -26,7 +26,7 @@ local function switches(owner, fields, properties)
   })
 end
 
----The property of a switch of torch._C.backends.
+---Returns get and set of a switch of torch._C.backends.
 ---@param name string 'cudnn.benchmark'
 ---@return table property
 local function switch(name)

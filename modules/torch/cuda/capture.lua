@@ -1,4 +1,4 @@
--- torch/cuda/capture.lua: the state of a CUDA graph besides kernels: optimizers, loss scalers, a
+-- torch/cuda/capture.lua: the state of a CUDA graph in addition to kernels: optimizers, loss scalers, a
 -- DistributedDataParallel.
 --
 -- A replay runs no Lua. A value that a step reads from Lua must therefore be on the device (learning rates), or keep
@@ -16,13 +16,13 @@ local capture = {has_graphs = false}
 -- Counts how often the connections between ranks were made again.
 local num_connections = 0
 
----Called when the connections between ranks are given up: a graph with collectives cannot be replayed any more.
+---Called when the connections between ranks are closed: a graph with collectives can no longer be replayed.
 function capture.forget_connections() num_connections = num_connections + 1 end
 
 ---@class torch.cuda.Capture
 ---@field is_capturing boolean false while the step is warmed up
 ---@field has_ddp boolean
----@field refusal? string why what took part in the warm-up cannot be captured
+---@field refusal? string why something in the warm-up cannot be captured
 ---@field optimizers optim.Optimizer[] in the order of their first steps
 ---@field scalers torch.amp.GradScaler[]
 local Capture = class 'Capture'
@@ -38,11 +38,11 @@ local function finish(before, ...)
   return ...
 end
 
----Calls fn(…), what takes part entering itself here.
+---Calls fn(…); its participants register in this Capture.
 ---@param fn function
 ---@param ... any
 ---@return boolean ok
----@return any ... what fn returned, or its error
+---@return any ... the results of fn, or its error
 function Capture:watch(fn, ...)
   local before = capture.current
   capture.current = self
@@ -54,22 +54,22 @@ local function finish_capture(self, ...)
   return ...
 end
 
----The same around the function whose work is being captured.
+---As `watch`, for the function whose work is being captured.
 ---@param fn function
 ---@param ... any
 ---@return boolean ok
----@return any ... what fn returned, or its error
+---@return any ... the results of fn, or its error
 function Capture:watch_capture(fn, ...)
   self.is_capturing = true
   return finish_capture(self, self:watch(fn, ...))
 end
 
----Whether work is being captured now.
+---Returns whether work is being captured now.
 ---@return boolean
 function capture.is_capturing() return capture.current ~= nil and capture.current.is_capturing end
 
----Called by what no graph can hold. In a capture it raises code 'unsupported'; in a warm-up the step goes on, for its first
----half has been done.
+---Called by a participant that cannot be in a graph. In a capture it raises code 'unsupported'. In a warm-up the step
+---continues, since its first half has been done.
 ---@param refusal string
 function Capture:refuse(refusal)
   if self.is_capturing then errors.raise('unsupported', refusal) end
@@ -134,7 +134,7 @@ local function options_of(optimizer, group)
   return {names = names, values = values, count = #group.params}
 end
 
----Called when the capture is done: what the graph now takes as given.
+---Called when the capture is complete: records the properties that the graph treats as constant.
 function Capture:settle()
   self._given = {}
   self._num_connections = num_connections
@@ -165,7 +165,7 @@ local function changed_optimizer(optimizer, given)
 end
 
 ---Returns a property that the graph treats as constant and that has changed.
----@return string|nil change nil: a replay does what a step would do
+---@return string|nil change nil: a replay is equivalent to a step
 function Capture:change()
   if self._num_connections ~= num_connections then return 'the ranks were connected again after a loss' end
   for i, optimizer in ipairs(self.optimizers) do
@@ -174,12 +174,12 @@ function Capture:change()
   end
 end
 
----Brings learning rates that changed to the device, before a capture or a replay.
+---Copies changed learning rates to the device, before a capture or a replay.
 function Capture:write_rates()
   for _, optimizer in ipairs(self.optimizers) do optimizer._rates:write() end
 end
 
----After a capture that failed in the middle of a step: nothing of it happened on the device.
+---Called after a capture that failed in the middle of a step: the device has executed no part of it.
 function Capture:abandon()
   for _, scaler in ipairs(self.scalers) do scaler:_forget_step() end
 end

@@ -5,14 +5,14 @@ local errors = require 'base.errors'
 
 local engine = {}
 
----How many devices this process can use, known without loading LibTorch.
+---Returns how many devices this process can use, known without loading LibTorch.
 ---@return integer devices
----@return string reason why there are none
+---@return string reason why there are no devices
 function engine.support() return require('base._system').cuda() end
 
----The engine's functions of a noun. Raises code 'environment' with the reason in a process without a device.
----@param name string the function of torch.cuda that asks, for the message
----@param noun string such as 'cuda_devices'
+---Returns a group of the engine's functions. Raises code 'environment' with the reason in a process without a device.
+---@param name string the calling function of torch.cuda, for the message
+---@param noun string name of the group, such as 'cuda_devices'
 ---@return table functions
 function engine.functions(name, noun)
   local C = require('torch._C')[noun]  -- first: support depends on whether LibTorch's CUDA library loads
@@ -21,8 +21,8 @@ function engine.functions(name, noun)
   return C
 end
 
----The number of a device: nil is the current one, 'cuda' too.
----@param name string the function of torch.cuda that asks, for the message
+---Returns the number of a device; nil and 'cuda' mean the current device.
+---@param name string the calling function of torch.cuda, for the message
 ---@param device? integer|string
 ---@return integer index from 0
 function engine.index_of(name, device)

@@ -5,9 +5,9 @@ local class = require 'base.class'
 local engine = require 'torch.cuda.engine'
 local errors = require 'base.errors'
 
----A mark in the work of a stream: to wait for, or to measure the time between two of them. PyTorch equivalent:
----torch.cuda.Event. Arguments: {enable_timing = false, blocking = false, interprocess = false}: with blocking who waits sleeps,
----and takes no core; interprocess = true is refused.
+---A mark in the work of a stream, to wait for it, or to measure the time between two marks. PyTorch equivalent:
+---torch.cuda.Event. Arguments: {enable_timing = false, blocking = false, interprocess = false}. blocking: a waiting thread
+---sleeps instead of using a core; interprocess = true is refused.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -57,22 +57,22 @@ local function numbers(name, stream)
   return stream.device_index, stream.stream_id
 end
 
----Marks this point of a stream's work; a mark that the event had before is forgotten.
----@param stream? torch.cuda.Stream the current one without
+---Marks this point of a stream's work; an earlier mark of the event is dropped.
+---@param stream? torch.cuda.Stream default: the current stream
 function Event:record(stream) of('record', self):record(numbers('record', stream)) end
 
----What the stream is given from now on begins when the event has happened. Returns at once; an event that was never
----recorded holds nobody back.
----@param stream? torch.cuda.Stream the current one without
+---Makes later work of the stream wait until the device has reached the event. Returns at once. An event that was never
+---recorded delays no work.
+---@param stream? torch.cuda.Stream default: the current stream
 function Event:wait(stream) of('wait', self):wait(numbers('wait', stream)) end
 
----@return boolean done whether the device has done all that was in the stream when the event was recorded
+---@return boolean done whether the device has finished all work that was in the stream when the event was recorded
 function Event:query() return of('query', self):query() end
 
----Waits until the event has happened.
+---Waits until the device has reached the event.
 function Event:synchronize() of('synchronize', self):synchronize() end
 
----The time that the device took from this event to a later one. Both need enable_timing, and both must have happened.
+---Returns the milliseconds between this event and a later one. Both need enable_timing, and the device must have reached both.
 ---@param end_event torch.cuda.Event
 ---@return number milliseconds
 function Event:elapsed_time(end_event) return of('elapsed_time', self):elapsed_time(of('elapsed_time', end_event)) end

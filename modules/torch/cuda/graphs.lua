@@ -34,12 +34,12 @@ local function check_pool(name, pool)
   return pool
 end
 
----Memory that several graphs may share: safe where they are replayed in the order of their captures and what one gave is
----not read after the next one's replay. PyTorch equivalent: torch.cuda.graph_pool_handle.
+---Returns memory that several graphs may share. This is safe if they are replayed in the order of their captures, and the
+---outputs of a graph are not read after the next graph's replay. PyTorch equivalent: torch.cuda.graph_pool_handle.
 ---@return table pool for torch.cuda.graph{pool = …}
 function graphs.graph_pool_handle() return pool_of(functions('graph_pool_handle').graph_pool_handle()) end
 
----Whether the current stream's work is being captured; false without a device.
+---Returns whether the current stream's work is being captured; false without a device.
 ---@return boolean
 ---
 ---```lua
@@ -51,11 +51,11 @@ function graphs.is_current_stream_capturing()
   return functions('is_current_stream_capturing').is_current_stream_capturing()
 end
 
----A CUDA graph. torch.cuda.graph(g, fn) captures what fn gives the device, g:replay() gives it all of that again: the same
----kernels on the same memory. Tensors that fn reads must be there before, with the same shapes; new numbers are copied into
----them. What fn makes lies in memory of the graph and is overwritten by each replay. Learning rates of optimizers that step
----inside are brought to the device by replay(). PyTorch equivalent: torch.cuda.CUDAGraph. Arguments: keep_graph = false
----(replay() instantiates it at its first call, debug_dump can be called before).
+---A CUDA graph. torch.cuda.graph(g, fn) captures the work that fn gives to the device; g:replay() launches all of it again: the
+---same kernels on the same memory. Tensors that fn reads must exist before, with the same shapes; copy new numbers into them.
+---Tensors that fn makes are in the graph's memory and are overwritten by each replay. replay() copies the learning rates of
+---captured optimizers to the device. PyTorch equivalent: torch.cuda.CUDAGraph. Arguments: keep_graph = false
+---(true: the first replay() instantiates it, and debug_dump can be called before).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -90,9 +90,9 @@ local function check_captured(self, name)
   end
 end
 
----Begins to capture the work of the current stream, which must not be the default one; torch.cuda.graph calls it.
----@param options? {pool: table, capture_error_mode: 'global'|'thread_local'|'relaxed'} what other threads may ask of CUDA
----  meanwhile: 'global' (default) makes every unsafe call an error, 'thread_local' this thread's, 'relaxed' none
+---Begins to capture the work of the current stream, which must not be the default stream; torch.cuda.graph calls it.
+---@param options? {pool: table, capture_error_mode: 'global'|'thread_local'|'relaxed'} capture_error_mode: which unsafe
+---  CUDA calls raise an error during the capture: 'global' (default) all, 'thread_local' those of this thread, 'relaxed' none
 function CUDAGraph:capture_begin(options)
   options = args.options(options, {'pool', 'capture_error_mode'}, 'torch.cuda.CUDAGraph.capture_begin')
   if capture.is_capturing() then errors.raise('argument', 'torch.cuda.CUDAGraph.capture_begin: a capture is underway') end
@@ -105,7 +105,7 @@ function CUDAGraph:capture_begin(options)
   capture.current = self._capture
 end
 
----Ends the capture, on the stream where it began. Raises where the work cannot be a graph.
+---Ends the capture, on the stream where it began. Raises an error if the work cannot be a graph.
 function CUDAGraph:capture_end()
   if capture.current == self._capture then capture.current = self._before end
   self._before, self._capture.is_capturing = nil, false
@@ -114,11 +114,11 @@ function CUDAGraph:capture_end()
   self._is_captured, capture.has_graphs = true, true
 end
 
----Makes the captured graph executable; replay() does it by itself. For keep_graph = true.
+---Makes the captured graph executable, for keep_graph = true; otherwise replay() does it.
 function CUDAGraph:instantiate() self._graph:instantiate() end
 
----Gives the captured work to the current stream. Raises code 'argument' where an optimizer inside has other options, other
----groups or a loaded state since the capture.
+---Launches the captured work on the current stream. Raises code 'argument' if an optimizer in the graph has other options or
+---other groups than at the capture, or has loaded a state since.
 function CUDAGraph:replay()
   check_captured(self, 'replay')
   local change = self._capture:change()
@@ -130,17 +130,17 @@ function CUDAGraph:replay()
   self._graph:replay()
 end
 
----Drops what was captured. Tensors made in the capture stay readable.
+---Drops the captured work. Tensors made in the capture stay readable.
 function CUDAGraph:reset()
   self._is_captured, self._capture = false, capture.Capture()
   self._graph:reset()
 end
 
----The memory of the graph, for others that share it.
+---Returns the memory of the graph, which other graphs may share.
 ---@return table pool
 function CUDAGraph:pool() return pool_of(self._graph:pool()) end
 
----Keeps what debug_dump writes; to be called before the capture.
+---Keeps the data for debug_dump; call it before the capture.
 function CUDAGraph:enable_debug_mode() self._graph:enable_debug_mode() end
 
 ---Writes the graph for Graphviz. Needs enable_debug_mode() before the capture.
@@ -150,8 +150,8 @@ function CUDAGraph:debug_dump(debug_path)
   self._graph:debug_dump(debug_path)
 end
 
----Random numbers that the capture draws from this generator are drawn again by each replay; the default one needs no such call.
----@param generator userdata of the GPU; before the capture
+---Makes each replay draw new random numbers from this generator; the default generator needs no such call.
+---@param generator userdata of the GPU; call it before the capture
 function CUDAGraph:register_generator_state(generator) self._graph:register_generator_state(generator) end
 
 function CUDAGraph:__tostring() return ('torch.cuda.CUDAGraph(%s)'):format(self._is_captured and 'captured' or 'empty') end
@@ -172,11 +172,11 @@ local function joined(current, side, ok, ...)
   return ...
 end
 
----Calls fn(…) on the side stream that captures use, behind what the current stream was given so far and before what it is given
----next.
+---Calls fn(…) on the side stream that captures use. It runs after earlier work of the current stream, and before later work of
+---the current stream.
 ---@param fn function
 ---@param ... any
----@return any ... what fn returned
+---@return any ... the results of fn
 function graphs._on_side_stream(fn, ...)
   local cuda = require 'torch.cuda'
   local side, current = default_stream(), cuda.current_stream()
@@ -221,12 +221,12 @@ local function run(C, cuda_graph, options, fn, ...)
     {pool = options.pool, capture_error_mode = options.capture_error_mode}, fn, ...)
 end
 
----Captures what the function gives the device; nothing of it happens before graph:replay(). Lua collects no garbage
----meanwhile. Run the same work a few times before, on a side stream: what libraries set up at their first calls cannot be
----captured. PyTorch equivalent: the context manager torch.cuda.graph.
+---Captures the work that the function gives to the device; the device executes none of it before graph:replay(). Lua collects
+---no garbage in the meantime. Run the same work a few times before, on a side stream: libraries set up their state in their first
+---calls, which cannot be captured. PyTorch equivalent: the context manager torch.cuda.graph.
 ---@param cuda_graph torch.cuda.CUDAGraph
----@param ... any {pool, stream, capture_error_mode} if wanted, then the function and its arguments
----@return any ... what the function returned
+---@param ... any optional {pool, stream, capture_error_mode}, then the function and its arguments
+---@return any ... the results of the function
 function graphs.graph(cuda_graph, ...)
   local C = functions 'graph'
   if not class.is(cuda_graph, CUDAGraph) then

@@ -22,25 +22,25 @@ local function told(name, device, key)
   return state[key]
 end
 
----@param device? integer|string the current one without
+---@param device? integer|string default: the current device
 ---@return integer percent of the last second in which a kernel ran
 function monitor.utilization(device) return told('utilization', device, 'utilization_percent') end
 
----@param device? integer|string the current one without
+---@param device? integer|string default: the current device
 ---@return integer celsius
 function monitor.temperature(device) return told('temperature', device, 'temperature_c') end
 
----@param device? integer|string the current one without
+---@param device? integer|string default: the current device
 ---@return integer milliwatts
 function monitor.power_draw(device) return math.floor(told('power_draw', device, 'power_w') * 1000 + 0.5) end
 
----@param device? integer|string the current one without
+---@param device? integer|string default: the current device
 ---@return integer bytes in use, by all processes
 function monitor.device_memory_used(device) return told('device_memory_used', device, 'used_bytes') end
 
----The processes that compute on a device, and what each holds of its memory.
----@param device? integer|string the current one without
----@return string text a line for each
+---Returns the processes that compute on a device, and how much of its memory each of them uses.
+---@param device? integer|string default: the current device
+---@return string text a line for each process
 function monitor.list_gpu_processes(device)
   local state, index = state_of('list_gpu_processes', device)
   local lines = {('GPU:%d'):format(index)}

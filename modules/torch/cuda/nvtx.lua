@@ -5,33 +5,33 @@ local nvtx = {}
 
 local function engine() return require('torch._C').cuda_nvtx end
 
----Begins a range, which is inside of those of this thread that are open. PyTorch equivalent: torch.cuda.nvtx.range_push.
+---Begins a range, nested in the open ranges of this thread. PyTorch equivalent: torch.cuda.nvtx.range_push.
 ---@param msg string
----@return integer depth from 0; -2 where no tool looks
+---@return integer depth from 0; -2 if no tool is attached
 function nvtx.range_push(msg) return engine().range_push(msg) end
 
 ---Ends the innermost range of this thread. PyTorch equivalent: torch.cuda.nvtx.range_pop.
----@return integer depth of the range that ends, from 0
+---@return integer depth of the ended range, from 0
 function nvtx.range_pop() return engine().range_pop() end
 
----Begins a range that ends with range_end, wherever that is. PyTorch equivalent: torch.cuda.nvtx.range_start.
+---Begins a range that range_end ends, in any thread. PyTorch equivalent: torch.cuda.nvtx.range_start.
 ---@param msg string
 ---@return userdata handle for range_end
 function nvtx.range_start(msg) return engine().range_start(msg) end
 
----PyTorch equivalent: torch.cuda.nvtx.range_end.
----@param handle userdata of range_start
+---Ends a range of range_start. PyTorch equivalent: torch.cuda.nvtx.range_end.
+---@param handle userdata a result of range_start
 function nvtx.range_end(handle) engine().range_end(handle) end
 
 ---Marks a moment. PyTorch equivalent: torch.cuda.nvtx.mark.
 ---@param msg string
 function nvtx.mark(msg) engine().mark(msg) end
 
----Calls fn in a range, which ends with it, also by an error. PyTorch equivalent: torch.cuda.nvtx.range.
+---Calls fn in a range, which ends when fn returns or raises an error. PyTorch equivalent: torch.cuda.nvtx.range.
 ---@param msg string
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -10,14 +10,14 @@ local function functions_or_nil(name)
   return engine.functions(name, 'cuda_random')
 end
 
----Seeds the current device. Nothing happens without one. torch.manual_seed seeds all of them.
+---Seeds the current device. Does nothing without a device. torch.manual_seed seeds all devices.
 ---@param seed integer
 function random.manual_seed(seed)
   local C = functions_or_nil 'manual_seed'
   if C then C.manual_seed(engine.index_of('manual_seed'), seed) end
 end
 
----Seeds every device with the same number. Nothing happens without one.
+---Seeds every device with the same number. Does nothing without a device.
 ---@param seed integer
 ---
 ---```lua
@@ -30,47 +30,47 @@ function random.manual_seed_all(seed)
   for device = 0, engine.support() - 1 do C.manual_seed(device, seed) end
 end
 
----Seeds the current device with a number that nobody knows before. Nothing happens without one.
+---Seeds the current device with an unpredictable number. Does nothing without a device.
 function random.seed()
   local C = functions_or_nil 'seed'
   if C then C.seed(engine.index_of 'seed') end
 end
 
----Seeds every device with one number that nobody knows before. Nothing happens without one.
+---Seeds every device with the same unpredictable number. Does nothing without a device.
 function random.seed_all()
   local C = functions_or_nil 'seed_all'
   if C then random.manual_seed_all(C.seed(0)) end
 end
 
----@return integer seed what the current device was seeded with
+---@return integer seed the last seed of the current device
 function random.initial_seed()
   local C = engine.functions('initial_seed', 'cuda_random')
   return C.initial_seed(engine.index_of 'initial_seed')
 end
 
----@param device? integer|string the current one without
+---@param device? integer|string default: the current device
 ---@return torch.Tensor state uint8, on the CPU
 function random.get_rng_state(device)
   local C = engine.functions('get_rng_state', 'cuda_random')
   return C.get_rng_state(engine.index_of('get_rng_state', device))
 end
 
----@return torch.Tensor[] states of all devices; {} without one
+---@return torch.Tensor[] states of all devices; {} without a device
 function random.get_rng_state_all()
   local states = {}
   for device = 0, engine.support() - 1 do states[device + 1] = random.get_rng_state(device) end
   return states
 end
 
----Puts the generator of a device back where get_rng_state found it.
+---Restores the state of a device's generator, as get_rng_state returned it.
 ---@param state torch.Tensor
----@param device? integer|string the current one without
+---@param device? integer|string default: the current device
 function random.set_rng_state(state, device)
   local C = engine.functions('set_rng_state', 'cuda_random')
   C.set_rng_state(engine.index_of('set_rng_state', device), state)
 end
 
----@param states torch.Tensor[] of the devices from 0 on
+---@param states torch.Tensor[] one for each device, from device 0
 function random.set_rng_state_all(states)
   for i, state in ipairs(states) do random.set_rng_state(state, i - 1) end
 end

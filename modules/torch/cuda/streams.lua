@@ -8,8 +8,8 @@ local events = require 'torch.cuda.events'
 
 local streams = {}
 
----A queue of a device's work: what one stream is given is done in order, different streams overlap. PyTorch equivalent:
----torch.cuda.Stream. Arguments: device (the current one without), {priority = 0}: -1 and lower goes first.
+---A queue of a device's work: a stream executes its work in order, different streams overlap. PyTorch equivalent:
+---torch.cuda.Stream. Arguments: device (default: the current device), {priority = 0}: -1 and lower numbers run first.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -24,7 +24,7 @@ local streams = {}
 ---@class torch.cuda.Stream
 ---@field device torch.device
 ---@field device_index integer from 0
----@field stream_id integer LibTorch's number of it, 0 for a device's default stream
+---@field stream_id integer LibTorch's number for it, 0 for a device's default stream
 ---@overload fun(device?: integer|string, options?: {priority: integer}): torch.cuda.Stream
 local Stream = class 'Stream'
 streams.Stream = Stream
@@ -62,23 +62,23 @@ local function call(self, name, ...)
   return engine.functions('Stream.' .. name, 'cuda_streams')[name](self.device_index, self.stream_id, ...)
 end
 
----Waits until the device has done all that the stream was given.
+---Waits until the device has finished all work of the stream.
 function Stream:synchronize() call(self, 'synchronize') end
 
----@return boolean done whether the device has done all that the stream was given
+---@return boolean done whether the device has finished all work of the stream
 function Stream:query() return call(self, 'query') end
 
----What this stream is given from now on begins when the event has happened. Returns at once.
+---Makes later work of this stream wait until the device has reached the event. Returns at once.
 ---@param event torch.cuda.Event
 function Stream:wait_event(event) event:wait(self) end
 
----What this stream is given from now on begins when all that the other one has been given so far is done. Returns at
+---Makes later work of this stream wait until the present work of the other stream is finished. Returns at
 ---once.
 ---@param stream torch.cuda.Stream
 function Stream:wait_stream(stream) self:wait_event(check('Stream.wait_stream', stream):record_event()) end
 
 ---Marks this point of the stream's work.
----@param event? torch.cuda.Event a new one without
+---@param event? torch.cuda.Event default: a new event
 ---@return torch.cuda.Event event
 function Stream:record_event(event)
   event = event or events.Event()
@@ -93,24 +93,24 @@ function Stream.__eq(a, b) return a.device_index == b.device_index and a.stream_
 
 function Stream:__tostring() return ('torch.cuda.Stream(%s, %d)'):format(self.device, self.stream_id) end
 
----The stream that this thread gives a device's work to.
----@param device? integer|string the current one without
+---Returns the stream to which this thread gives a device's work.
+---@param device? integer|string default: the current device
 ---@return torch.cuda.Stream
 function streams.current_stream(device)
   local C = engine.functions('current_stream', 'cuda_streams')
   return stream_of(C.current_stream(engine.index_of('current_stream', device)))
 end
 
----The stream of a device that is used where nothing else was asked for.
----@param device? integer|string the current one without
+---Returns the stream of a device that is used by default.
+---@param device? integer|string default: the current device
 ---@return torch.cuda.Stream
 function streams.default_stream(device)
   local C = engine.functions('default_stream', 'cuda_streams')
   return stream_of(C.default_stream(engine.index_of('default_stream', device)))
 end
 
----Makes a stream the current one of its device in this thread, and its device the current one. torch.cuda.stream(s, fn)
----does it for the time of a call.
+---Makes a stream the current stream of its device in this thread, and its device the current device. torch.cuda.stream(s, fn)
+---does it for one call.
 ---@param stream torch.cuda.Stream
 function streams.set_stream(stream)
   check('set_stream', stream)
@@ -123,12 +123,12 @@ local function restore_and_return(before, ok, ...)
   return ...
 end
 
----Calls a function whose work goes to this stream. Afterwards, also when it raises, device and streams are as before.
+---Calls a function whose work goes to this stream. Afterwards device and stream are as before, also after an error.
 ---PyTorch equivalent: the context manager torch.cuda.stream.
----@param stream? torch.cuda.Stream without one the function is only called
+---@param stream? torch.cuda.Stream if nil, the function is only called
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -144,8 +144,8 @@ function streams.stream(stream, fn, ...)
   return restore_and_return(before, xpcall(fn, errors.wrap, ...))
 end
 
----Tells the allocator that a stream uses this tensor, which was made for another one: its memory is not used again
----before that stream has come to this point. PyTorch equivalent: Tensor.record_stream.
+---Tells the allocator that a stream uses this tensor, which was made for another stream: its memory is not reused before the
+---stream has reached this point. PyTorch equivalent: Tensor.record_stream.
 ---@param tensor torch.Tensor on a GPU
 ---@param stream torch.cuda.Stream
 function streams.record_stream(tensor, stream)

@@ -15,13 +15,14 @@ local is_forbidden, is_left = false, false
 ---@class torch.GroupPlace
 ---@field rank fun(): integer
 ---@field world_size fun(): integer
----@field backend fun(): string what the tensors of this rank's device will travel over
+---@field backend fun(): string backend for the tensors of this rank's device
 
----Enters what forms the group of this process.
----@param fn fun() called while there is no group, by whatever needs one; it may leave it at that
----@param place fun(): torch.GroupPlace|nil what fn will form, without asking another rank; nil where it forms nothing
----@param state? {is_joining: (fun(): boolean), num_collectives: (fun(): integer)} what a trainer knows of this rank: whether it
----  has taken a lost one's place and does not have the others' state yet, and how many collectives it has done
+---Registers the function that forms the group of this process.
+---@param fn fun() called while there is no group, by code that needs one; it may decide not to form it
+---@param place fun(): torch.GroupPlace|nil the place in the group that fn will form, without asking another rank; nil if fn
+---  forms no group
+---@param state? {is_joining: (fun(): boolean), num_collectives: (fun(): integer)} the trainer's knowledge of this rank: whether
+---  it replaces a lost rank and does not have the others' state yet, and how many collectives it has called
 function default_group.form_by(fn, place, state)
   form, describe, is_left = fn, place, false
   trainer = state or NO_TRAINER
@@ -33,30 +34,30 @@ function default_group.is_formed()
   return type(engine) == 'table' and engine.distributed.is_initialized()
 end
 
----This rank's place in the group that the first collective will form; nil where it is formed, or nothing is entered that can.
----Asks no other rank.
+---Returns this rank's place in the group that the first collective will form; nil if the group is formed, or no function that
+---forms it is registered. Asks no other rank.
 ---@return torch.GroupPlace|nil
 function default_group.place()
   if describe == nil or default_group.is_formed() then return nil end
   return describe()
 end
 
----Whether there is a group, or will be one at the first collective. Asks no other rank.
+---Returns whether there is a group, or the first collective will form one. Asks no other rank.
 ---@return boolean
 function default_group.is_there() return default_group.is_formed() or (not is_left and default_group.place() ~= nil) end
 
----The script has destroyed the group: there is none until something needs it again.
+---Called when the script has destroyed the group: there is no group until one is needed again.
 function default_group.leave() is_left = true end
 
 ---Returns whether this rank replaces a lost rank and does not have the others' state yet.
 ---@return boolean
 function default_group.is_joining() return trainer.is_joining() end
 
----How many collectives this rank has done, where somebody counts them.
+---Returns how many collectives this rank has called, if the trainer counts them.
 ---@return integer
 function default_group.num_collectives() return trainer.num_collectives() end
 
----Forms the group where there is none yet and something is entered that can. Every rank gets here, or none may.
+---Forms the group if there is none yet and a function that forms it is registered. Either all ranks call this, or none.
 function default_group.ensure()
   if is_forbidden then require('base.errors').raise('user', 'no collective here: the other ranks do not take part') end
   if form and not default_group.is_formed() then
@@ -65,7 +66,7 @@ function default_group.ensure()
   end
 end
 
----Calls a function that this rank alone calls: a collective in it raises, where it would wait for the others.
+---Calls a function that only this rank calls: a collective in it raises an error, since it would wait for the others.
 ---@param fn fun()
 function default_group.forbid(fn)
   is_forbidden = true

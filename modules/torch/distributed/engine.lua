@@ -6,24 +6,24 @@ local warnings = require 'base.warnings'
 
 local engine = {}
 
----A group of ranks: what new_group returns, and `group.WORLD`.
+---A group of ranks: a result of new_group, or `group.WORLD`.
 ---@class ProcessGroup
 
 ---The operation that a collective with async_op, isend or irecv has begun.
 ---@class Work
----@field wait fun(self: Work): boolean until it has ended, or the device's queue has it; raises its error
+---@field wait fun(self: Work): boolean waits until it has ended, or is queued on the device; raises its error
 ---@field is_completed fun(self: Work): boolean
 ---@field is_success fun(self: Work): boolean completed without an error
----@field result fun(self: Work): torch.Tensor[] what it fills
----@field get_future fun(self: Work): Future of what it fills
----@field source_rank fun(self: Work): integer of a message: who has sent it
+---@field result fun(self: Work): torch.Tensor[] the output tensors
+---@field get_future fun(self: Work): Future of the output tensors
+---@field source_rank fun(self: Work): integer for a message: the sender's rank
 
 ---The result of new_group on a rank that is not in the group.
 engine.NON_GROUP_MEMBER = setmetatable({}, {__tostring = function() return 'GroupMember.NON_GROUP_MEMBER' end})
 
 local function get_future(work) return require('torch.futures')._of_work(work) end
 
----The engine's functions, with or without a group.
+---Returns the engine's functions; a group is not required.
 ---@return table
 function engine.functions()
   local functions = require('torch._C').distributed
@@ -31,16 +31,16 @@ function engine.functions()
   return functions
 end
 
----The engine's functions. In a train function the group is formed by the first call that needs it.
+---Returns the engine's functions. In a train function the group is formed by the first call that needs it.
 ---@return table
 function engine.joined()
   default_group.ensure()
   return engine.functions()
 end
 
----Whether the rank is not in the group: as in PyTorch it is warned, and the call does nothing.
+---Returns whether this rank is outside of the group. Then it warns, as PyTorch does, and the call does nothing.
 ---@param name string the function
----@param group any of the call
+---@param group any argument of the call
 ---@return boolean
 function engine.is_outside(name, group)
   if group ~= engine.NON_GROUP_MEMBER then return false end
@@ -48,7 +48,7 @@ function engine.is_outside(name, group)
   return true
 end
 
----The rank among all that is meant by `src` or `group_src`; nil by neither.
+---Returns the global rank given by `src` or `group_src`; nil if neither is given.
 ---@param name string the function
 ---@param p table its arguments
 ---@param key string 'src' or 'dst'

@@ -10,14 +10,14 @@ local defined = args.definer(groups)
 
 local OUTSIDE = engine.NON_GROUP_MEMBER
 
----Makes the process group of this process. A trainer does it before the train function runs; a script of its own may
----make one of a single rank.
+---Makes the process group of this process. A trainer does it before the train function runs; a script without a trainer may
+---make a group of one rank.
 ---@param backend? string default 'cpu:shm,cuda:nccl': CPU tensors over shared memory, and over Gloo
----  between nodes, CUDA tensors over NCCL where every rank has a device to itself, else over Gloo. 'gloo' for all; 'nccl' or
----  'cpu:gloo,cuda:nccl': an error without NCCL; 'shm': CPU tensors alone, an error on several nodes
+---  between nodes, CUDA tensors over NCCL if every rank has its own device, else over Gloo. 'gloo' for all; 'nccl' or
+---  'cpu:gloo,cuda:nccl': an error without NCCL; 'shm': only CPU tensors, an error on several nodes
 ---@param options? {rank: integer, world_size: integer, timeout_s: number, is_high_priority_stream: boolean} timeout_s:
----  seconds, default 1800; is_high_priority_stream: NCCL's work goes before the model's
----Errors: 'argument' when there is one already, 'environment' for 'nccl' without a device and for 'shm' on several nodes,
+---  seconds, default 1800; is_high_priority_stream: NCCL's work precedes the model's
+---Errors: 'argument' if there is one already, 'environment' for 'nccl' without a device and for 'shm' on several nodes,
 ---'unsupported' for several ranks without a trainer.
 ---
 ---```lua
@@ -35,8 +35,8 @@ function groups.init_process_group(backend, options)
     timeout_s = options.timeout_s, prefix = options.prefix, is_high_priority_stream = options.is_high_priority_stream}
 end
 
----Ends a process group; without an argument that of all ranks: reducers of DistributedDataParallel, groups of some ranks, then
----the group itself. Without one it does nothing.
+---Destroys a process group; without an argument all groups: reducers of DistributedDataParallel, groups of some ranks, then the
+---group of all ranks. Does nothing if there is no group.
 ---@param group? ProcessGroup
 function groups.destroy_process_group(group)
   if group == OUTSIDE then return end
@@ -52,7 +52,7 @@ local function known(name, group)
   return engine.functions()['get_' .. name](group)
 end
 
----@return boolean whether this process has a process group; in a train function always, although the first collective forms it
+---@return boolean whether this process has a process group; always true in a train function, although the first collective forms it
 function groups.is_initialized() return default_group.is_there() end
 
 ---@return boolean always true: the wheel's LibTorch has Gloo
@@ -61,23 +61,23 @@ function groups.is_available() return true end
 ---@return boolean true
 function groups.is_gloo_available() return true end
 
----@return boolean whether this process has brought LibTorch's CUDA library, and NCCL with it: a driver shows a device
+---@return boolean whether this process has loaded LibTorch's CUDA library with NCCL: a driver reports a device
 function groups.is_nccl_available() return engine.functions().is_nccl_available() end
 
----@param group? ProcessGroup default: of all ranks
----@return string backend what tensors of this rank's device travel over: 'nccl', or 'gloo' where ranks share one; without a
----  device what those of the CPU travel over: 'shm' or 'gloo'
+---@param group? ProcessGroup default: the group of all ranks
+---@return string backend for tensors of this rank's device: 'nccl', or 'gloo' if ranks share a device; without a device
+---  the backend for CPU tensors: 'shm' or 'gloo'
 function groups.get_backend(group)
   if group == OUTSIDE then errors.raise('argument', 'get_backend: this rank does not belong to the given group') end
   return known('backend', group)
 end
 
----@param group? ProcessGroup default: of all ranks
----@return integer rank from 0, in the group; -1 when this rank is not in it
+---@param group? ProcessGroup default: the group of all ranks
+---@return integer rank from 0, in the group; -1 if this rank is not in it
 function groups.get_rank(group) return group == OUTSIDE and -1 or known('rank', group) end
 
----@param group? ProcessGroup default: of all ranks
----@return integer number of ranks; -1 when this rank is not in the group
+---@param group? ProcessGroup default: the group of all ranks
+---@return integer number of ranks; -1 if this rank is not in the group
 function groups.get_world_size(group) return group == OUTSIDE and -1 or known('world_size', group) end
 
 ---@param group ProcessGroup
@@ -90,7 +90,7 @@ function groups.get_global_rank(group, group_rank) return engine.functions().get
 ---@return integer rank in the group. Raises code 'argument' for a rank that is not in it.
 function groups.get_group_rank(group, global_rank) return engine.functions().get_group_rank(group, global_rank) end
 
----@param group? ProcessGroup default: of all ranks
+---@param group? ProcessGroup default: the group of all ranks
 ---@return integer[] ranks among all ranks: ranks[1] is rank 0 of the group
 function groups.get_process_group_ranks(group)
   local ranks = {}
@@ -100,12 +100,13 @@ function groups.get_process_group_ranks(group)
   return ranks
 end
 
----Makes a group of some of the ranks, for the `group` of collectives. All ranks call it, those that are not in the group too,
----and in the same order. Ranks in a group count as in PyTorch: in ascending order of their numbers. Arguments: ranks
----(integer[]; nil: all), timeout_s (seconds; default: as the group of all ranks), backend (as in init_process_group; default:
----likewise). Returns the group, or GroupMember.NON_GROUP_MEMBER on a rank that is not in it: a call with that only warns.
+---Makes a group of some of the ranks, for the `group` of collectives. All ranks must call it, also those outside of the group,
+---in the same order. As in PyTorch, ranks in a group are numbered in ascending order of their global ranks. Arguments: ranks
+---(integer[]; nil: all), timeout_s (seconds; default: that of the group of all ranks), backend (as in init_process_group;
+---default: likewise). Returns the group, or GroupMember.NON_GROUP_MEMBER on a rank outside of the group: a call with it only
+---warns.
 ---
----The members of a group compare their collectives as all ranks do; what never comes ends at timeout_s.
+---The members of a group compare their collectives as all ranks do; a collective that some rank does not call ends at timeout_s.
 ---PyTorch equivalent: torch.distributed.new_group.
 ---
 ---```lua
@@ -123,7 +124,7 @@ defined('new_group', {{'ranks'}, {'timeout_s'}, {'backend'}}, function(p)
 end)
 
 ---Makes a group of each list of ranks. All ranks call it. Arguments: ranks_per_subgroup_list (integer[][]), timeout_s, backend
----(as in new_group). Returns the group that this rank is in, and the list of all.
+---(as in new_group). Returns the group of this rank, and the list of all groups.
 ---PyTorch equivalent: torch.distributed.new_subgroups_by_enumeration.
 defined('new_subgroups_by_enumeration', {'ranks_per_subgroup_list', {'timeout_s'}, {'backend'}}, function(p)
   local mine, all, taken = OUTSIDE, {}, {}
@@ -140,8 +141,8 @@ defined('new_subgroups_by_enumeration', {'ranks_per_subgroup_list', {'timeout_s'
   return mine, all
 end)
 
----Divides all ranks into groups of neighbours. All ranks call it. Arguments: group_size (integer; the number of ranks is a
----multiple of it), timeout_s, backend (as in new_group). Returns the group that this rank is in, and the list of all.
+---Divides all ranks into groups of neighbours. All ranks call it. Arguments: group_size (integer; the number of ranks must be a
+---multiple of it), timeout_s, backend (as in new_group). Returns the group of this rank, and the list of all groups.
 ---PyTorch equivalent: torch.distributed.new_subgroups.
 defined('new_subgroups', {'group_size', {'timeout_s'}, {'backend'}}, function(p)
   local size = groups.get_world_size()
@@ -163,7 +164,8 @@ groups.group = setmetatable({}, {__index = function(_, name)
   args.no_such('torch.distributed.group', name, {'WORLD'})
 end})
 
----`GroupMember.WORLD`: the group of all ranks; `GroupMember.NON_GROUP_MEMBER`: what new_group gives a rank that is not in it.
+---`GroupMember.WORLD`: the group of all ranks; `GroupMember.NON_GROUP_MEMBER`: the result of new_group on a rank outside of the
+---group.
 groups.GroupMember = setmetatable({NON_GROUP_MEMBER = OUTSIDE}, {__index = groups.group})
 
 return groups

@@ -23,23 +23,23 @@ local function receive(name, p, is_async)
   return engine.joined().recv(p.tensor, engine.rank_of(name, p, 'src'), p.tag, p.group, is_async)
 end
 
----Sends a tensor. Arguments: tensor, dst (a rank), group, tag (integer, default 0), group_dst (a rank in the group, in place of
----dst). Returns when the tensor may be changed again.
+---Sends a tensor. Arguments: tensor, dst (a rank), group, tag (integer, default 0), group_dst (a rank in the group, instead of
+---dst). When it returns, the tensor may be changed again.
 ---PyTorch equivalent: torch.distributed.send.
 defined('send', {'tensor', {'dst'}, {'group'}, {'tag', 0}, {'group_dst'}}, function(p) send('send', p, false) end)
 
----Receives a tensor, in place. Arguments: tensor (of the shape and dtype that was sent), src (a rank; nil: any; over NCCL one
----must be given), group, tag (integer, default 0), group_src (a rank in the group, in place of src). Returns the rank that has
----sent it.
+---Receives a tensor, in place. Arguments: tensor (of the sender's shape and dtype), src (a rank; nil: any rank; required with
+---NCCL), group, tag (integer, default 0), group_src (a rank in the group, instead of src). Returns the sender's
+---rank.
 ---PyTorch equivalent: torch.distributed.recv.
 defined('recv', {'tensor', {'src'}, {'group'}, {'tag', 0}, {'group_src'}}, function(p) return receive('recv', p, false) end)
 
----send without waiting: the tensor belongs to the message until `work:wait()` has returned. Returns the Work.
+---As send, without waiting: do not change the tensor until `work:wait()` has returned. Returns the Work.
 ---PyTorch equivalent: torch.distributed.isend.
 defined('isend', {'tensor', {'dst'}, {'group'}, {'tag', 0}, {'group_dst'}}, function(p) return send('isend', p, true) end)
 
----recv without waiting: the tensor belongs to the message until `work:wait()` has returned. Returns the Work; its
----`source_rank()` is who has sent it.
+---As recv, without waiting: do not use the tensor until `work:wait()` has returned. Returns the Work; its
+---`source_rank()` is the sender's rank.
 ---PyTorch equivalent: torch.distributed.irecv.
 defined('irecv', {'tensor', {'src'}, {'group'}, {'tag', 0}, {'group_src'}}, function(p) return receive('irecv', p, true) end)
 
@@ -52,10 +52,10 @@ defined('P2POp', {'op', 'tensor', 'peer', {'group'}, {'tag', 0}}, function(p)
   return p
 end)
 
----Begins several messages, to and from any ranks, in an order that no rank needs to think about: over NCCL as one. Returns the
----list of their Works; all have to be waited for.
+---Begins several messages, to and from any ranks, in any order: over NCCL as one operation. Returns the list of their Works; wait
+---for all of them.
 ---PyTorch equivalent: torch.distributed.batch_isend_irecv.
----@param p2p_op_list table[] of P2POp
+---@param p2p_op_list table[] results of P2POp
 ---@return Work[]
 function messages.batch_isend_irecv(p2p_op_list)
   local works = {}

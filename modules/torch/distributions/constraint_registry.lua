@@ -5,8 +5,8 @@ local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local transforms = require 'torch.distributions.transforms'
 
----Finds the transform for a constraint: `registry(constraint)`. torch.distributions.biject_to gives bijective ones with a
----Jacobian, for samplers; torch.distributions.transform_to cheap ones, for parameters that an optimizer changes.
+---Finds the transform for a constraint: `registry(constraint)`. torch.distributions.biject_to returns bijective transforms with a
+---Jacobian, for samplers; torch.distributions.transform_to cheap transforms, for parameters that an optimizer changes.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -20,10 +20,10 @@ local ConstraintRegistry = class('ConstraintRegistry')
 
 function ConstraintRegistry:init() self._registry = {} end
 
----Says which transform belongs to a class of constraints.
+---Registers the transform of a class of constraints.
 ---@param constraint distributions.constraints.Constraint a class of constraints, or an instance of it
----@param factory? fun(constraint: distributions.constraints.Constraint): distributions.transforms.Transform without it, a
----  function that takes it is returned, as a decorator in Python
+---@param factory? fun(constraint: distributions.constraints.Constraint): distributions.transforms.Transform without it,
+---  a function that takes the factory is returned, for use as a decorator
 ---@return function factory
 ---
 ---```lua

@@ -1,4 +1,4 @@
--- torch/distributions/continuous_bernoulli.lua: ContinuousBernoulli: numbers in [0, 1] with a density as Bernoulli's.
+-- torch/distributions/continuous_bernoulli.lua: ContinuousBernoulli: numbers in [0, 1] with a density like Bernoulli's.
 
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local F = require 'torch.nn.functional'
@@ -64,7 +64,7 @@ local function is_outside(self, value, shift)
   return value:le(self._lims[1] - shift):logical_or(value:gt(self._lims[2] - shift))
 end
 
--- Returns whether the formulas are stable, and probs with a stable value in the other places.
+-- Returns where the formulas are stable, and probs with a stable value in the other places.
 local function stable(self)
   local outside = is_outside(self, self.probs, 0)
   return outside, torch.where(outside, self.probs, self._lims[1] * torch.ones_like(self.probs))

@@ -1,4 +1,4 @@
--- torch/distributions/distribution.lua: Distribution, what all families extend.
+-- torch/distributions/distribution.lua: Distribution, the base of all families.
 --
 -- The methods that users call bind and check their arguments here and call the family's method of the same name with an
 -- underscore: sample → _sample, log_prob → _log_prob. Fields such as mean are properties (properties.lua).
@@ -13,14 +13,14 @@ local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 local validation = require 'torch.distributions.shared.validation'
 
----A probability distribution over batches of events, which each family extends.
+---A probability distribution over batches of events: the base class of each family.
 ---
----A family of one's own calls `Distribution.init(self, batch_shape, event_shape, {validate_args})` in its `init`, has the
----class fields `arg_constraints` and `support`, and defines what it can of `sample`, `rsample`, `log_prob`, `cdf`, `icdf`,
+---A custom family calls `Distribution.init(self, batch_shape, event_shape, {validate_args})` in its `init`, has the
+---class fields `arg_constraints` and `support`, and defines some of `sample`, `rsample`, `log_prob`, `cdf`, `icdf`,
 ---`entropy`, `expand`, `enumerate_support`. Fields that depend on the parameters are made by
 ---torch.distributions.utils.property. Arguments: batch_shape = {} (of the parameters), event_shape = {} (of one sample
----without the batch), {validate_args (whether parameters and values are checked; without it as set_default_validate_args
----says: yes)}.
+---without the batch), {validate_args (whether parameters and values are checked; default: the value of
+---set_default_validate_args, initially true)}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -40,13 +40,13 @@ local validation = require 'torch.distributions.shared.validation'
 ---@overload fun(batch_shape?: integer[], event_shape?: integer[], ...: any): distributions.Distribution
 ---@field batch_shape torch.Size the shape of the parameters, whose distributions are independent
 ---@field event_shape torch.Size the shape of one sample, without the batch
----@field arg_constraints table<string, distributions.constraints.Constraint> what each parameter has to satisfy
----@field support distributions.constraints.Constraint where samples lie
+---@field arg_constraints table<string, distributions.constraints.Constraint> the constraint of each parameter
+---@field support distributions.constraints.Constraint the constraint that samples satisfy
 ---@field mean torch.Tensor
 ---@field mode torch.Tensor the most probable value
 ---@field variance torch.Tensor
 ---@field stddev torch.Tensor the standard deviation
----@field has_rsample boolean whether samples have gradients for the parameters
+---@field has_rsample boolean whether samples have gradients with respect to the parameters
 ---@field has_enumerate_support boolean whether all values can be enumerated
 local Distribution = class('Distribution')
 Distribution.has_rsample, Distribution.has_enumerate_support = false, false
@@ -65,7 +65,7 @@ function Distribution:init(...)
   self:_start(bound.batch_shape, bound.event_shape, bound.validate_args)
 end
 
----Whether parameters and values are checked where `validate_args` is not given: yes, unless this says otherwise.
+---Sets whether parameters and values are checked by default, that is, without `validate_args`. Initially they are checked.
 ---@param value boolean
 function Distribution.set_default_validate_args(value)
   if type(value) ~= 'boolean' then
@@ -101,7 +101,7 @@ end
 
 local expand_signature = args.signature('expand', {'batch_shape', {'_instance'}})
 
--- Returns the class that defines the expansion of its instances; a subclass with its own init must define it too.
+-- Returns the class that defines how its instances are expanded; a subclass with its own init must define it too.
 local function expanding_class(self)
   local of = class.of(self)
   local definer = of
@@ -116,7 +116,7 @@ local function expanding_class(self)
   return of
 end
 
----A distribution whose parameters are expanded to the batch shape, without copying them. Arguments: batch_shape.
+---Returns a distribution whose parameters are expanded to the batch shape, without copying them. Arguments: batch_shape.
 ---@return distributions.Distribution
 ---
 ---```lua
@@ -146,7 +146,7 @@ local sample_signature = args.signature('sample', {{'sample_shape', {}}})
 
 local function sample_shape_of(bound) return torch.Size(checks.sizes('sample_shape', bound.sample_shape)) end
 
----Samples, without gradients. Arguments: sample_shape = {} (how many samples: these dimensions come before batch and event).
+---Returns samples, without gradients. Arguments: sample_shape = {} (leading dimensions, before batch and event).
 ---@return torch.Tensor sample of shape sample_shape, batch_shape, event_shape
 ---
 ---```lua
@@ -161,8 +161,8 @@ end
 
 function Distribution:_sample(sample_shape) return self:rsample(sample_shape) end
 
----Samples with gradients for the parameters, where has_rsample says so. Arguments: sample_shape = {}.
----@return torch.Tensor sample as sample gives it
+---Returns samples with gradients with respect to the parameters, if has_rsample is true. Arguments: sample_shape = {}.
+---@return torch.Tensor sample of the shape of a result of `sample`
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -172,7 +172,7 @@ function Distribution:_sample(sample_shape) return self:rsample(sample_shape) en
 ---```
 function Distribution:rsample(...) return self:_rsample(sample_shape_of(sample_signature:bind(...))) end
 
----n samples. Deprecated in PyTorch: use sample {n}.
+---Returns n samples. Deprecated in PyTorch: use sample {n}.
 ---@param n integer
 ---@return torch.Tensor
 function Distribution:sample_n(n) return self:sample{n} end
@@ -180,8 +180,8 @@ function Distribution:sample_n(n) return self:sample{n} end
 local log_prob_signature, cdf_signature = args.signature('log_prob', {'value'}), args.signature('cdf', {'value'})
 local icdf_signature = args.signature('icdf', {'value'})
 
----The logarithm of the probability density or mass at the value. Arguments: value.
----@return torch.Tensor log_prob of the shape of value without the event
+---Returns the logarithm of the probability density or mass at the value. Arguments: value.
+---@return torch.Tensor log_prob of the shape of value without the event dimensions
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -194,7 +194,7 @@ function Distribution:log_prob(...)
   return self:_log_prob(value)
 end
 
----The cumulative distribution function at the value. Arguments: value.
+---Returns the cumulative distribution function at the value. Arguments: value.
 ---@return torch.Tensor cdf from 0 to 1
 function Distribution:cdf(...)
   local value = cdf_signature:bind(...).value
@@ -202,7 +202,7 @@ function Distribution:cdf(...)
   return self:_cdf(value)
 end
 
----The inverse of the cumulative distribution function. Arguments: value (from 0 to 1).
+---Returns the inverse of the cumulative distribution function. Arguments: value (from 0 to 1).
 ---@return torch.Tensor
 ---
 ---```lua
@@ -214,8 +214,8 @@ function Distribution:icdf(...) return self:_icdf(icdf_signature:bind(...).value
 
 local enumerate_signature = args.signature('enumerate_support', {{'expand', true}})
 
----All values of a discrete distribution, along dimension 0. Arguments: expand = true (to the batch shape; otherwise its
----dimensions have size 1).
+---Returns all values of a discrete distribution, along dimension 0. Arguments: expand = true (to the batch shape; false: the
+---batch dimensions have size 1).
 ---@return torch.Tensor values (cardinality, batch_shape, event_shape)
 ---
 ---```lua
@@ -231,11 +231,11 @@ function Distribution:_enumerated(values, expand)
   return expand and values:expand({-1, unpack(self.batch_shape)}) or values
 end
 
----The entropy, in nats.
+---Returns the entropy, in nats.
 ---@return torch.Tensor entropy of the batch shape
 function Distribution:entropy() return self:_entropy() end
 
----exp(entropy): how many equally probable values would be as uncertain.
+---Returns exp(entropy): the number of equally probable values with the same entropy.
 ---@return torch.Tensor perplexity of the batch shape
 ---
 ---```lua

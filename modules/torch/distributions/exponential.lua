@@ -8,7 +8,7 @@ local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----Times between events that come at a rate. Arguments: rate (1 / scale), {validate_args}.
+---Times between events that occur at a rate. Arguments: rate (1 / scale), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

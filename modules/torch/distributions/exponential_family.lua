@@ -1,4 +1,4 @@
--- torch/distributions/exponential_family.lua: ExponentialFamily: what distributions with natural parameters extend.
+-- torch/distributions/exponential_family.lua: ExponentialFamily: the base of distributions with natural parameters.
 
 local Distribution = require 'torch.distributions.distribution'
 local class = require 'base.class'
@@ -23,7 +23,7 @@ function ExponentialFamily:_entropy()
   return result
 end
 
--- F, the natural parameters as new leaves, and the gradients of F.
+-- Returns F, the natural parameters as new leaves, and the gradients of F.
 function ExponentialFamily:_differentiated()
   local params = {}
   for i, param in ipairs(self._natural_params) do params[i] = param:detach():requires_grad_() end

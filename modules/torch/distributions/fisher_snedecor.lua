@@ -24,7 +24,7 @@ local FisherSnedecor = Distribution:extend('FisherSnedecor')
 FisherSnedecor.arg_constraints = ordered.new{{'df1', constraints.positive}, {'df2', constraints.positive}}
 FisherSnedecor.support = constraints.positive
 FisherSnedecor.has_rsample = true
--- Distributions are expanded as tensors are.
+-- These fields are expanded with the distribution.
 FisherSnedecor._expands = {'df1', 'df2', '_gamma1', '_gamma2'}
 
 local signature = args.signature('FisherSnedecor', {'df1', 'df2', {'validate_args'}})
@@ -36,7 +36,7 @@ function FisherSnedecor:init(...)
   self:_start(self.df1.shape, nil, bound.validate_args)
 end
 
--- A copy with NaN where it is at most the limit.
+-- Returns a copy with NaN in the places at or below the limit.
 local function above(df, limit)
   df = df:clone()
   df[df:le(limit)] = torch.nan

@@ -37,12 +37,12 @@ Gamma.variance = properties.property(function(self) return self.concentration / 
 function Gamma:_rsample(sample_shape)
   local shape = self:_extended_shape(sample_shape)
   local value = torch._standard_gamma(self.concentration:expand(shape)) / self.rate:expand(shape)
-  -- Never 0, and no part of the graph.
+  -- Samples are never 0; the clamp is not part of the graph.
   value:detach():clamp_{min = torch.finfo(value.dtype).tiny}
   return value
 end
 
--- Accepts a number too.
+-- Accepts a number, too.
 function Gamma:_validate_sample(value)
   ExponentialFamily._validate_sample(self, type(value) == 'number' and torch.tensor(value, utils.like(self.rate)) or value)
 end

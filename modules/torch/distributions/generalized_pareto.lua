@@ -1,4 +1,4 @@
--- torch/distributions/generalized_pareto.lua: GeneralizedPareto: what lies above a threshold.
+-- torch/distributions/generalized_pareto.lua: GeneralizedPareto: values above a threshold.
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
@@ -8,8 +8,8 @@ local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----What lies above a threshold. With loc = scale / concentration it is a Pareto distribution, with a concentration of 0 an
----exponential one. Arguments: loc (the threshold), scale, concentration (the shape), {validate_args}.
+---Values above a threshold. With loc = scale / concentration it is a Pareto distribution, with concentration 0 an
+---exponential distribution. Arguments: loc (the threshold), scale, concentration (the shape), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -53,7 +53,7 @@ end
 local survival_signature = args.signature('log_survival_function', {'value'})
 local log_cdf_signature = args.signature('log_cdf', {'value'})
 
----The logarithm of 1 - cdf. Arguments: value.
+---Returns the logarithm of 1 - cdf. Arguments: value.
 ---@return torch.Tensor
 function GeneralizedPareto:log_survival_function(...)
   local value = survival_signature:bind(...).value
@@ -67,7 +67,7 @@ function GeneralizedPareto:_log_survival(value)
   return torch.where(is_zero, -z, -torch.log1p(concentration * z) / concentration)
 end
 
----The logarithm of cdf. Arguments: value.
+---Returns the logarithm of cdf. Arguments: value.
 ---@return torch.Tensor
 function GeneralizedPareto:log_cdf(...)
   return torch.log1p(-torch.exp(self:log_survival_function(log_cdf_signature:bind(...).value)))

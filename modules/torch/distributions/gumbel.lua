@@ -48,7 +48,7 @@ Gumbel.mode = properties.property(function(self) return self.loc end)
 Gumbel.stddev = properties.property(function(self) return math.pi / math.sqrt(6) * self.scale end)
 Gumbel.variance = properties.property(function(self) return self.stddev:pow(2) end)
 
--- More exact than through the transforms.
+-- More exact than the general formula for transforms.
 function Gumbel:_log_prob(value)
   local y = (self.loc - value) / self.scale
   return (y - y:exp()) - self.scale:log()

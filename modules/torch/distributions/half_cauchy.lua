@@ -30,7 +30,7 @@ HalfCauchy.mean = properties.property(function(self)
 end)
 properties.delegate(HalfCauchy, 'base_dist', {'variance'})
 
--- Accepts a number too.
+-- Accepts a number, too.
 local log_prob = HalfCauchy._log_prob
 function HalfCauchy:_log_prob(value) return log_prob(self, torch.as_tensor(value, utils.like(self.scale))) end
 

@@ -10,8 +10,8 @@ local properties = require 'torch.distributions.shared.properties'
 local sizes = require 'torch.distributions.shared.sizes'
 local utils = require 'torch.distributions.utils'
 
----Takes the last dimensions of another distribution's batch for dimensions of the event: log_prob and entropy are sums over
----them. Arguments: base_distribution, reinterpreted_batch_ndims (how many dimensions), {validate_args}.
+---Treats the last batch dimensions of another distribution as event dimensions: log_prob and entropy are sums over
+---them. Arguments: base_distribution, reinterpreted_batch_ndims (number of dimensions), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,4 +1,4 @@
--- torch/distributions/kl.lua: kl_divergence and register_kl: the formula for two families.
+-- torch/distributions/kl.lua: kl_divergence and register_kl: the formulas for pairs of families.
 
 local Distribution = require 'torch.distributions.distribution'
 local class = require 'base.class'
@@ -7,7 +7,7 @@ local warnings = require 'base.warnings'
 
 local kl = {}
 
--- {p = class, q = class, fn = formula} in the order of registration, and what was found for two classes: of p → of q →
+-- {p = class, q = class, fn = formula} in the order of registration; and a cache of searches: class of p → class of q →
 -- formula or false.
 local registry, found = {}, {}
 
@@ -22,12 +22,12 @@ local function check_class(name, of)
   end
 end
 
----Says how kl_divergence(p, q) is computed for two classes and those that extend them. The most specific formula counts; where
----two are as specific there is a warning.
+---Registers the formula of kl_divergence(p, q) for two classes and their subclasses. The most specific formula is used; for two
+---equally specific formulas there is a warning.
 ---@param type_p table class of p
 ---@param type_q table class of q
 ---@param fn? fun(p: distributions.Distribution, q: distributions.Distribution): torch.Tensor without it, a function that
----  takes it is returned, as a decorator in Python
+---  takes the formula is returned, for use as a decorator
 ---@return function fn
 ---
 ---```lua
@@ -80,8 +80,8 @@ local function formula_for(type_p, type_q)
   return left.fn
 end
 
----The Kullback-Leibler divergence KL(p ‖ q), the mean of log p(x) - log q(x) for x of p. Code 'unsupported' where no formula
----is registered for the families.
+---Returns the Kullback-Leibler divergence KL(p ‖ q), the mean of log p(x) - log q(x) for x from p. Raises code 'unsupported' if
+---no formula is registered for the families.
 ---@param p distributions.Distribution
 ---@param q distributions.Distribution
 ---@return torch.Tensor divergence of the batch shape

@@ -1,4 +1,4 @@
--- torch/distributions/kumaraswamy.lua: Kumaraswamy: numbers between 0 and 1, almost as Beta's.
+-- torch/distributions/kumaraswamy.lua: Kumaraswamy: numbers between 0 and 1, similar to Beta.
 
 local TransformedDistribution = require 'torch.distributions.transformed_distribution'
 local Uniform = require 'torch.distributions.uniform'
@@ -10,7 +10,7 @@ local torch = require 'torch'
 local transforms = require 'torch.distributions.transforms'
 local utils = require 'torch.distributions.utils'
 
----Numbers between 0 and 1, almost as Beta's, with a simple cdf. Arguments: concentration1 (alpha), concentration0 (beta),
+---Numbers between 0 and 1, similar to Beta, with a simple cdf. Arguments: concentration1 (alpha), concentration0 (beta),
 ---{validate_args}.
 ---
 ---```lua
@@ -43,7 +43,7 @@ function Kumaraswamy:init(...)
   }, bound.validate_args)
 end
 
--- The mean of x ^ n.
+-- Returns the mean of x ^ n.
 local function moment(a, b, n)
   local shifted = 1 + n / a
   return b * torch.exp(torch.lgamma(shifted) + torch.lgamma(b) - torch.lgamma(shifted + b))

@@ -1,4 +1,4 @@
--- torch/distributions/laplace.lua: Laplace: exponential on both sides.
+-- torch/distributions/laplace.lua: Laplace: exponential tails on both sides.
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
@@ -8,7 +8,7 @@ local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----Exponential on both sides of loc. Arguments: loc (mean), scale, {validate_args}.
+---The Laplace distribution, with exponential tails on both sides of loc. Arguments: loc (mean), scale, {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

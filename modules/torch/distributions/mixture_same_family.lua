@@ -1,4 +1,4 @@
--- torch/distributions/mixture_same_family.lua: MixtureSameFamily: one of several distributions of a family.
+-- torch/distributions/mixture_same_family.lua: MixtureSameFamily: a mixture of distributions of one family.
 
 local Categorical = require 'torch.distributions.discrete.categorical'
 local Distribution = require 'torch.distributions.distribution'
@@ -11,8 +11,8 @@ local properties = require 'torch.distributions.shared.properties'
 local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
----Samples of one of several distributions, which a Categorical chooses. Arguments: mixture_distribution (a Categorical of as
----many classes as there are components), component_distribution (its last dimension of the batch: the components),
+---A mixture: a Categorical chooses the component of each sample. Arguments: mixture_distribution (a Categorical with as
+---many classes as there are components), component_distribution (its last batch dimension is the components),
 ---{validate_args}.
 ---
 ---```lua

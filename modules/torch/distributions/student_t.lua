@@ -69,7 +69,7 @@ function StudentT:_log_prob(value)
 end
 
 function StudentT:_entropy()
-  -- lgamma(0.5) is the logarithm of the root of pi.
+  -- lgamma(0.5) is the logarithm of the square root of pi.
   local lbeta = torch.lgamma(0.5 * self.df) + 0.5 * math.log(math.pi) - torch.lgamma(0.5 * (self.df + 1))
   return self.scale:log()
     + 0.5 * (self.df + 1) * (torch.digamma(0.5 * (self.df + 1)) - torch.digamma(0.5 * self.df))

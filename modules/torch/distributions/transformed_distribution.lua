@@ -1,4 +1,4 @@
--- torch/distributions/transformed_distribution.lua: TransformedDistribution: samples of another one, transformed.
+-- torch/distributions/transformed_distribution.lua: TransformedDistribution: transformed samples of another distribution.
 
 local ComposeTransform = require 'torch.distributions.transforms.compose'
 local Distribution = require 'torch.distributions.distribution'
@@ -14,7 +14,7 @@ local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----The distribution of what transforms make of samples of another one. Arguments: base_distribution, transforms (a Transform
+---The distribution of transformed samples of another distribution. Arguments: base_distribution, transforms (a Transform
 ---or a list of them, applied in order), {validate_args}.
 ---
 ---```lua
@@ -56,7 +56,7 @@ function TransformedDistribution:init(...)
   self:_transform(bound.base_distribution, transforms_of(bound.transforms), bound.validate_args)
 end
 
--- The base with the batch shape that the transforms' parameters need, its dimensions regrouped as they need it.
+-- Returns the base with the batch shape and the event dimensions that the transforms require.
 local function fitted(base, transform, base_shape, forward_shape)
   local expanded = transform:inverse_shape(forward_shape)
   local event_dim = #base.event_shape
@@ -127,7 +127,7 @@ function TransformedDistribution:_monotonized(value)
   return sign * (value - 0.5) + 0.5
 end
 
--- The base's support counts.
+-- Does nothing: the base's support is checked.
 function TransformedDistribution:_validate_cdf() end
 
 function TransformedDistribution:_cdf(value)

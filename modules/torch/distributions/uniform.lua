@@ -1,4 +1,4 @@
--- torch/distributions/uniform.lua: Uniform: every number of an interval alike.
+-- torch/distributions/uniform.lua: Uniform: all numbers of an interval with equal density.
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
@@ -8,7 +8,7 @@ local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----Every number of [low, high) alike. Arguments: low, high, {validate_args}.
+---Numbers of [low, high) with equal density. Arguments: low, high, {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,4 +1,4 @@
--- torch/distributions/utils.lua: torch.distributions.utils: what several distributions, constraints and transforms use.
+-- torch/distributions/utils.lua: torch.distributions.utils: helpers of distributions, constraints and transforms.
 
 local F = require 'torch.nn.functional'
 local errors = require 'base.errors'
@@ -12,7 +12,7 @@ local utils = {
   euler_constant = 0.57721566490153286060,
 }
 
----Dtype and device of a tensor, as options for one that is to be like it.
+---Returns dtype and device of a tensor, as options for a similar tensor.
 ---@param tensor torch.Tensor
 ---@return table options
 function utils.like(tensor) return {dtype = tensor.dtype, device = tensor.device} end
@@ -31,7 +31,7 @@ local function first_tensor(values, count)
   return found
 end
 
----Tensors of one shape. A number becomes a tensor of the first tensor's dtype and device, or of the default dtype.
+---Returns tensors of one shape. A number becomes a tensor of the first tensor's dtype and device, or of the default dtype.
 ---@param ... number|torch.Tensor
 ---@return torch.Tensor ...
 ---
@@ -50,13 +50,13 @@ function utils.broadcast_all(...)
   return unpack(torch.broadcast_tensors(values))
 end
 
----A tensor of standard normal numbers.
+---Returns a tensor of standard normal numbers.
 ---@param shape integer[]
----@param like torch.Tensor gives dtype and device
+---@param like torch.Tensor determines dtype and device
 ---@return torch.Tensor
 function utils.standard_normal(shape, like) return torch.empty(shape, utils.like(like)):normal_() end
 
----The sum over the last `dim` dimensions.
+---Returns the sum over the last `dim` dimensions.
 ---@param value torch.Tensor
 ---@param dim integer
 ---@return torch.Tensor
@@ -65,7 +65,7 @@ function utils.sum_rightmost(value, dim)
   return value:reshape(sizes.slice(value.shape, 0, -dim) .. {-1}):sum(-1)
 end
 
----Probabilities of logits: the sigmoid of each, or the softmax over the last dimension.
+---Converts logits to probabilities: the sigmoid of each, or the softmax over the last dimension.
 ---@param logits torch.Tensor
 ---@param is_binary? boolean
 ---@return torch.Tensor
@@ -74,7 +74,7 @@ function utils.logits_to_probs(logits, is_binary)
   return F.softmax(logits, {dim = -1})
 end
 
----Probabilities clamped to the open interval (0, 1) by the dtype's eps.
+---Returns probabilities clamped to the open interval (0, 1) by the dtype's eps.
 ---@param probs torch.Tensor
 ---@return torch.Tensor
 function utils.clamp_probs(probs)
@@ -82,7 +82,7 @@ function utils.clamp_probs(probs)
   return probs:clamp{min = eps, max = 1 - eps}
 end
 
----Logits of probabilities: the log-odds of each, or the logarithm.
+---Converts probabilities to logits: the log-odds of each, or the logarithm.
 ---@param probs torch.Tensor
 ---@param is_binary? boolean
 ---@return torch.Tensor
@@ -97,9 +97,9 @@ local function tril_mask(n, diag, device)
   return arange:lt(arange:view(-1, 1) + (diag + 1))
 end
 
----The lower triangular parts of a batch of matrices (…, D, D) as a batch of vectors, row by row.
+---Returns the lower triangular parts of a batch of matrices (…, D, D) as a batch of vectors, row by row.
 ---@param mat torch.Tensor
----@param diag? integer the last diagonal that counts (0)
+---@param diag? integer the last diagonal to include (0)
 ---@return torch.Tensor
 ---
 ---```lua
@@ -117,7 +117,7 @@ function utils.tril_matrix_to_vec(mat, diag)
   return mat[{'...', tril_mask(n, diag, mat.device)}]
 end
 
----The inverse of tril_matrix_to_vec, with zeros elsewhere.
+---Returns the inverse of tril_matrix_to_vec, with zeros elsewhere.
 ---@param vec torch.Tensor (…, D (D + 1) / 2 for diag 0)
 ---@param diag? integer
 ---@return torch.Tensor (…, D, D)
@@ -135,7 +135,7 @@ function utils.vec_to_tril_matrix(vec, diag)
   return mat
 end
 
----A parameter in a message, as Python's f-strings show it: the number of a tensor without dimensions.
+---Returns the text of a parameter in a message, as Python's f-strings format it; for a tensor without dimensions its number.
 ---@param value any
 ---@param is_real? boolean whether a number is a float in Python
 ---@return string

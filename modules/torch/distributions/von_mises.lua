@@ -9,7 +9,7 @@ local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
 ---Angles around loc, in radians from -pi to pi. Samples are drawn by rejection in double precision, without gradients.
----Arguments: loc (an angle), concentration (1 / variance, for large ones), {validate_args}.
+---Arguments: loc (an angle), concentration (about 1 / variance if large), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,4 +1,4 @@
--- torch/distributions/weibull.lua: Weibull: how long things last.
+-- torch/distributions/weibull.lua: Weibull: lifetimes.
 
 local Exponential = require 'torch.distributions.exponential'
 local TransformedDistribution = require 'torch.distributions.transformed_distribution'
@@ -10,7 +10,7 @@ local torch = require 'torch'
 local transforms = require 'torch.distributions.transforms'
 local utils = require 'torch.distributions.utils'
 
----How long things last. Arguments: scale (lambda), concentration (k, the shape), {validate_args}.
+---Lifetimes. Arguments: scale (lambda), concentration (k, the shape), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -14,7 +14,7 @@ local function C() return require 'torch._C' end
 ---Checks argnums.
 ---@param name string the function, for the message
 ---@param argnums integer|integer[]|nil
----@param count integer how many arguments there are
+---@param count integer number of arguments
 ---@return integer[] positions from 0
 function gradients._positions(name, argnums, count)
   local list = type(argnums) == 'table' and argnums or {argnums or 0}
@@ -27,7 +27,8 @@ function gradients._positions(name, argnums, count)
   return list
 end
 
--- The arguments as tensors of a layer, and those at the positions as what is differentiated by: a list of trees.
+-- Returns the arguments as tensors of a level, and the arguments at the positions, as a list of trees: the inputs to
+-- differentiate by.
 local function enter(name, level, positions, given, count)
   local is_input, inputs = {}, {}
   for _, n in ipairs(positions) do is_input[n + 1] = true end
@@ -43,8 +44,8 @@ local function leave(level, value)
   return tree.map(value, function(x) return C()._unwrap_for_grad(x, level) end)
 end
 
--- The products of `weights` with the Jacobian of the outputs by the inputs, in a tree like the inputs. What depends on none of
--- the inputs counts as constant.
+-- Returns the products of `weights` with the Jacobian of the outputs by the inputs, in a tree like the inputs. An output that
+-- depends on no input counts as constant.
 local function products(outputs, inputs, weights, options)
   local varying, their_weights = {}, weights and {}
   for i, output in ipairs(outputs) do
@@ -63,7 +64,7 @@ local function check_number(name, value)
   errors.raise('argument', name .. ': the function must return a single number')
 end
 
--- Gradients, value, what else fn returned.
+-- Returns gradients, the value, and the other results of fn.
 local function evaluate(fn, name, options, ...)
   local count = select('#', ...)
   local positions = gradients._positions(name, options.argnums, count)
@@ -80,8 +81,9 @@ end
 
 local OPTIONS = {'argnums', 'has_aux'}
 
----A function that gives the gradient of fn by its argument `argnums` (from 0; a list gives a list). An argument may be a table
----of tensors, such as parameters by name; its gradient is a table too. PyTorch equivalent: torch.func.grad.
+---Returns a function that computes the gradient of fn with respect to its argument `argnums` (from 0; for a list it returns a
+---list). An argument may be a table of tensors, such as parameters by name; its gradient is a table too. PyTorch equivalent:
+---torch.func.grad.
 ---@param fn fun(...): torch.Tensor returns a single number
 ---@param options? {argnums: integer|integer[], has_aux: boolean} has_aux: fn returns a second value, passed through
 ---@return fun(...): torch.Tensor|table, any
@@ -102,7 +104,7 @@ function gradients.grad(fn, options)
   end
 end
 
----As grad; the function returns the gradient and the value of fn.
+---As grad; the returned function returns the gradient and the value of fn.
 ---@param fn fun(...): torch.Tensor returns a single number
 ---@param options? {argnums: integer|integer[], has_aux: boolean}
 ---@return fun(...): torch.Tensor|table, torch.Tensor, any
@@ -111,14 +113,14 @@ function gradients.grad_and_value(fn, options)
   return function(...) return evaluate(fn, 'torch.func.grad_and_value', options, ...) end
 end
 
--- A table of tensors is an argument.
+-- A table of tensors is an argument, not options.
 local function trailing_options(name, allowed, ...)
   local count = select('#', ...)
   if count > 0 and #tree.leaves((select(count, ...))) > 0 then return {}, count end
   return args.trailing(name, allowed, ...)
 end
 
----The value of fn and a function that gives the products of its argument with the Jacobian. PyTorch equivalent: torch.func.vjp.
+---Returns the value of fn, and a function that multiplies its argument with the Jacobian. PyTorch equivalent: torch.func.vjp.
 ---@param fn fun(...): torch.Tensor
 ---@param ... any primals; {has_aux = false (true: fn returns a second value, passed through)}
 ---@return torch.Tensor|table output
@@ -154,10 +156,10 @@ end
 
 local function as_list(value) return torch.is_tensor(value) and {value} or value end
 
----The value of fn and the product of its Jacobian with tangents, in forward mode: no graph is kept.
+---Returns the value of fn and the product of its Jacobian with tangents, in forward mode: no graph is kept.
 ---PyTorch equivalent: torch.func.jvp.
 ---@param fn fun(...): torch.Tensor
----@param primals any[] the arguments of fn; one tensor stands for a list of one
+---@param primals any[] the arguments of fn; a single tensor means a list of one
 ---@param tangents any[] shaped like the primals
 ---@param options? {has_aux: boolean}
 ---@return torch.Tensor|table output

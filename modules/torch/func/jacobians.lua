@@ -9,7 +9,7 @@ local jacobians = {}
 
 local OPTIONS = {'argnums', 'has_aux', 'chunk_size', 'randomness'}
 
--- The unit vectors of the space of several tensors together: for each of them (n, …), where n counts all elements.
+-- Returns the unit vectors of the joint space of several tensors: for each tensor (n, …), where n counts all elements.
 local function basis_of(tensors)
   local total, out = 0, {}
   for _, x in ipairs(tensors) do total = total + x:numel() end
@@ -23,7 +23,7 @@ local function basis_of(tensors)
   return out
 end
 
--- The parts of (n, …) along its first dimension, one for each tensor.
+-- Splits (n, …) along its first dimension, one part for each tensor.
 local function split(x, tensors)
   local out, first = {}, 0
   for i, like in ipairs(tensors) do
@@ -41,7 +41,7 @@ local function shape_of(...)
   return out
 end
 
--- Puts the arguments at the positions in place of those of the call.
+-- Replaces the arguments of the call at the positions.
 local function with_arguments(fn, given, count, positions)
   return function(...)
     local all = {unpack(given, 1, count)}
@@ -50,8 +50,8 @@ local function with_arguments(fn, given, count, positions)
   end
 end
 
--- A function that differentiates by the arguments at argnums: of_inputs(call, inputs, options) gives, for each tensor of the
--- output, a tree like the inputs.
+-- Returns a function that differentiates with respect to the arguments at argnums. of_inputs(call, inputs, options) returns a
+-- tree like the inputs for each tensor of the output.
 local function by_arguments(name, fn, options, of_inputs)
   options = args.options(options, OPTIONS, name)
   return function(...)
@@ -71,13 +71,13 @@ local function batched(fn, options)
   return vmap(fn, {chunk_size = options.chunk_size, randomness = options.randomness or 'error'})
 end
 
----A function that gives the Jacobian of fn by its argument `argnums`, by reverse mode: for fewer results than arguments.
----PyTorch equivalent: torch.func.jacrev.
+---Returns a function that computes the Jacobian of fn with respect to its argument `argnums`, by reverse mode: faster if there
+---are fewer results than arguments. PyTorch equivalent: torch.func.jacrev.
 ---@param fn fun(...): torch.Tensor|table
 ---@param options? {argnums: integer|integer[], has_aux: boolean, chunk_size: integer} has_aux: fn returns a second
----  value, passed through; chunk_size: rows at once
----@return fun(...): torch.Tensor|table, any shape: the result's, then the argument's; a table by result around it, and
----  a list by argument in it where there are several
+---  value, passed through; chunk_size: rows computed at once
+---@return fun(...): torch.Tensor|table, any shape: the result's, then the argument's; with several results a table of these,
+---  and with several arguments a list in each
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -103,8 +103,8 @@ function jacobians.jacrev(fn, options)
   end)
 end
 
----A function that gives the Jacobian of fn by its argument `argnums`, by forward mode: for more results than arguments.
----PyTorch equivalent: torch.func.jacfwd.
+---Returns a function that computes the Jacobian of fn with respect to its argument `argnums`, by forward mode: faster if there
+---are more results than arguments. PyTorch equivalent: torch.func.jacfwd.
 ---@param fn fun(...): torch.Tensor|table
 ---@param options? {argnums: integer|integer[], has_aux: boolean, chunk_size: integer, randomness: string} as jacrev's
 ---@return fun(...): torch.Tensor|table, any as jacrev's
@@ -135,7 +135,7 @@ function jacobians.jacfwd(fn, options)
   end)
 end
 
----A function that gives the Hessian of fn by its argument `argnums`: forward mode over reverse mode.
+---Returns a function that computes the Hessian of fn with respect to its argument `argnums`: forward mode over reverse mode.
 ---PyTorch equivalent: torch.func.hessian.
 ---@param fn fun(...): torch.Tensor
 ---@param options? {argnums: integer|integer[]}

@@ -19,7 +19,7 @@ local function check(models)
   end
 end
 
--- Name → the tensors of all models, stacked.
+-- Returns name → the tensors of all models, stacked.
 local function stacked(models, walk, is_leaf)
   local out = ordered.new()
   for name, first in walk(models[1]) do
@@ -38,7 +38,7 @@ local function stacked(models, walk, is_leaf)
   return out
 end
 
----Parameters and buffers of several modules of one class, stacked: an ensemble that torch.func.vmap calls at once.
+---Stacks parameters and buffers of several modules of one class, so that torch.func.vmap can call the ensemble at once.
 ---PyTorch equivalent: torch.func.stack_module_state.
 ---@param models nn.Module[]
 ---@return table params name → tensor with the modules along dimension 0; leaves that require gradients

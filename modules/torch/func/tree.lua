@@ -10,7 +10,7 @@ local tree = {}
 
 local function is_branch(value) return type(value) == 'table' and not class.of(value) end
 
----A value of the same shape with fn(tensor) in place of each tensor, in the order of `leaves`. What is not a tensor stays.
+---Returns a copy of the value with fn(tensor) in place of each tensor, in the order of `leaves`. Other values are unchanged.
 ---@param value any a tensor, or tables of them
 ---@param fn fun(tensor: torch.Tensor): any
 ---@return any
@@ -28,7 +28,7 @@ function tree.map(value, fn)
   return new
 end
 
----The tensors of a value, in the order of `map`.
+---Returns the tensors of a value, in the order of `map`.
 ---@param value any
 ---@return torch.Tensor[]
 function tree.leaves(value)
@@ -40,12 +40,12 @@ function tree.leaves(value)
   return out
 end
 
----The tensors of a value that holds nothing else.
+---Returns the tensors of a value that contains only tensors.
 ---@param name string the function, for messages
 ---@param value any
----@param place string what the value is, for messages: 'argument 0'
+---@param place string description of the value, for messages: 'argument 0'
 ---@return torch.Tensor[] at least one
----Errors: 'argument' with the place of what is not a tensor.
+---Errors: 'argument' with the place of a value that is not a tensor.
 function tree.tensors(name, value, place)
   if torch.is_tensor(value) then return {value} end
   local keys = is_branch(value) and ordered.keys_of(value) or {}
@@ -60,7 +60,7 @@ function tree.tensors(name, value, place)
   return out
 end
 
----A value of the same shape with the items of a list in place of its tensors.
+---Returns a copy of the value with the items of a list in place of its tensors.
 ---@param value any
 ---@param items any[] one for each of its leaves
 ---@return any

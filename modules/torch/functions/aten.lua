@@ -1,4 +1,4 @@
--- torch/functions/aten.lua: ATen's operators by name, without the functions of torch that stand before some of them.
+-- torch/functions/aten.lua: ATen's operators by name, also those for which torch has a function of the same name.
 
 local C = require 'torch._C'
 

@@ -1,11 +1,11 @@
--- torch/functions/checks.lua: what functions of torch ask of single arguments; each raises at the caller's line.
+-- torch/functions/checks.lua: checks of single arguments of torch's functions; each raises an error at the caller's line.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
 
 local checks = {}
 
--- The engine's functions: LibTorch is not loaded for a function that is only declared.
+-- The engine's functions. Declaring a function does not load LibTorch.
 local C = setmetatable({}, {__index = function(self, name)
   local found = require('torch._C')[name]
   rawset(self, name, found)
@@ -22,7 +22,7 @@ function checks.tensor(owner, value)
   return value
 end
 
--- The kinds of values for parameters of these names, in all functions and modules.
+-- The kinds of values of parameters with these names, in all functions and modules.
 local KINDS = {}
 for _, name in ipairs{'input', 'target', 'weight', 'bias', 'running_mean', 'running_var', 'indices', 'logits', 'grid',
                       'theta', 'log_probs', 'targets', 'input1', 'input2', 'x1', 'x2', 'anchor', 'positive', 'negative',
@@ -39,7 +39,7 @@ for _, name in ipairs{'min_val', 'max_val', 'eps', 'momentum', 'alpha', 'beta', 
   KINDS[name] = 'number'
 end
 
--- A tensor without dimensions stands for its number, as in operators.
+-- A tensor without dimensions counts as its number, as in operators.
 local function number(owner, value)
   if C.is_tensor(value) and value:dim() == 0 and not value.requires_grad then value = value:item() end
   if type(value) == 'number' or type(value) == 'cdata' then return value end
@@ -74,18 +74,18 @@ local function check_bound(owner, bound, entries)
   end
 end
 
----A function `check(owner, bound)` that raises unless what is bound to parameters with the name of a tensor or a number is
----one; torch.none for an optional one becomes its default, a tensor without dimensions its number.
----@param parameters (string|table)[] as args.signature takes them
----@param unchecked? string[] names that are not looked at
+---Returns a function `check(owner, bound)` that raises an error unless parameters with the name of a tensor or a number have
+---such a value. It replaces torch.none for an optional parameter by its default, and a tensor without dimensions by its number.
+---@param parameters (string|table)[] in the form of args.signature
+---@param unchecked? string[] names that are not checked
 ---@return fun(owner: string, bound: table<string, any>)
 function checks.bound_arguments(parameters, unchecked)
   local entries = known_among(parameters, unchecked)
   return function(owner, bound) check_bound(owner, bound, entries) end
 end
 
----As args.definer, for functions of tensors: what is given for a parameter with the name of a tensor or a number must be
----one.
+---As args.definer, for functions of tensors: a parameter with the name of a tensor or a number must have such a
+---value.
 ---@param fields table
 ---@return fun(name: string, parameters: (string|table)[], fn: fun(bound: table): any)
 function checks.definer(fields)
@@ -115,7 +115,7 @@ function checks.table(owner, value)
 end
 
 ---@param owner string
----@param value any a list of sizes, or one size; int64 cdata too
+---@param value any a list of sizes, or one size; also int64 cdata
 ---@return integer[]
 function checks.sizes(owner, value)
   if type(value) == 'number' or type(value) == 'cdata' then value = {value} end
@@ -152,7 +152,7 @@ function checks.list_of_tensors(owner, value)
   return value
 end
 
----Sizes among the arguments of a layer: integers of at least 0.
+---Checks sizes among the arguments of a layer: they must be integers of at least 0.
 ---@param owner string the class
 ---@param bound table<string, any>
 ---@param ... string names of the arguments
@@ -163,11 +163,11 @@ function checks.counts(owner, bound, ...)
   end
 end
 
----Tensors given one by one or as one list, and the keywords behind them.
+---Returns tensors given one by one or as one list, and the keywords after them.
 ---@param name string the function
 ---@param ... any
 ---@return torch.Tensor[] tensors
----@return table keywords empty when there are none
+---@return table keywords empty if there are no keywords
 function checks.tensors_and_keywords(name, ...)
   local given, count, keywords = {...}, select('#', ...), {}
   if count > 0 and args.is_keywords(given[count]) then

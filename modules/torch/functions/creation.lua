@@ -10,8 +10,8 @@ local creation = {}
 
 local as_tensor = args.signature('as_tensor', {'data', {'dtype'}, {'device'}})
 
----The tensor itself where it has that dtype and device already, else what torch.tensor makes of the data, with the
----gradient's way kept. PyTorch equivalent: torch.as_tensor.
+---Returns the tensor itself if it has that dtype and device, else a tensor of the data, through which gradients
+---flow. PyTorch equivalent: torch.as_tensor.
 ---Arguments: data, dtype = nil, device = nil.
 ---@param ... any
 ---@return torch.Tensor
@@ -27,10 +27,10 @@ function creation.as_tensor(...)
   return C.tensor(p.data, {dtype = p.dtype, device = p.device})
 end
 
----As torch.as_tensor, with a choice about copying. PyTorch equivalent: torch.asarray.
+---As torch.as_tensor, with an option for copying. PyTorch equivalent: torch.asarray.
 ---@param data any a tensor, a number, a boolean or nested lists
 ---@param options? {dtype: string, device: string, copy: boolean, requires_grad: boolean} copy = true always copies, false
----  is an error where a copy is needed; requires_grad = false (the default) detaches
+---  raises an error if a copy is needed; requires_grad = false (the default) detaches
 ---@return torch.Tensor
 function creation.asarray(data, options)
   options = args.options(options, {'dtype', 'device', 'copy', 'requires_grad'}, 'asarray')
@@ -45,9 +45,9 @@ function creation.asarray(data, options)
   return out.requires_grad and out or out:detach():requires_grad_()
 end
 
----A tensor of one dimension from the bytes of a string, copied. PyTorch equivalent: torch.frombuffer.
+---Returns a tensor of one dimension from the bytes of a string, copied. PyTorch equivalent: torch.frombuffer.
 ---@param buffer string
----@param options {dtype: string, count: integer, offset: integer, requires_grad: boolean} dtype is needed; count = -1:
+---@param options {dtype: string, count: integer, offset: integer, requires_grad: boolean} dtype is required; count = -1:
 ---  up to the end; offset = 0 in bytes
 ---@return torch.Tensor
 ---
@@ -72,9 +72,9 @@ function creation.frombuffer(buffer, options)
   return options.requires_grad and out:requires_grad_() or out
 end
 
----A tensor of the data with this tensor's dtype and device. PyTorch equivalent: Tensor.new_tensor.
+---Returns a tensor of the data with this tensor's dtype and device. PyTorch equivalent: Tensor.new_tensor.
 ---@param self torch.Tensor
----@param data any as torch.tensor's
+---@param data any as for torch.tensor
 ---@param options? {dtype: string, device: string, requires_grad: boolean}
 ---@return torch.Tensor
 function creation.new_tensor(self, data, options)

@@ -1,7 +1,7 @@
 -- torch/functions/factorizations.lua: torch.svd_lowrank, torch.pca_lowrank, torch.lu.
 --
--- The first two: Halko, Martinsson and Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithms 4.4 and
--- 5.1. They draw from the default random generator, the same numbers as PyTorch's.
+-- svd_lowrank and pca_lowrank: Halko, Martinsson and Tropp, "Finding structure with randomness", SIAM Review 53 (2011),
+-- algorithms 4.4 and 5.1. They draw from the default random generator, the same numbers as PyTorch.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -30,8 +30,8 @@ end
 
 local svd_lowrank = args.signature('svd_lowrank', {'A', {'q', 6}, {'niter', 2}, {'M'}})
 
----The largest singular values and their vectors, nearly, with A ≈ U diag(S) Vᴴ. PyTorch equivalent: torch.svd_lowrank.
----Arguments: A (…, m, n), q = 6 (somewhat above the rank), niter = 2 (iterations), M = nil (subtracted from A).
+---Approximates the largest singular values and their vectors: A ≈ U diag(S) Vᴴ. PyTorch equivalent: torch.svd_lowrank.
+---Arguments: A (…, m, n), q = 6 (slightly above the rank), niter = 2 (iterations), M = nil (subtracted from A).
 ---@param ... any
 ---@return torch.Tensor U (…, m, q)
 ---@return torch.Tensor S (…, q)
@@ -55,7 +55,7 @@ end
 
 local pca_lowrank = args.signature('pca_lowrank', {'A', {'q'}, {'center', true}, {'niter', 2}})
 
----The principal components of rows of measurements, nearly. PyTorch equivalent: torch.pca_lowrank.
+---Approximates the principal components of rows of measurements. PyTorch equivalent: torch.pca_lowrank.
 ---Arguments: A (…, m, n), q = min(6, m, n), center = true (subtract the columns' means), niter = 2.
 ---@param ... any
 ---@return torch.Tensor U (…, m, q)
@@ -75,12 +75,12 @@ end
 
 local lu = args.signature('lu', {'A', {'pivot', true}, {'get_infos', false}, {'out'}})
 
----The LU factorization in compact form. PyTorch equivalent: torch.lu; torch.linalg.lu_factor is its newer name.
+---Computes the LU factorization in compact form. PyTorch equivalent: torch.lu, an older name of torch.linalg.lu_factor.
 ---Arguments: A (…, m, n), pivot = true, get_infos = false, out = nil (a list of the results).
 ---@param ... any
 ---@return torch.Tensor LU (…, m, n)
 ---@return torch.Tensor pivots (…, min(m, n)) int32
----@return torch.Tensor? infos with get_infos: not 0 where a factorization failed, instead of an error
+---@return torch.Tensor? infos with get_infos: nonzero where a factorization failed, instead of an error
 function factorizations.lu(...)
   local p = lu:bind(...)
   local factor = p.get_infos and aten.linalg_lu_factor_ex or aten.linalg_lu_factor
@@ -90,7 +90,7 @@ function factorizations.lu(...)
   if #out ~= #results then
     errors.raise('argument', ('lu: out is a list of %d Tensors, got %d'):format(#results, #out))
   end
-  -- As in Python they are copied, for any dtypes.
+  -- As in Python, results are copied into tensors of any dtype.
   for i, result in ipairs(results) do out[i]:resize_as_(result):copy_(result) end
   return unpack(out)
 end

@@ -1,4 +1,4 @@
--- torch/functions/memory.lua: lists the memory of tensors as text.
+-- torch/functions/memory.lua: formats the memory usage of tensors as text.
 
 local memory = {}
 
@@ -16,9 +16,9 @@ end
 
 local text = memory.size_text
 
----A size that the kernel tells of this process.
+---Returns a size that the kernel reports for this process.
 ---@param name string of /proc/self/status: 'VmRSS', 'VmHWM'
----@return integer? bytes nil where it tells none
+---@return integer? bytes nil if the kernel does not report it
 function memory.process_bytes(name)
   local file = io.open('/proc/self/status')
   if not file then return nil end
@@ -46,8 +46,8 @@ local function rows()
   return out
 end
 
----A table of the memory that tensors, Lua and the process hold now and held at most, and of what makes the collector
----run. PyTorch equivalent: torch.cuda.memory_summary, here for the CPU and every device in use.
+---Returns a table, as text, of the present and greatest memory of tensors, Lua and the process, and of the causes of garbage
+---collections. PyTorch equivalent: torch.cuda.memory_summary, here for the CPU and every device in use.
 ---@return string
 ---
 ---```lua

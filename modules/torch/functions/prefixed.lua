@@ -1,8 +1,8 @@
--- torch/functions/prefixed.lua: torch.linalg, torch.fft, torch.special: ATen's operators of one prefix as a table of functions.
+-- torch/functions/prefixed.lua: torch.linalg, torch.fft, torch.special: tables of the ATen operators with one prefix.
 
 local args = require 'base.args'
 
--- Sorted; `own` is the set of those that are not operators.
+-- Returns sorted names; `own` is the set of functions that are not operators.
 local function names_of(own, prefix)
   local names = {}
   for name in next, own do names[#names + 1] = name end
@@ -15,7 +15,7 @@ local function names_of(own, prefix)
 end
 
 ---@param owner string its name in messages: 'torch.linalg'
----@param prefix string what ATen's names begin with: 'linalg_'
+---@param prefix string prefix of ATen's names: 'linalg_'
 ---@param fields? table functions that are not operators
 ---@return table functions an unknown name is an error
 local function prefixed(owner, prefix, fields)

@@ -8,7 +8,7 @@ local C = require 'torch._C'
 
 local products = {}
 
----The product of matrices, in the cheapest order. PyTorch's newer name is torch.linalg.multi_dot.
+---Computes the product of matrices, in the cheapest order. PyTorch's newer name is torch.linalg.multi_dot.
 ---@param ... any tensors one by one or as a list; {out}
 ---@return torch.Tensor
 function products.chain_matmul(...)
@@ -20,7 +20,7 @@ end
 
 local LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
--- {0, '...', 1} as the letters of an equation.
+-- Returns {0, '...', 1} as the letters of an equation.
 local function subscripts(list)
   if type(list) ~= 'table' then
     errors.raise('argument', ('einsum: expected a list of subscripts, got %s'):format(type(list)))
@@ -36,7 +36,7 @@ local function subscripts(list)
   return table.concat(out)
 end
 
--- x, {0, 1}, y, {1, 2}, {0, 2} as an equation and operands.
+-- Returns x, {0, 1}, y, {1, 2}, {0, 2} as an equation and operands.
 local function from_sublists(...)
   local given, count, inputs, operands = {...}, select('#', ...), {}, {}
   for i = 1, count - 1, 2 do
@@ -48,7 +48,7 @@ local function from_sublists(...)
   return equation, operands
 end
 
----Sums of products in Einstein's notation. PyTorch equivalent: torch.einsum.
+---Computes sums of products in Einstein's notation. PyTorch equivalent: torch.einsum.
 ---Arguments: equation, tensors one by one or as a list; or tensor, subscripts, tensor, subscripts, …, {output subscripts}
 ---with subscripts as lists of integers from 0 and '...'.
 ---@param ... any
@@ -85,7 +85,7 @@ end
 local tensordot = args.signature('tensordot', {'a', 'b', {'dims', 2}, {'out'}})
 
 ---Contracts dimensions of two tensors. PyTorch equivalent: torch.tensordot.
----Arguments: a, b, dims = 2: how many of a's last and b's first dimensions, or {dims of a, dims of b}; {out}.
+---Arguments: a, b, dims = 2: the number of a's last and b's first dimensions, or {dims of a, dims of b}; {out}.
 ---@param ... any
 ---@return torch.Tensor
 ---

@@ -1,4 +1,4 @@
--- torch/functions/settings.lua: torch.set_deterministic_debug_mode, torch.set_default_device and their answers.
+-- torch/functions/settings.lua: torch.set_deterministic_debug_mode, torch.set_default_device and their getters.
 
 local args = require 'base.args'
 local C = require 'torch._C'
@@ -7,8 +7,8 @@ local settings = {}
 
 local MODES = {default = 0, warn = 1, error = 2}
 
----What happens at an operation without a deterministic form. PyTorch equivalent: torch.set_deterministic_debug_mode.
----@param mode string|integer 'default' or 0: it runs; 'warn' or 1: with a warning; 'error' or 2: it is an error
+---Sets the behaviour of operations without a deterministic form. PyTorch equivalent: torch.set_deterministic_debug_mode.
+---@param mode string|integer 'default' or 0: they run; 'warn' or 1: they warn; 'error' or 2: they raise an error
 function settings.set_deterministic_debug_mode(mode)
   if type(mode) ~= 'number' then
     mode = MODES[args.one_of('set_deterministic_debug_mode: mode', mode, {'default', 'warn', 'error'})]
@@ -18,15 +18,15 @@ function settings.set_deterministic_debug_mode(mode)
 end
 
 ---PyTorch equivalent: torch.get_deterministic_debug_mode.
----@return integer mode 0, 1 or 2, as set_deterministic_debug_mode takes it
+---@return integer mode 0, 1 or 2, as set by set_deterministic_debug_mode
 function settings.get_deterministic_debug_mode()
   if not C.are_deterministic_algorithms_enabled() then return 0 end
   return C.is_deterministic_algorithms_warn_only_enabled() and 1 or 2
 end
 
----Sets where tensors are made that name no device; `torch.device(device, fn)` does it for one function. PyTorch
+---Sets the device of tensors that are made without a device; `torch.device(device, fn)` does it for one function. PyTorch
 ---equivalent: torch.set_default_device.
----@param device? string without one: the CPU again
+---@param device? string default: the CPU
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -7,8 +7,8 @@ local products = {}
 
 local spmm = args.signature('spmm', {'input', 'mat2'})
 
----The product of a sparse (n, m) and a dense (m, p) matrix, with gradients for both: what a layer of a graph network is made
----of. torch.sparse.mm differs in the gradient of the sparse factor, which is sparse there too.
+---Computes the product of a sparse (n, m) and a dense (m, p) matrix, with gradients for both, as layers of graph networks
+---need it. torch.sparse.mm differs in the gradient of the sparse factor, which is sparse, too.
 ---Arguments: input (n, m), COO or CSR, mat2 (m, p).
 ---@param ... any
 ---@return torch.Tensor (n, p)
@@ -24,12 +24,12 @@ function products.spmm(...)
   return aten.mm(p.input, p.mat2)
 end
 
----The other name of spmm.
+---Another name of spmm.
 products.dsmm = products.spmm
 
 local hsmm = args.signature('hsmm', {'mat1', 'mat2'})
 
----The product of a sparse and a dense matrix as a hybrid one: sparse rows of dense values. The same as torch.hspmm.
+---Returns the product of a sparse and a dense matrix as a hybrid tensor: sparse rows of dense values. The same as torch.hspmm.
 ---Arguments: mat1 (n, m) COO, mat2 (m, p).
 ---@param ... any
 ---@return torch.Tensor (n, p) COO
@@ -40,7 +40,7 @@ end
 
 local saddmm = args.signature('saddmm', {'input', 'mat1', 'mat2', {'beta', 1}, {'alpha', 1}})
 
----beta · input + alpha · (mat1 · mat2) with a sparse input and mat1. The same as torch.sspaddmm.
+---Computes beta · input + alpha · (mat1 · mat2) with a sparse input and mat1. The same as torch.sspaddmm.
 ---Arguments: input (n, p) COO, mat1 (n, m) COO, mat2 (m, p), {beta = 1, alpha = 1}.
 ---@param ... any
 ---@return torch.Tensor (n, p) COO

@@ -23,7 +23,7 @@ end
 
 local function finish(out, p) return p.requires_grad and out:requires_grad_() or out end
 
--- Without values: sparse_coo_tensor(size).
+-- Returns a tensor without values, for sparse_coo_tensor(size).
 local function empty_coo(p)
   local size = p.size or p.indices
   local is_size = type(size) == 'table' and type(size[1]) ~= 'table'
@@ -35,11 +35,11 @@ end
 
 local coo = signature('sparse_coo_tensor', {{'indices'}, {'values'}, {'size'}}, 'is_coalesced', unpack(OPTIONS))
 
----A sparse tensor of layout COO: values and where they are. torch.sparse_coo_tensor(size) has none. PyTorch equivalent:
----torch.sparse_coo_tensor.
+---Returns a sparse tensor of layout COO: values and their indices. torch.sparse_coo_tensor(size) has no values. PyTorch
+---equivalent: torch.sparse_coo_tensor.
 ---Arguments: indices (dimensions, n), values (n, …), tensors or lists; size = nil (nil: as small as the indices allow);
 ---{dtype = nil (the values'), device = nil, pin_memory = false, requires_grad = false, is_coalesced = nil,
----check_invariants = false (true: an index that the size does not allow is an error)}.
+---check_invariants = false (true: an index beyond the size raises an error)}.
 ---@param ... any
 ---@return torch.Tensor
 ---
@@ -86,7 +86,7 @@ end
 local of_any_layout = signature('sparse_compressed_tensor',
   {'compressed_indices', 'plain_indices', 'values', {'size'}}, 'layout', unpack(OPTIONS))
 
----A sparse tensor of layout CSR, CSC, BSR or BSC. PyTorch equivalent: torch.sparse_compressed_tensor.
+---Returns a sparse tensor of layout CSR, CSC, BSR or BSC. PyTorch equivalent: torch.sparse_compressed_tensor.
 ---Arguments: compressed_indices, plain_indices, values, tensors or lists; size = nil; {layout = torch.sparse_csr, … and the
 ---options of torch.sparse_csr_tensor}.
 ---@param ... any
@@ -98,10 +98,10 @@ end
 
 local csr = signature('sparse_csr_tensor', {'crow_indices', 'col_indices', 'values', {'size'}}, unpack(OPTIONS))
 
----A sparse matrix by rows. PyTorch equivalent: torch.sparse_csr_tensor.
----Arguments: crow_indices (…, rows + 1): how many values are before each row, col_indices (…, n), values (…, n), tensors or
+---Returns a sparse matrix by rows. PyTorch equivalent: torch.sparse_csr_tensor.
+---Arguments: crow_indices (…, rows + 1): number of values before each row, col_indices (…, n), values (…, n), tensors or
 ---lists; size = nil (nil: as few columns as col_indices allows); {dtype = nil (the values'), device = nil,
----pin_memory = false, requires_grad = false, check_invariants = false (true: indices that are impossible are an error)}.
+---pin_memory = false, requires_grad = false, check_invariants = false (true: impossible indices raise an error)}.
 ---@param ... any
 ---@return torch.Tensor
 ---
@@ -117,7 +117,7 @@ end
 
 local csc = signature('sparse_csc_tensor', {'ccol_indices', 'row_indices', 'values', {'size'}}, unpack(OPTIONS))
 
----A sparse matrix by columns. PyTorch equivalent: torch.sparse_csc_tensor.
+---Returns a sparse matrix by columns. PyTorch equivalent: torch.sparse_csc_tensor.
 ---Arguments: ccol_indices (…, columns + 1), row_indices (…, n), values (…, n), size = nil; options as sparse_csr_tensor's.
 ---@param ... any
 ---@return torch.Tensor
@@ -128,7 +128,7 @@ end
 
 local bsr = signature('sparse_bsr_tensor', {'crow_indices', 'col_indices', 'values', {'size'}}, unpack(OPTIONS))
 
----A sparse matrix of blocks by rows. PyTorch equivalent: torch.sparse_bsr_tensor.
+---Returns a sparse matrix of blocks by rows. PyTorch equivalent: torch.sparse_bsr_tensor.
 ---Arguments: crow_indices (…, rows of blocks + 1), col_indices (…, n), values (…, n, height, width), size = nil; options as
 ---sparse_csr_tensor's.
 ---@param ... any
@@ -140,7 +140,7 @@ end
 
 local bsc = signature('sparse_bsc_tensor', {'ccol_indices', 'row_indices', 'values', {'size'}}, unpack(OPTIONS))
 
----A sparse matrix of blocks by columns. PyTorch equivalent: torch.sparse_bsc_tensor.
+---Returns a sparse matrix of blocks by columns. PyTorch equivalent: torch.sparse_bsc_tensor.
 ---Arguments: ccol_indices (…, columns of blocks + 1), row_indices (…, n), values (…, n, height, width), size = nil; options
 ---as sparse_csr_tensor's.
 ---@param ... any

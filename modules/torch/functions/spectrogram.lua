@@ -8,9 +8,10 @@ local spectrogram = {}
 local stft = args.signature('stft', {'input', 'n_fft', {'hop_length'}, {'win_length'}, {'window'}, {'center', true},
   {'pad_mode', 'reflect'}, {'normalized', false}, {'onesided'}, {'return_complex'}, {'align_to_window'}})
 
----Fourier transforms (…, frequencies, frames) of overlapping windows of a signal (…, length). PyTorch equivalent: torch.stft.
+---Computes Fourier transforms (…, frequencies, frames) of overlapping windows of a signal (…, length). PyTorch equivalent:
+---torch.stft.
 ---Arguments: input, n_fft, hop_length = n_fft / 4, win_length = n_fft, window = ones, center = true, pad_mode = 'reflect',
----normalized = false, onesided = true for real input, return_complex (needed for real input), align_to_window.
+---normalized = false, onesided = true for real input, return_complex (required for real input), align_to_window.
 ---@param ... any
 ---@return torch.Tensor complex, or with return_complex = false real with a last dimension of 2
 ---

@@ -16,12 +16,12 @@ end
 local of_all = args.signature('unique', {'input', {'sorted', true}, {'return_inverse', false},
   {'return_counts', false}, {'dim'}})
 
----The different elements, or with `dim` the different slices along it. PyTorch equivalent: torch.unique.
+---Returns the distinct elements, or with `dim` the distinct slices along it. PyTorch equivalent: torch.unique.
 ---Arguments: input, sorted = true, return_inverse = false, return_counts = false, dim = nil.
 ---@param ... any
 ---@return torch.Tensor output
----@return torch.Tensor? inverse_indices of the input's shape (of size(dim) with `dim`): where each element is in output
----@return torch.Tensor? counts of each output
+---@return torch.Tensor? inverse_indices of the input's shape (of size(dim) with `dim`): the index of each element in output
+---@return torch.Tensor? counts how often each element of output occurs
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -39,8 +39,8 @@ end
 local of_runs = args.signature('unique_consecutive', {'input', {'return_inverse', false}, {'return_counts', false},
   {'dim'}})
 
----The first element of every run of equal ones. PyTorch equivalent: torch.unique_consecutive.
----Arguments: input, return_inverse = false, return_counts = false, dim = nil; results as torch.unique's.
+---Returns the first element of every run of equal ones. PyTorch equivalent: torch.unique_consecutive.
+---Arguments: input, return_inverse = false, return_counts = false, dim = nil; results as of torch.unique.
 ---@param ... any
 ---@return torch.Tensor output
 ---@return torch.Tensor? inverse_indices

@@ -1,9 +1,9 @@
--- torch/nn/absent.lua: the names of torch.nn and its parts that rtrain does not have, each with the reason or with what to
--- write instead. Using one is an error that says so; ABSENT.md lists them.
+-- torch/nn/absent.lua: the names of torch.nn and its submodules that rtrain lacks, each with the reason or an
+-- alternative. Using one raises an error with that text; ABSENT.md lists them.
 
 local absent = {}
 
----Groups of names: the table they belong to, what they are, why they are not there, the names.
+---Groups of names: the table of the names, a description of them, why they are absent, the names.
 absent.GROUPS = {
   {'torch.nn', 'Lazy modules', 'give the sizes: optimizers and checkpoints need the parameters when the module is made', [[
     LazyLinear LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyBatchNorm1d
@@ -32,7 +32,7 @@ absent.GROUPS = {
   {'nn.Module', 'Older backward hooks', 'use register_full_backward_hook', 'register_backward_hook'},
 }
 
----Name → reason for one of the tables, as base.namespace takes it.
+---Returns name → reason for one of the tables, in the form of base.namespace.
 ---@param place string
 ---@return table<string, string>
 function absent.of(place)

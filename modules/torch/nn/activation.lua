@@ -1,5 +1,5 @@
--- torch/nn/activation.lua: nonlinearities as modules: the function of the same name in torch.nn.functional, with its
--- options as fields. All take and return tensors of any shape unless they say otherwise.
+-- torch/nn/activation.lua: activation functions as modules: each calls the function of its name in torch.nn.functional, with
+-- its options as fields. Shapes are arbitrary unless stated otherwise.
 
 local errors = require 'base.errors'
 local args = require 'base.args'
@@ -126,7 +126,8 @@ local LeakyReLU = stateless('LeakyReLU', {{'negative_slope', 0.01}, {'inplace', 
   return F.leaky_relu(x, self.negative_slope, self.inplace)
 end, {{'negative_slope', 'float'}, {'inplace', 'flag'}})
 
----x, times a random slope between lower and upper where it is below 0, their mean in evaluation mode (Xu et al. 2015).
+---Multiplies x, where it is negative, by a random slope between lower and upper, in evaluation mode by their mean (Xu et al.
+---2015).
 ---Arguments: lower = 1/8, upper = 1/3, inplace = false. Shape: (…) → (…).
 ---@class nn.RReLU: nn.Module
 ---@overload fun(lower?: number, upper?: number, options?: {inplace: boolean}): nn.RReLU
@@ -134,7 +135,7 @@ local RReLU = stateless('RReLU', {{'lower', 1 / 8}, {'upper', 1 / 3}, {'inplace'
   return F.rrelu(x, self.lower, self.upper, self.training, self.inplace)
 end, {{'lower', 'float'}, {'upper', 'float'}, {'inplace', 'flag'}})
 
----x; alpha · (exp(x) - 1) where it is below 0 (Clevert et al. 2016). Arguments: alpha = 1, inplace = false.
+---x where it is positive, else alpha · (exp(x) - 1) (Clevert et al. 2016). Arguments: alpha = 1, inplace = false.
 ---Shape: (…) → (…).
 ---@class nn.ELU: nn.Module
 ---@overload fun(alpha?: number, options?: {inplace: boolean}): nn.ELU
@@ -202,7 +203,7 @@ local Softmax2d = stateless('Softmax2d', {}, function(_, x)
   return torch.softmax(x, -3)
 end)
 
----x, times a learned slope where it is below 0 (He et al. 2015): one, or one for each channel of (N, C, …). Arguments:
+---Multiplies x, where it is negative, by a learned slope (He et al. 2015): one, or one for each channel of (N, C, …). Arguments:
 ---num_parameters = 1, init = 0.25, {device, dtype}.
 ---@class nn.PReLU: nn.Module
 ---@overload fun(num_parameters?: integer, init?: number, options?: table): nn.PReLU

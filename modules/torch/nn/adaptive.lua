@@ -8,9 +8,9 @@ local container = require 'torch.nn.container'
 local inputs = require 'torch.nn.inputs'
 local torch = require 'torch'
 
----Softmax over many classes whose rare ones share clusters (Grave et al. 2017): forward(input (N, in_features), target (N))
----→ output (N): the log-probability of each target; loss: minus their mean. Arguments: in_features, n_classes, cutoffs (a
----list: where clusters begin), {div_value = 4, head_bias = false, device, dtype}.
+---Softmax over many classes, of which the rare ones are grouped in clusters (Grave et al. 2017): forward(input (N,
+---in_features), target (N)) → output (N): the log-probability of each target; loss: minus their mean. Arguments: in_features,
+---n_classes, cutoffs (a list: where clusters begin), {div_value = 4, head_bias = false, device, dtype}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -118,12 +118,12 @@ local function all_log_probs(self, input, head)
   return torch.cat(parts, 1)
 end
 
----Log-probabilities of all classes.
+---Computes the log-probabilities of all classes.
 ---@param input torch.Tensor (N, in_features)
 ---@return torch.Tensor (N, n_classes)
 function AdaptiveLogSoftmaxWithLoss:log_prob(input) return all_log_probs(self, input, self.head(input)) end
 
----The most probable class of each row. Clusters are computed for the rows alone whose best place is one.
+---Returns the most probable class of each row. A cluster is computed only for rows whose most probable head entry is a cluster.
 ---@param input torch.Tensor (N, in_features)
 ---@return torch.Tensor (N) int64
 function AdaptiveLogSoftmaxWithLoss:predict(input)

@@ -13,7 +13,7 @@ local function check_module(self, value, index)
 end
 
 ---Modules that are applied one after the other. Python's list operations are append, extend, insert, pop (counted from 1)
----and slice; `a + b` joins two, `a * n` repeats one with the same modules.
+---and slice; `a + b` concatenates two, `a * n` repeats one with the same modules.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -32,7 +32,7 @@ local Sequential = List:extend('Sequential')
 
 Sequential._checked = check_module
 
--- Whether a list holds {name, module} and not modules: OrderedDict's argument.
+-- Returns whether a list contains {name, module} instead of modules: OrderedDict's argument.
 local function is_named(list)
   local first = list[1]
   return type(first) == 'table' and not class.of(first) and type(first[1]) == 'string'
@@ -43,7 +43,7 @@ local function check_pair(pair, index)
   if not fits then errors.raise('argument', ("Sequential: item %d is not {'name', module}"):format(index)) end
 end
 
----@param ... nn.Module modules, one list of modules, a list of {name, module}, or a base.ordered map of named ones
+---@param ... nn.Module modules, one list of modules, a list of {name, module}, or a base.ordered map of named modules
 function Sequential:init(...)
   local first = ...
   if select('#', ...) == 1 and type(first) == 'table' and not class.of(first) and is_named(first) then
@@ -160,12 +160,12 @@ end
 ---@return fun(): string, nn.Module
 function ModuleDict:items() return self:_own '_modules' end
 
----Whether there is a module of that name.
+---Returns whether there is a module of that name.
 ---@param name string
 ---@return boolean
 function ModuleDict:contains(name) return self._kinds[name] == 'module' end
 
----Takes a module out.
+---Removes a module and returns it.
 ---@param name string
 ---@return nn.Module
 function ModuleDict:pop(name)
@@ -176,7 +176,7 @@ function ModuleDict:pop(name)
   return self:_forget(name)
 end
 
----Takes all modules out.
+---Removes all modules.
 function ModuleDict:clear()
   for _, name in ipairs(self:keys()) do self:_forget(name) end
 end

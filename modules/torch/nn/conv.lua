@@ -200,7 +200,7 @@ local Conv3d = conv_class(3)
 
 ---Transposed convolution over (N, C, L). Arguments: in_channels, out_channels, kernel_size, {stride = 1, padding = 0,
 ---output_padding = 0, groups = 1, bias = true, dilation = 1, padding_mode = 'zeros' (no other), device, dtype}. forward(x,
----output_size) chooses among the sizes that the stride leaves open.
+---output_size) selects one of the output sizes that are possible with the stride.
 ---@class nn.ConvTranspose1d: nn.Module
 ---@overload fun(in_channels: integer, out_channels: integer, kernel_size: integer|integer[], ...): nn.ConvTranspose1d
 local ConvTranspose1d = transposed_class(1)

@@ -1,7 +1,7 @@
 -- torch/nn/cross_map.lua: the operation of CrossMapLRN2d.
 --
 -- PyTorch computes the sums of neighbouring squares by adding and dropping one channel at a time. Its window never drops
--- channel 0, and backward uses a window of its own: both are done here alike, so that the numbers agree.
+-- channel 0, and backward uses another window. This file does the same, so that the numbers agree.
 
 local errors = require 'base.errors'
 local Function = require('torch.autograd.function').Function

@@ -58,15 +58,15 @@ function Table:_norm_fields()
   return fields
 end
 
--- num_embeddings and embedding_dim of pretrained rows.
+-- Returns num_embeddings and embedding_dim of pretrained rows.
 local function check_rows(name, embeddings)
   if torch.is_tensor(embeddings) and embeddings:dim() == 2 then return embeddings:size(0), embeddings:size(1) end
   errors.raise('argument', name .. '.from_pretrained: expected a tensor of 2 dimensions')
 end
 
----Rows of a table by int64 index: (…) → (…, embedding_dim). Arguments: num_embeddings, embedding_dim, {padding_idx,
----max_norm, norm_type = 2, scale_grad_by_freq = false, sparse = false, device, dtype}. The row of padding_idx begins with
----zeros and gets no gradient; rows longer than max_norm are scaled down as they are used.
+---Selects rows of a table by int64 index: (…) → (…, embedding_dim). Arguments: num_embeddings, embedding_dim, {padding_idx,
+---max_norm, norm_type = 2, scale_grad_by_freq = false, sparse = false, device, dtype}. The row of padding_idx is initially
+---zero and gets no gradient; rows longer than max_norm are scaled down when they are used.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -104,7 +104,7 @@ end
 local pretrained_signature = args.signature('Embedding.from_pretrained', {'embeddings', {'freeze', true}, {'padding_idx'},
   {'max_norm'}, {'norm_type', 2}, {'scale_grad_by_freq', false}, {'sparse', false}})
 
----A table that begins with given rows. Arguments: embeddings (num_embeddings, embedding_dim), {freeze = true (no gradient),
+---Makes an Embedding of given rows. Arguments: embeddings (num_embeddings, embedding_dim), {freeze = true (no gradient),
 ---padding_idx, max_norm, norm_type = 2, scale_grad_by_freq = false, sparse = false}.
 ---@param ... any
 ---@return nn.Embedding
@@ -121,7 +121,7 @@ function Embedding.from_pretrained(...)
     max_norm = a.max_norm, norm_type = a.norm_type, scale_grad_by_freq = a.scale_grad_by_freq, sparse = a.sparse})
 end
 
----The sum, mean or maximum of the rows of each bag: forward(input (B, n), nil, per_sample_weights) or forward(input (n),
+---Computes the sum, mean or maximum of the rows of each bag: forward(input (B, n), nil, per_sample_weights) or forward(input (n),
 ---offsets (B), per_sample_weights) → (B, embedding_dim). Arguments: num_embeddings, embedding_dim, {max_norm, norm_type = 2,
 ---scale_grad_by_freq = false, mode = 'mean' | 'sum' | 'max', sparse = false, include_last_offset = false, padding_idx,
 ---device, dtype}.
@@ -173,7 +173,7 @@ local pretrained_bag_signature = args.signature('EmbeddingBag.from_pretrained', 
   {'max_norm'}, {'norm_type', 2}, {'scale_grad_by_freq', false}, {'mode', 'mean'}, {'sparse', false},
   {'include_last_offset', false}, {'padding_idx'}})
 
----A table that begins with given rows. Arguments: embeddings (num_embeddings, embedding_dim), {freeze = true (no gradient)
+---Makes an EmbeddingBag of given rows. Arguments: embeddings (num_embeddings, embedding_dim), {freeze = true (no gradient)
 ---and the options of EmbeddingBag}.
 ---@param ... any
 ---@return nn.EmbeddingBag

@@ -7,7 +7,7 @@ local Module = require('torch.nn.module').Module
 
 local take = inputs{'input'}
 
----Joins the dimensions start_dim … end_dim (default 1 … -1) into one. Shape: (N, …) → (N, the product of the others).
+---Joins the dimensions start_dim … end_dim (default 1 … -1). Shape: (N, …) → (N, product of the other sizes).
 ---
 ---```lua
 ---local torch = require 'torch'

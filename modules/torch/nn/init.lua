@@ -21,12 +21,12 @@ end
 
 local defined = checks.definer(init)
 
----Numbers from the uniform distribution on [a, b). Arguments: tensor, a = 0, b = 1, generator.
+---Fills with numbers from the uniform distribution on [a, b). Arguments: tensor, a = 0, b = 1, generator.
 defined('uniform_', {'tensor', {'a', 0}, {'b', 1}, {'generator'}}, function(p)
   return draw(p, 'uniform_', p.a, p.b)
 end)
 
----Numbers from the normal distribution. Arguments: tensor, mean = 0, std = 1, generator.
+---Fills with numbers from the normal distribution. Arguments: tensor, mean = 0, std = 1, generator.
 defined('normal_', {'tensor', {'mean', 0}, {'std', 1}, {'generator'}}, function(p)
   return draw(p, 'normal_', p.mean, p.std)
 end)
@@ -40,7 +40,7 @@ defined('zeros_', {'tensor'}, function(p) return fill(p.tensor, 'zero_') end)
 ---Sets every element to 1. Arguments: tensor.
 defined('ones_', {'tensor'}, function(p) return fill(p.tensor, 'fill_', 1) end)
 
----The identity matrix. Arguments: tensor of 2 dimensions.
+---Fills with the identity matrix. Arguments: tensor of 2 dimensions.
 defined('eye_', {'tensor'}, function(p)
   if p.tensor:dim() ~= 2 then errors.raise('argument', 'eye_: only tensors with 2 dimensions are supported') end
   local size = p.tensor:size()
@@ -51,7 +51,7 @@ local function erf(x)
   return torch.erf(torch.tensor(x, {dtype = 'float64'})):item()
 end
 
----Numbers from the normal distribution cut off at a and b. Arguments: tensor, mean = 0, std = 1, a = -2, b = 2,
+---Fills with numbers from the normal distribution truncated at a and b. Arguments: tensor, mean = 0, std = 1, a = -2, b = 2,
 ---generator.
 defined('trunc_normal_', {'tensor', {'mean', 0}, {'std', 1}, {'a', -2}, {'b', 2}, {'generator'}}, function(p)
   local function cdf(x) return (1 + erf(x / math.sqrt(2))) / 2 end
@@ -68,7 +68,7 @@ end)
 local GAINS = {linear = 1, conv1d = 1, conv2d = 1, conv3d = 1, conv_transpose1d = 1, conv_transpose2d = 1,
                conv_transpose3d = 1, sigmoid = 1, tanh = 5 / 3, relu = math.sqrt(2), selu = 3 / 4}
 
----The recommended gain for a nonlinearity. Arguments: nonlinearity, param (the slope of leaky_relu, 0.01 by default).
+---Returns the recommended gain for a nonlinearity. Arguments: nonlinearity, param (the slope of leaky_relu, default 0.01).
 args.definer(init)('calculate_gain', {'nonlinearity', {'param'}}, function(p)
   if p.nonlinearity == 'leaky_relu' then
     local slope = p.param or 0.01
@@ -100,7 +100,7 @@ end
 
 local KAIMING = {'tensor', {'a', 0}, {'mode', 'fan_in'}, {'nonlinearity', 'leaky_relu'}, {'generator'}}
 
----He et al. 2015. Arguments: tensor, a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu', generator.
+---Fills by He et al. 2015. Arguments: tensor, a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu', generator.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -113,7 +113,7 @@ defined('kaiming_uniform_', KAIMING, function(p)
   return draw(p, 'uniform_', -bound, bound)
 end)
 
----He et al. 2015. Arguments: tensor, a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu', generator.
+---Fills by He et al. 2015. Arguments: tensor, a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu', generator.
 defined('kaiming_normal_', KAIMING, function(p)
   if is_empty(p.tensor) then return p.tensor end
   return draw(p, 'normal_', 0, kaiming_std(p))
@@ -124,18 +124,18 @@ local function xavier_std(p)
   return p.gain * math.sqrt(2 / (fan_in + fan_out))
 end
 
----Glorot and Bengio 2010. Arguments: tensor, gain = 1, generator.
+---Fills by Glorot and Bengio 2010. Arguments: tensor, gain = 1, generator.
 defined('xavier_uniform_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
   local bound = math.sqrt(3) * xavier_std(p)
   return draw(p, 'uniform_', -bound, bound)
 end)
 
----Glorot and Bengio 2010. Arguments: tensor, gain = 1, generator.
+---Fills by Glorot and Bengio 2010. Arguments: tensor, gain = 1, generator.
 defined('xavier_normal_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
   return draw(p, 'normal_', 0, xavier_std(p))
 end)
 
----A (semi-)orthogonal matrix: dimension 0 by all others (Saxe et al. 2014). Arguments: tensor, gain = 1, generator.
+---Fills with a (semi-)orthogonal matrix: dimension 0 by all others (Saxe et al. 2014). Arguments: tensor, gain = 1, generator.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -157,8 +157,8 @@ defined('orthogonal_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
   return tensor
 end)
 
----A convolution that passes its input channels on (Zagoruyko and Komodakis 2017). Arguments: tensor of 3, 4 or 5
----dimensions, groups = 1.
+---Fills a convolution's weight so that it returns its input channels (Zagoruyko and Komodakis 2017). Arguments: tensor of 3, 4
+---or 5 dimensions, groups = 1.
 defined('dirac_', {'tensor', {'groups', 1}}, function(p)
   local size = p.tensor:size()
   if #size < 3 or #size > 5 then
@@ -179,8 +179,8 @@ defined('dirac_', {'tensor', {'groups', 1}}, function(p)
   return p.tensor
 end)
 
----Numbers from N(0, std) with the given share of each column set to zero (Martens 2010). Arguments: tensor of 2 dimensions,
----sparsity, std = 0.01, generator.
+---Fills with numbers from N(0, std), with the given share of each column set to zero (Martens 2010). Arguments: tensor of 2
+---dimensions, sparsity, std = 0.01, generator.
 defined('sparse_', {'tensor', 'sparsity', {'std', 0.01}, {'generator'}}, function(p)
   if p.tensor:dim() ~= 2 then errors.raise('argument', 'sparse_: only tensors with 2 dimensions are supported') end
   local rows, columns = p.tensor:size(0), p.tensor:size(1)

@@ -24,9 +24,9 @@ local function binder(parameters, unchecked)
   end
 end
 
----A function `take(self, ...)` that gives back the inputs of a call in the order of the parameters.
----@param parameters (string|table)[] as args.signature takes them
----@param unchecked? string[] inputs with a tensor's name that need not be tensors
+---Returns a function `take(self, ...)` that returns the inputs of a call in the order of the parameters.
+---@param parameters (string|table)[] in the form of args.signature
+---@param unchecked? string[] inputs with a tensor's name that may be other values
 ---@return fun(self: nn.Module, ...): any
 local function inputs(parameters, unchecked)
   local bind = binder(parameters, unchecked)

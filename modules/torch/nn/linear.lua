@@ -100,7 +100,7 @@ local Identity = Module:extend('Identity')
 function Identity:init() end
 
 function Identity:forward(x)
-  -- Any value may pass through, also a table.
+  -- Identity accepts any value, also a table.
   if args.is_keywords(x) and x.input ~= nil and next(x, next(x)) == nil then return x.input end
   return x
 end

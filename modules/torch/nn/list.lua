@@ -43,12 +43,12 @@ function List.__newindex(self, name, value)
   put(self, name, tostring(#self), value)
 end
 
----Adds an item under a name of its own.
+---Adds an item under a separate name.
 ---@param name string
 ---@param value any
 function List:_append_named(name, value) put(self, #self + 1, name, value) end
 
----Replaces the item of a name.
+---Replaces the item with this name.
 ---@param name string
 ---@param value any
 function List:_set(name, value)
@@ -118,7 +118,7 @@ function List:extend(items)
   return self
 end
 
----Puts an item before the one at the index.
+---Inserts an item before the one at the index.
 ---@param index integer from 1; the number of items + 1 appends
 ---@param item any
 ---@return nn.Module self
@@ -130,7 +130,7 @@ function List:insert(index, item)
   return self
 end
 
----Takes an item out.
+---Removes an item and returns it.
 ---@param index? integer from 1; default: the last
 ---@return any item
 function List:pop(index)
@@ -142,7 +142,7 @@ function List:pop(index)
   return item
 end
 
----The items first … last in a list of the same class: Python's `list[a:b]`.
+---Returns the items first … last in a list of the same class: Python's `list[a:b]`.
 ---@param first? integer from 1, negative from the end; default 1
 ---@param last? integer inclusive; default the last
 ---@return nn.Module

@@ -1,4 +1,5 @@
--- torch/nn/loss.lua: losses as modules: the function of the same meaning in torch.nn.functional, with its options as fields.
+-- torch/nn/loss.lua: losses as modules: each calls the function of the same meaning in torch.nn.functional, with its
+-- options as fields.
 --
 -- `reduction` is 'mean', 'sum' or 'none'; Python's deprecated size_average and reduce are not supported.
 
@@ -100,7 +101,7 @@ local BCELoss = loss_class('BCELoss', 'binary_cross_entropy', {{'weight'}, REDUC
 local BCEWithLogitsLoss = loss_class('BCEWithLogitsLoss', 'binary_cross_entropy_with_logits',
   {{'weight'}, REDUCTION, {'pos_weight'}})
 
----Connectionist temporal classification (Graves et al. 2006): forward(log_probs (T, N, C), targets (N, S) or all in one,
+---Connectionist temporal classification (Graves et al. 2006): forward(log_probs (T, N, C), targets (N, S) or concatenated,
 ---input_lengths (N), target_lengths (N)). Arguments: {blank = 0, reduction = 'mean', zero_infinity = false}.
 ---
 ---```lua
@@ -178,7 +179,7 @@ local MarginRankingLoss = loss_class('MarginRankingLoss', 'margin_ranking_loss',
 local TripletMarginLoss = loss_class('TripletMarginLoss', 'triplet_margin_loss',
   {{'margin', 1}, {'p', 2}, {'eps', 1e-6}, {'swap', false}, REDUCTION}, REDUCTIONS, TRIPLET)
 
----TripletMarginLoss with a distance of one's own. Arguments: {distance_function (default: pairwise_distance), margin = 1,
+---TripletMarginLoss with a custom distance. Arguments: {distance_function (default: pairwise_distance), margin = 1,
 ---swap = false, reduction = 'mean'}. Shape: (N, D) three times → (), with reduction = 'none' (N).
 ---
 ---```lua

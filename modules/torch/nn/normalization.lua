@@ -140,7 +140,7 @@ local LocalResponseNorm = stateless('LocalResponseNorm', {'size', {'alpha', 1e-4
   function(self, x) return F.local_response_norm(x, self.size, self.alpha, self.beta, self.k) end,
   {{'size', 'bare'}, {'alpha', 'float'}, {'beta', 'float'}, {'k', 'float'}})
 
----PyTorch's older LocalResponseNorm of (N, C, H, W), whose windows are shifted at the last channels; its numbers are kept.
+---PyTorch's older LocalResponseNorm of (N, C, H, W). Its windows are shifted at the last channels, as in PyTorch.
 ---Arguments: size, alpha = 1e-4, beta = 0.75, k = 1.
 ---@class nn.CrossMapLRN2d: nn.Module
 ---@overload fun(size: integer, alpha?: number, beta?: number, k?: number): nn.CrossMapLRN2d

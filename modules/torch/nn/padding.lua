@@ -38,13 +38,13 @@ end
 local ConstantPad1d = constant_class(1)
 
 ---Pads the last two dimensions with a value. Arguments: padding, value.
----Shape: (N, C, H, W) or (C, H, W) → the same with the borders.
+---Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
 ---@class nn.ConstantPad2d: nn.Module
 ---@overload fun(padding: integer|integer[], value: number): nn.ConstantPad2d
 local ConstantPad2d = constant_class(2)
 
 ---Pads the last three dimensions with a value. Arguments: padding, value.
----Shape: (N, C, D, H, W) or (C, D, H, W) → the same with the borders.
+---Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
 ---@class nn.ConstantPad3d: nn.Module
 ---@overload fun(padding: integer|integer[], value: number): nn.ConstantPad3d
 local ConstantPad3d = constant_class(3)
@@ -55,29 +55,29 @@ local ConstantPad3d = constant_class(3)
 local ZeroPad1d = pad_class('ZeroPad', 1, 'constant')
 
 ---Pads the last two dimensions with zeros. Arguments: padding.
----Shape: (N, C, H, W) or (C, H, W) → the same with the borders.
+---Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
 ---@class nn.ZeroPad2d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ZeroPad2d
 local ZeroPad2d = pad_class('ZeroPad', 2, 'constant')
 
 ---Pads the last three dimensions with zeros. Arguments: padding.
----Shape: (N, C, D, H, W) or (C, D, H, W) → the same with the borders.
+---Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
 ---@class nn.ZeroPad3d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ZeroPad3d
 local ZeroPad3d = pad_class('ZeroPad', 3, 'constant')
 
----Pads the last dimension with its mirror image, without the border. Arguments: padding.
+---Pads the last dimension with its reflection, which does not repeat the border. Arguments: padding.
 ---Shape: (N, C, W) or (C, W) → the same with W + left + right.
 ---@class nn.ReflectionPad1d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReflectionPad1d
 local ReflectionPad1d = pad_class('ReflectionPad', 1, 'reflect')
 
----The same of the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with the borders.
+---Likewise for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
 ---@class nn.ReflectionPad2d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReflectionPad2d
 local ReflectionPad2d = pad_class('ReflectionPad', 2, 'reflect')
 
----The same of the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with the borders.
+---Likewise for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
 ---@class nn.ReflectionPad3d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReflectionPad3d
 local ReflectionPad3d = pad_class('ReflectionPad', 3, 'reflect')
@@ -88,28 +88,28 @@ local ReflectionPad3d = pad_class('ReflectionPad', 3, 'reflect')
 ---@overload fun(padding: integer|integer[]): nn.ReplicationPad1d
 local ReplicationPad1d = pad_class('ReplicationPad', 1, 'replicate')
 
----The same of the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with the borders.
+---Likewise for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
 ---@class nn.ReplicationPad2d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReplicationPad2d
 local ReplicationPad2d = pad_class('ReplicationPad', 2, 'replicate')
 
----The same of the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with the borders.
+---Likewise for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
 ---@class nn.ReplicationPad3d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReplicationPad3d
 local ReplicationPad3d = pad_class('ReplicationPad', 3, 'replicate')
 
----Pads the last dimension with what lies at its other end. Arguments: padding.
+---Pads the last dimension with values from its other end. Arguments: padding.
 ---Shape: (N, C, W) or (C, W) → the same with W + left + right.
 ---@class nn.CircularPad1d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.CircularPad1d
 local CircularPad1d = pad_class('CircularPad', 1, 'circular')
 
----The same of the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with the borders.
+---Likewise for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
 ---@class nn.CircularPad2d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.CircularPad2d
 local CircularPad2d = pad_class('CircularPad', 2, 'circular')
 
----The same of the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with the borders.
+---Likewise for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
 ---@class nn.CircularPad3d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.CircularPad3d
 local CircularPad3d = pad_class('CircularPad', 3, 'circular')

@@ -14,7 +14,7 @@ local persistence = setmetatable({}, {__mode = 'k'})
 
 local signature = args.signature('Parameter', {'data', {'requires_grad', true}})
 
----A leaf tensor that shares data with `data` and that a module registers as a parameter. Arguments: data,
+---Makes a leaf tensor that shares data with `data` and that a module registers as a parameter. Arguments: data,
 ---requires_grad = true.
 ---@param ... any
 ---@return torch.Tensor
@@ -34,18 +34,18 @@ function parameter.Parameter(...)
   return leaf
 end
 
----Marks a tensor that a module has among its parameters: the mark does not travel to other processes.
+---Marks a tensor that a module has among its parameters: the mark is not sent to other processes.
 ---@param value torch.Tensor
 function parameter.adopt(value) is_parameter[value] = true end
 
----Whether the value is a parameter.
+---Returns whether the value is a parameter.
 ---@param value any
 ---@return boolean
 function parameter.is_parameter(value) return value ~= nil and is_parameter[value] == true end
 
 local buffer_signature = args.signature('Buffer', {'data', {'persistent', true}})
 
----A tensor that a module registers as a buffer. Arguments: data, {persistent = true (part of state_dict)}.
+---Makes a tensor that a module registers as a buffer. Arguments: data, {persistent = true (part of state_dict)}.
 ---@param ... any
 ---@return torch.Tensor
 ---
@@ -63,17 +63,17 @@ function parameter.Buffer(...)
   return tensor
 end
 
----Whether the value came from Buffer.
+---Returns whether the value is a result of Buffer.
 ---@param value any
 ---@return boolean
 function parameter.is_buffer(value) return value ~= nil and persistence[value] ~= nil end
 
----Whether the buffer is part of state_dict.
+---Returns whether the buffer is part of state_dict.
 ---@param value torch.Tensor
 ---@return boolean
 function parameter.is_persistent(value) return persistence[value] end
 
----Says that the parameter's gradient is a view into a bucket of DistributedDataParallel: zero_grad then zeroes it in
+---Records that the parameter's gradient is a view into a bucket of DistributedDataParallel: zero_grad then zeroes it in
 ---place, since dropping it would lose the view.
 ---@param param torch.Tensor
 function parameter.fix_grad(param) has_fixed_grad[param] = true end
@@ -85,7 +85,7 @@ local function may_drop(param)
   return not capture.has_graphs or capture.is_capturing() or not param.is_cuda
 end
 
----Forgets the gradients, or sets them to zero where that is asked for or the gradient is fixed.
+---Drops the gradients; sets them to zero if that is requested or the gradient is fixed.
 ---@param params torch.Tensor[]
 ---@param set_to_none boolean
 function parameter.zero_grads(params, set_to_none)

@@ -32,8 +32,8 @@ local function item_line(name, value, kind_of)
     device:match '^cuda' and ' (' .. device .. ')' or '')
 end
 
----Parameters in a list: tensors that are put into it become parameters, other values are kept next to them. Its operations
----are Sequential's.
+---A list of parameters: tensors that are added become parameters, other values are kept unchanged. It has the operations of
+---Sequential.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -61,8 +61,8 @@ end
 
 ParameterList.__call = refuse_call
 
----Parameters by name, in the order in which they were added: `dict['name']`. Tensors that are put into it become
----parameters, other values are kept next to them.
+---Parameters by name, in the order in which they were added: `dict['name']`. Tensors that are added become
+---parameters, other values are kept unchanged.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -106,7 +106,7 @@ function ParameterDict.__newindex(self, name, value)
 end
 
 ---Adds or replaces parameters.
----@param parameters any[][]|table list of {name, tensor}, a base.ordered map, a ParameterDict; a plain table is taken in
+---@param parameters any[][]|table list of {name, tensor}, a base.ordered map, a ParameterDict; a plain table is added in
 ---  the order of its sorted names, as in PyTorch
 function ParameterDict:update(parameters)
   if class.is(parameters, ParameterDict) then
@@ -148,7 +148,7 @@ function ParameterDict:items()
   end
 end
 
----The value of a name, or the default.
+---Returns the value of a name, or the default.
 ---@param name string
 ---@param default? any
 ---@return any
@@ -157,7 +157,7 @@ function ParameterDict:get(name, default)
   return self._fields[name]
 end
 
----The value of a name, after setting it to the default where there is none.
+---Returns the value of a name; if it has none, sets it to the default first.
 ---@param name string
 ---@param default any
 ---@return any
@@ -166,12 +166,12 @@ function ParameterDict:setdefault(name, default)
   return self._fields[name]
 end
 
----Whether there is a value of that name.
+---Returns whether there is a value of that name.
 ---@param name string
 ---@return boolean
 function ParameterDict:contains(name) return position(self, name) ~= nil end
 
----Takes a value out.
+---Removes a value and returns it.
 ---@param name string
 ---@return any
 function ParameterDict:pop(name)
@@ -184,7 +184,7 @@ function ParameterDict:pop(name)
   return self:_forget(name)
 end
 
----Takes the value that was added last out.
+---Removes the value that was added last, and returns its name and value.
 ---@return string name
 ---@return any value
 function ParameterDict:popitem()
@@ -193,12 +193,12 @@ function ParameterDict:popitem()
   return name, self:pop(name)
 end
 
----Takes all values out.
+---Removes all values.
 function ParameterDict:clear()
   for _, name in ipairs(self:keys()) do self:pop(name) end
 end
 
----A dictionary with one value under each name.
+---Returns a dictionary with the same value under each name.
 ---@param names string[]
 ---@param default? any
 ---@return nn.ParameterDict
@@ -208,7 +208,7 @@ function ParameterDict:fromkeys(names, default)
   return new
 end
 
----A dictionary of the same parameters.
+---Returns a dictionary of the same parameters.
 ---@return nn.ParameterDict
 function ParameterDict:copy()
   local new = ParameterDict()

@@ -17,7 +17,7 @@ local function number_text(value)
   return text
 end
 
----A value as Python writes it: True, None, (3, 3), 'text', 1e-05.
+---Returns a value as Python writes it: True, None, (3, 3), 'text', 1e-05.
 ---@param value any
 ---@return string
 function repr.value(value)
@@ -32,7 +32,7 @@ function repr.value(value)
   return '(' .. table.concat(out, ', ') .. (#out == 1 and ',' or '') .. ')'
 end
 
----A list as Python writes it: [1, 2].
+---Returns a list as Python writes it: [1, 2].
 ---@param list any[]
 ---@return string
 function repr.list(list)
@@ -41,7 +41,7 @@ function repr.list(list)
   return '[' .. table.concat(out, ', ') .. ']'
 end
 
----A number that Python has as a float: 0.5, 1.0, 1e-05. Lists of them too.
+---Returns a number that Python has as a float: 0.5, 1.0, 1e-05. Lists of them too.
 ---@param value number|number[]
 ---@return string
 function repr.float(value)

@@ -76,7 +76,7 @@ function RNNBase:reset_parameters()
   for _, param in ipairs(self:parameters()) do init.uniform_(param, -bound, bound) end
 end
 
----The weights of each layer and direction: Python's property all_weights.
+---Returns the weights of each layer and direction: Python's property all_weights.
 ---@return torch.Tensor[][]
 function RNNBase:all_weights()
   local out = {}

@@ -104,7 +104,7 @@ local function converted(norm, process_group)
   return new
 end
 
----The module with every BatchNorm1d, 2d, 3d below it replaced by a SyncBatchNorm of the same parameters; the module itself
+---Returns the module with every BatchNorm1d, 2d, 3d below it replaced by a SyncBatchNorm of the same parameters; the module itself
 ---unless it is one.
 ---@param module nn.Module
 ---@param process_group? ProcessGroup nil: all ranks

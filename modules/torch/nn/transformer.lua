@@ -284,7 +284,7 @@ end
 
 local mask_signature = args.signature('generate_square_subsequent_mask', {'sz', {'device'}, {'dtype'}})
 
----The causal mask (sz, sz): -inf above the diagonal, 0 elsewhere. Arguments: sz, {device, dtype}.
+---Returns the causal mask (sz, sz): -inf above the diagonal, 0 elsewhere. Arguments: sz, {device, dtype}.
 ---@param ... any
 ---@return torch.Tensor
 function Transformer.generate_square_subsequent_mask(...)

@@ -17,7 +17,7 @@ function Graph:init()
   self._counts, self._scalars, self._sizes = {}, {}, {}
 end
 
----A name that the graph does not have yet.
+---Returns a name that the graph does not have yet.
 ---@param hint string
 ---@return string name
 function Graph:fresh(hint)

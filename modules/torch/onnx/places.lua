@@ -92,7 +92,7 @@ local function range(first, last)
   return out
 end
 
----The tensor with the dimensions that have indices first.
+---Returns the tensor with the dimensions that have indices first.
 ---@param name string
 ---@return string name
 function Places:to_front(name) return transposed(self._translator, name, joined(self.dims, self:_others())) end
@@ -124,7 +124,7 @@ function Places:spread(name)
   return transposed(t, t:add('Expand', {name, t:sizes(sizes)}), self:_order())
 end
 
----The places: (…, number of dimensions with indices) int64.
+---Returns the places: (…, number of dimensions with indices) int64.
 ---@return string name
 function Places:name()
   local t, parts, common = self._translator, {}, self:_common()

@@ -80,7 +80,7 @@ function Message:integers(field, values)
   return self
 end
 
----The values of a tensor as they lie in memory.
+---Returns the values of a tensor as they lie in memory.
 ---@param field integer
 ---@param tensor torch.Tensor
 function Message:tensor(field, tensor)

@@ -10,12 +10,12 @@ local traced = {}
 ---@return boolean
 function traced.is_tensor(value) return type(value) == 'table' and value.id ~= nil end
 
----The operator's name without ATen's prefix.
+---Returns the operator's name without ATen's prefix.
 ---@param call table
 ---@return string
 function traced.plain_name(call) return (call.name:gsub('^aten::', '')) end
 
----The field of each of several tables.
+---Returns the field of each of several tables.
 ---@param calls table[]
 ---@param field string
 ---@return any[]
@@ -25,7 +25,7 @@ function traced.field_of(calls, field)
   return out
 end
 
----Whether any of the values, or of the lists in them, is a tensor for which fn(tensor) holds.
+---Returns whether any of the values, or of the lists in them, is a tensor for which fn(tensor) holds.
 ---@param values table
 ---@param fn fun(value: table): boolean
 ---@return boolean
@@ -44,7 +44,7 @@ local function is_equal(a, b)
   return a.dtype == b.dtype and tostring(a.shape) == tostring(b.shape) and torch.equal(a, b)
 end
 
----Whether all traces have the same values. NaN is equal to itself here.
+---Returns whether all traces have the same values. NaN is equal to itself here.
 ---@param value table
 ---@return boolean
 function traced.has_equal_twins(value)

@@ -57,7 +57,7 @@ function Translator:dtype(value) return value.tensor.dtype end
 ---@return integer
 function Translator:rank(value) return value.tensor:dim() end
 
----The sizes of a tensor, a number or a Size each.
+---Returns the sizes of a tensor, a number or a Size each.
 ---@param value table
 ---@return (integer|torch.onnx.Size)[]
 function Translator:shape(value)
@@ -73,7 +73,7 @@ function Translator:shape(value)
   return out
 end
 
----The size of a dimension, which has to be the same in every trace.
+---Returns the size of a dimension, which has to be the same in every trace.
 ---@param value table
 ---@param dim integer
 ---@return integer
@@ -103,7 +103,7 @@ local function check_size(self, size)
     'it was %s', table.concat(values, ', '))
 end
 
----A list of int64 for a list of numbers and Sizes.
+---Returns a list of int64 for a list of numbers and Sizes.
 ---@param sizes (integer|torch.onnx.Size)[]
 ---@return string name
 function Translator:sizes(sizes)
@@ -170,7 +170,7 @@ local function constant(self, value, dtype)
   return known[key]
 end
 
----The graph's name of an argument.
+---Returns the graph's name of an argument.
 ---@param value table|number|boolean|torch.onnx.Size a tensor of the trace, or a number
 ---@param dtype? string the one that it is needed in; its own without
 ---@return string name
@@ -197,14 +197,14 @@ function Translator:operands(values, dtype)
   return out
 end
 
----Whether the tensor depends on an input of the model.
+---Returns whether the tensor depends on an input of the model.
 ---@param value table
 ---@return boolean
 function Translator:is_computed(value)
   return is_tensor(value) and (self._names[value.id] or self._packed[value.id] or self._views:has(value)) ~= nil
 end
 
----Whether the tensor's values, not only its sizes, depend on an input of the model.
+---Returns whether the tensor's values, not only its sizes, depend on an input of the model.
 ---@param value table
 ---@return boolean
 function Translator:follows_input(value) return self._follows_input[value.id] == true end
@@ -224,7 +224,7 @@ function Translator:set_packed(value, form) self._packed[value.id] = form end
 ---@return string ... names of the outputs
 function Translator:add(...) return self.graph:add(...) end
 
----The name with the shape of a traced tensor.
+---Returns the name with the shape of a traced tensor.
 ---@param name string
 ---@param like table
 ---@return string name
@@ -236,7 +236,7 @@ function Translator:reshaped(name, like)
   return self:add('Reshape', {name, self:sizes(unknown > 1 and self:shape(like) or shape)})
 end
 
----A reduction of ONNX, whose axes are an input from opset 18 on; those of sums are one in any case.
+---Returns a reduction of ONNX, whose axes are an input from opset 18 on; those of sums are one in any case.
 ---@param op string
 ---@param name string
 ---@param axes? integer[] all without
@@ -252,7 +252,7 @@ function Translator:reduce(op, name, axes, keepdims)
   return self:add(op, inputs, attributes)
 end
 
----The dtype of the n-th result.
+---Returns the dtype of the n-th result.
 ---@param n? integer 1
 ---@return string dtype
 function Translator:result_dtype(n) return self.call.results[n or 1].tensor.dtype end

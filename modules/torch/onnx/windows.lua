@@ -14,7 +14,7 @@ function windows.per_dim(value, dims, default)
   return out
 end
 
----The padding of both sides: first all that come before, then all that come behind.
+---Returns the padding of both sides: first all that come before, then all that come behind.
 ---@param values number[]
 ---@return number[]
 function windows.twice(values)

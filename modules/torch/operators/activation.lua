@@ -1,6 +1,6 @@
 -- torch/operators/activation.lua: activation functions, which torch.nn.functional has under the same names.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
@@ -49,7 +49,7 @@ function torch.gelu(input, approximate) end
 ---@return torch.Tensor # of the shape of input
 function torch.softmax(input, dim, dtype) end
 
----The logarithm of softmax, computed stably.
+---Computes the logarithm of softmax, computed stably.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -87,7 +87,7 @@ function torch.threshold(input, threshold, value) end
 ---@return torch.Tensor # of the shape of input
 function torch.rrelu(input, lower, upper, training, generator) end
 
----The first half times the sigmoid of the second (Dauphin et al. 2017).
+---Returns the first half times the sigmoid of the second (Dauphin et al. 2017).
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,6 +1,6 @@
 -- torch/operators/autograd.lua: gradients, threads and settings.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
@@ -41,7 +41,7 @@ function torch.enable_grad(fn, ...) end
 ---@return ... # what fn returns
 function torch.inference_mode(fn, ...) end
 
----Whether operations are recorded.
+---Returns whether operations are recorded.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -50,7 +50,7 @@ function torch.inference_mode(fn, ...) end
 ---@return boolean
 function torch.is_grad_enabled() end
 
----Whether it runs inside inference_mode.
+---Returns whether it runs inside inference_mode.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -130,7 +130,7 @@ function torch.get_float32_matmul_precision() end
 ---@param precision 'highest'|'high'|'medium'
 function torch.set_float32_matmul_precision(precision) end
 
----Whether a warning is shown every time.
+---Returns whether a warning is shown every time.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -143,7 +143,7 @@ function torch.is_warn_always_enabled() end
 ---@param mode boolean
 function torch.set_warn_always(mode) end
 
----Whether torch.autocast works on that kind of device.
+---Returns whether torch.autocast works on that kind of device.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -153,7 +153,7 @@ function torch.set_warn_always(mode) end
 ---@return boolean
 function torch.is_autocast_available(device_type) end
 
----Whether use_deterministic_algorithms only warns.
+---Returns whether use_deterministic_algorithms only warns.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -162,7 +162,7 @@ function torch.is_autocast_available(device_type) end
 ---@return boolean
 function torch.is_deterministic_algorithms_warn_only_enabled() end
 
----Whether use_deterministic_algorithms is on.
+---Returns whether use_deterministic_algorithms is on.
 ---
 ---```lua
 ---local torch = require 'torch'

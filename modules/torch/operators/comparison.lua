@@ -1,6 +1,6 @@
 -- torch/operators/comparison.lua: comparisons and logic of each element, and what chooses by them.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
@@ -20,7 +20,7 @@ local torch = {}
 ---  for each dimension
 function torch.where(condition, input, other) end
 
----A copy with value where mask is true.
+---Returns a copy with value where mask is true.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -32,7 +32,7 @@ function torch.where(condition, input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.masked_fill(input, mask, value) end
 
----Whether both are not 0.
+---Returns whether both are not 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -43,7 +43,7 @@ function torch.masked_fill(input, mask, value) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.logical_and(input, other) end
 
----Whether one is not 0.
+---Returns whether one is not 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -54,7 +54,7 @@ function torch.logical_and(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.logical_or(input, other) end
 
----Whether it is 0. Python's operator: ~x of a bool tensor.
+---Returns whether it is 0. Python's operator: ~x of a bool tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -75,7 +75,7 @@ function torch.logical_not(input) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.bitwise_and(input, other) end
 
----Whether the elements are equal. (x == y asks whether two variables are one tensor.)
+---Returns whether the elements are equal. (x == y asks whether two variables are one tensor.)
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -86,7 +86,7 @@ function torch.bitwise_and(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.eq(input, other) end
 
----Whether the elements differ.
+---Returns whether the elements differ.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -141,7 +141,7 @@ function torch.gt(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.ge(input, other) end
 
----Whether it is NaN.
+---Returns whether it is NaN.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -151,7 +151,7 @@ function torch.ge(input, other) end
 ---@return torch.Tensor # bool, of the shape of input
 function torch.isnan(input) end
 
----Whether it is infinite.
+---Returns whether it is infinite.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -161,7 +161,7 @@ function torch.isnan(input) end
 ---@return torch.Tensor # bool, of the shape of input
 function torch.isinf(input) end
 
----Whether it is neither infinite nor NaN.
+---Returns whether it is neither infinite nor NaN.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -171,7 +171,7 @@ function torch.isinf(input) end
 ---@return torch.Tensor # bool, of the shape of input
 function torch.isfinite(input) end
 
----Whether |input - other| ≤ atol + rtol · |other|.
+---Returns whether |input - other| ≤ atol + rtol · |other|.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -185,7 +185,7 @@ function torch.isfinite(input) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.isclose(input, other, rtol, atol, equal_nan) end
 
----Whether all elements are close, as isclose has it.
+---Returns whether all elements are close, as isclose has it.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -199,7 +199,7 @@ function torch.isclose(input, other, rtol, atol, equal_nan) end
 ---@return boolean
 function torch.allclose(input, other, rtol, atol, equal_nan) end
 
----Whether two tensors have the same shape and equal elements.
+---Returns whether two tensors have the same shape and equal elements.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,12 +1,12 @@
 -- torch/operators/complex.lua: parts of complex numbers.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local torch = {}
 
----The real part: a view.
+---Returns the real part: a view.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -16,7 +16,7 @@ local torch = {}
 ---@return torch.Tensor # of the shape of input
 function torch.real(input) end
 
----The imaginary part: a view.
+---Returns the imaginary part: a view.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -26,7 +26,7 @@ function torch.real(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.imag(input) end
 
----The angle of complex numbers in radians; of real ones 0 or π.
+---Returns the angle of complex numbers in radians; of real ones 0 or π.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -36,7 +36,7 @@ function torch.imag(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.angle(input) end
 
----The complex conjugate: a view.
+---Returns the complex conjugate: a view.
 ---
 ---```lua
 ---local torch = require 'torch'

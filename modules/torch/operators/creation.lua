@@ -1,12 +1,12 @@
 -- torch/operators/creation.lua: tensors that are made from nothing or like others.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local torch = {}
 
----A tensor with a copy of the data. PyTorch equivalent: torch.tensor. Lists of unequal lengths and numbers that do not fit the
+---Returns a tensor with a copy of the data. PyTorch equivalent: torch.tensor. Lists of unequal lengths and numbers that do not fit the
 ---dtype are errors that name the place or the number.
 ---
 ---```lua
@@ -23,7 +23,7 @@ local torch = {}
 ---@return torch.Tensor # its shape is that of the lists
 function torch.tensor(data, options) end
 
----A number that keeps its dtype in arithmetic: an operand that is neither int64 nor double.
+---Returns a number that keeps its dtype in arithmetic: an operand that is neither int64 nor double.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -34,7 +34,7 @@ function torch.tensor(data, options) end
 ---@return torch.Tensor # of shape ()
 function torch.scalar(value, dtype) end
 
----A tensor of zeros.
+---Returns a tensor of zeros.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -46,7 +46,7 @@ function torch.scalar(value, dtype) end
 ---@return torch.Tensor # (size)
 function torch.zeros(size, dtype) end
 
----A tensor of ones.
+---Returns a tensor of ones.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -57,7 +57,7 @@ function torch.zeros(size, dtype) end
 ---@return torch.Tensor # (size)
 function torch.ones(size, dtype) end
 
----A tensor of one value.
+---Returns a tensor of one value.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -69,7 +69,7 @@ function torch.ones(size, dtype) end
 ---@return torch.Tensor # (size)
 function torch.full(size, fill_value, dtype) end
 
----A tensor that is not filled.
+---Returns a tensor that is not filled.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -111,7 +111,7 @@ function torch.ones_like(input) end
 ---@return torch.Tensor # of the shape, dtype and device of input
 function torch.full_like(input, fill_value) end
 
----A tensor like another one, not filled.
+---Returns a tensor like another one, not filled.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -160,7 +160,7 @@ function torch.randn(size, generator) end
 ---@return torch.Tensor # (size) int64
 function torch.randint(low, high, size, generator) end
 
----The numbers 0 … n - 1 in random order.
+---Returns the numbers 0 … n - 1 in random order.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -324,7 +324,7 @@ function torch.manual_seed(seed) end
 ---@return integer # the new seed
 function torch.seed() end
 
----The seed that the default random generator was set to last.
+---Returns the seed that the default random generator was set to last.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -334,7 +334,7 @@ function torch.seed() end
 ---@return integer
 function torch.initial_seed() end
 
----The state of the default random generator.
+---Returns the state of the default random generator.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -350,7 +350,7 @@ function torch.get_rng_state() end
 ---@param new_state torch.Tensor uint8, from get_rng_state
 function torch.set_rng_state(new_state) end
 
----The dtype of tensors that are made of Lua numbers: float32 unless set.
+---Returns the dtype of tensors that are made of Lua numbers: float32 unless set.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -370,7 +370,7 @@ function torch.get_default_dtype() end
 ---@param dtype torch.dtype a floating one
 function torch.set_default_dtype(dtype) end
 
----Whether a value is a tensor.
+---Returns whether a value is a tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -380,7 +380,7 @@ function torch.set_default_dtype(dtype) end
 ---@return boolean
 function torch.is_tensor(value) end
 
----A tensor with a copy of the bytes, in the order of this machine. torch.frombuffer is PyTorch's name.
+---Returns a tensor with a copy of the bytes, in the order of this machine. torch.frombuffer is PyTorch's name.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,12 +1,12 @@
 -- torch/operators/factorization.lua: torch.linalg: factorizations, eigenvalues and singular values.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local linalg = {}
 
----The lower triangular L with input = L · Lᵀ. Raises code 'argument' where input is not positive definite.
+---Computes the lower triangular L with input = L · Lᵀ. Raises code 'argument' where input is not positive definite.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -56,7 +56,7 @@ function linalg.eig(input) end
 ---@return torch.Tensor eigenvectors (…, n, n), in columns
 function linalg.eigh(input, UPLO) end
 
----The eigenvalues of a square matrix.
+---Computes the eigenvalues of a square matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -66,7 +66,7 @@ function linalg.eigh(input, UPLO) end
 ---@return torch.Tensor # (…, n) complex
 function linalg.eigvals(input) end
 
----The eigenvalues of a symmetric matrix.
+---Computes the eigenvalues of a symmetric matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -77,13 +77,13 @@ function linalg.eigvals(input) end
 ---@return torch.Tensor # (…, n), rising
 function linalg.eigvalsh(input, UPLO) end
 
----The first columns of a product of Householder matrices, as torch.geqrf gives them.
+---Returns the first columns of a product of Householder matrices, as torch.geqrf gives them.
 ---@param input torch.Tensor (…, n, m), m ≤ n
 ---@param tau torch.Tensor (…, k), k ≤ m
 ---@return torch.Tensor # (…, n, m)
 function linalg.householder_product(input, tau) end
 
----The LDL decomposition of a symmetric matrix, in compact form.
+---Computes the LDL decomposition of a symmetric matrix, in compact form.
 ---@param input torch.Tensor (…, n, n)
 ---@param hermitian? boolean
 ---@return torch.Tensor # LD (…, n, n)
@@ -107,7 +107,7 @@ function linalg.ldl_factor_ex(input, hermitian, check_errors) end
 ---@return torch.Tensor # (…, n, k)
 function linalg.ldl_solve(LD, pivots, B, hermitian) end
 
----The LU decomposition A = P · L · U.
+---Computes the LU decomposition A = P · L · U.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -121,7 +121,7 @@ function linalg.ldl_solve(LD, pivots, B, hermitian) end
 ---@return torch.Tensor U (…, k, m)
 function linalg.lu(A, pivot) end
 
----The LU decomposition in compact form.
+---Computes the LU decomposition in compact form.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -157,7 +157,7 @@ function linalg.lu_factor_ex(A, pivot, check_errors) end
 ---@return torch.Tensor # (…, n, k)
 function linalg.lu_solve(LU, pivots, B, left, adjoint) end
 
----The polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. From LibTorch 2.14 on.
+---Computes the polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. From LibTorch 2.14 on.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -169,7 +169,7 @@ function linalg.lu_solve(LU, pivots, B, left, adjoint) end
 ---@return torch.Tensor H (…, n, n)
 function linalg.polar(A) end
 
----The QR decomposition.
+---Computes the QR decomposition.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -182,7 +182,7 @@ function linalg.polar(A) end
 ---@return torch.Tensor R (…, k, m)
 function linalg.qr(A, mode) end
 
----The singular value decomposition A = U · diag(S) · Vh; k = min(n, m).
+---Computes the singular value decomposition A = U · diag(S) · Vh; k = min(n, m).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -197,7 +197,7 @@ function linalg.qr(A, mode) end
 ---@return torch.Tensor Vh (…, m, m) or (…, k, m)
 function linalg.svd(A, full_matrices, driver) end
 
----The singular values.
+---Computes the singular values.
 ---
 ---```lua
 ---local torch = require 'torch'

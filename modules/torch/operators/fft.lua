@@ -1,12 +1,12 @@
 -- torch/operators/fft.lua: torch.fft: discrete Fourier transforms.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local fft = {}
 
----The Fourier transform along a dimension.
+---Computes the Fourier transform along a dimension.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -19,7 +19,7 @@ local fft = {}
 ---@return torch.Tensor # (…, n) complex
 function fft.fft(input, n, dim, norm) end
 
----The inverse of fft.
+---Computes the inverse of fft.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -46,7 +46,7 @@ function fft.ifft(input, n, dim, norm) end
 ---@return torch.Tensor # (…, ⌊n / 2⌋ + 1) complex
 function fft.rfft(input, n, dim, norm) end
 
----The inverse of rfft.
+---Computes the inverse of rfft.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -67,7 +67,7 @@ function fft.irfft(input, n, dim, norm) end
 ---@return torch.Tensor # (…, n) real
 function fft.hfft(input, n, dim, norm) end
 
----The inverse of hfft.
+---Computes the inverse of hfft.
 ---@param input torch.Tensor (…, n) real
 ---@param n? integer length that is transformed: cut, or filled with zeros
 ---@param dim? integer
@@ -83,7 +83,7 @@ function fft.ihfft(input, n, dim, norm) end
 ---@return torch.Tensor # (…, h, w) complex
 function fft.fft2(input, s, dim, norm) end
 
----The inverse of fft2.
+---Computes the inverse of fft2.
 ---@param input torch.Tensor (…, h, w) complex
 ---@param s? integer|integer[] lengths that are transformed
 ---@param dim? integer|integer[]
@@ -99,7 +99,7 @@ function fft.ifft2(input, s, dim, norm) end
 ---@return torch.Tensor # (…, h, ⌊w / 2⌋ + 1) complex
 function fft.rfft2(input, s, dim, norm) end
 
----The inverse of rfft2.
+---Computes the inverse of rfft2.
 ---@param input torch.Tensor (…, h, m) complex
 ---@param s? integer|integer[] lengths that are transformed
 ---@param dim? integer|integer[]
@@ -115,7 +115,7 @@ function fft.irfft2(input, s, dim, norm) end
 ---@return torch.Tensor # (…, h, w) real
 function fft.hfft2(input, s, dim, norm) end
 
----The inverse of hfft2.
+---Computes the inverse of hfft2.
 ---@param input torch.Tensor (…, h, w) real
 ---@param s? integer|integer[] lengths that are transformed
 ---@param dim? integer|integer[]
@@ -131,7 +131,7 @@ function fft.ihfft2(input, s, dim, norm) end
 ---@return torch.Tensor # complex, of that shape
 function fft.fftn(input, s, dim, norm) end
 
----The inverse of fftn.
+---Computes the inverse of fftn.
 ---@param input torch.Tensor any shape, complex
 ---@param s? integer|integer[] lengths that are transformed
 ---@param dim? integer|integer[]
@@ -147,7 +147,7 @@ function fft.ifftn(input, s, dim, norm) end
 ---@return torch.Tensor # complex, the last dimension halved
 function fft.rfftn(input, s, dim, norm) end
 
----The inverse of rfftn.
+---Computes the inverse of rfftn.
 ---@param input torch.Tensor any shape, complex
 ---@param s? integer|integer[] lengths that are transformed
 ---@param dim? integer|integer[]
@@ -163,7 +163,7 @@ function fft.irfftn(input, s, dim, norm) end
 ---@return torch.Tensor # real
 function fft.hfftn(input, s, dim, norm) end
 
----The inverse of hfftn.
+---Computes the inverse of hfftn.
 ---@param input torch.Tensor any shape, real
 ---@param s? integer|integer[] lengths that are transformed
 ---@param dim? integer|integer[]
@@ -171,7 +171,7 @@ function fft.hfftn(input, s, dim, norm) end
 ---@return torch.Tensor # complex, the last dimension halved
 function fft.ihfftn(input, s, dim, norm) end
 
----The frequencies that belong to the results of fft.
+---Returns the frequencies that belong to the results of fft.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -182,7 +182,7 @@ function fft.ihfftn(input, s, dim, norm) end
 ---@return torch.Tensor # (n)
 function fft.fftfreq(n, d) end
 
----The frequencies that belong to the results of rfft.
+---Returns the frequencies that belong to the results of rfft.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -204,7 +204,7 @@ function fft.rfftfreq(n, d) end
 ---@return torch.Tensor # of the shape of input
 function fft.fftshift(input, dim) end
 
----The inverse of fftshift.
+---Computes the inverse of fftshift.
 ---
 ---```lua
 ---local torch = require 'torch'

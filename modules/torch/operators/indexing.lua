@@ -1,12 +1,12 @@
 -- torch/operators/indexing.lua: parts of tensors by indices or masks, and what writes to them.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local torch = {}
 
----A range of one dimension. The same by index: x[torch.slice(start, stop)].
+---Returns a range of one dimension. The same by index: x[torch.slice(start, stop)].
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -57,7 +57,7 @@ function torch.index_select(input, dim, index) end
 ---@return torch.Tensor # of the shape of index
 function torch.gather(input, dim, index, sparse_grad) end
 
----A copy of input with src put to the places along dim that index holds.
+---Returns a copy of input with src put to the places along dim that index holds.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -72,7 +72,7 @@ function torch.gather(input, dim, index, sparse_grad) end
 ---@return torch.Tensor # of the shape of input
 function torch.scatter(input, dim, index, src, value, reduce) end
 
----A copy of input with src added at the places along dim that index holds.
+---Returns a copy of input with src added at the places along dim that index holds.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -85,7 +85,7 @@ function torch.scatter(input, dim, index, src, value, reduce) end
 ---@return torch.Tensor # of the shape of input
 function torch.scatter_add(input, dim, index, src) end
 
----A copy of input with src joined at the places along dim that index holds.
+---Returns a copy of input with src joined at the places along dim that index holds.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -100,7 +100,7 @@ function torch.scatter_add(input, dim, index, src) end
 ---@return torch.Tensor # of the shape of input
 function torch.scatter_reduce(input, dim, index, src, reduce, include_self) end
 
----A copy of input with alpha · source added to the slices that index names.
+---Returns a copy of input with alpha · source added to the slices that index names.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -138,7 +138,7 @@ function torch.take(input, index) end
 ---@return torch.Tensor
 function torch.take_along_dim(input, indices, dim) end
 
----The elements where mask is true. The same by index: x[mask].
+---Returns the elements where mask is true. The same by index: x[mask].
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,6 +1,6 @@
 -- torch/operators/layers.lua: what layers compute: torch.nn.functional has them under the same names.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
@@ -143,7 +143,7 @@ function torch.conv_transpose3d(input, weight, bias, stride, padding, output_pad
 ---@return torch.Tensor # (L′, N, out)
 function torch.conv_tbc(input, weight, bias, pad) end
 
----The mean of each window.
+---Computes the mean of each window.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -158,7 +158,7 @@ function torch.conv_tbc(input, weight, bias, pad) end
 ---@return torch.Tensor # (N, C, L′)
 function torch.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad) end
 
----The mean of each window.
+---Computes the mean of each window.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -202,7 +202,7 @@ function torch.channel_shuffle(input, groups) end
 ---@return torch.Tensor # of the shape of input
 function torch.native_channel_shuffle(input, groups) end
 
----The distances between vectors, row by row.
+---Computes the distances between vectors, row by row.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -216,7 +216,7 @@ function torch.native_channel_shuffle(input, groups) end
 ---@return torch.Tensor # (N)
 function torch.pairwise_distance(x1, x2, p, eps, keepdim) end
 
----The distances between all pairs of rows.
+---Computes the distances between all pairs of rows.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -227,7 +227,7 @@ function torch.pairwise_distance(x1, x2, p, eps, keepdim) end
 ---@return torch.Tensor # (N · (N - 1) / 2)
 function torch.pdist(input, p) end
 
----The greatest value of each window.
+---Returns the greatest value of each window.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -242,7 +242,7 @@ function torch.pdist(input, p) end
 ---@return torch.Tensor # (N, C, H′, W′)
 function torch.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode) end
 
----The mean of each window.
+---Computes the mean of each window.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -315,7 +315,7 @@ function torch.pixel_shuffle(input, upscale_factor) end
 ---@return torch.Tensor # (…, C · r², H, W)
 function torch.pixel_unshuffle(input, downscale_factor) end
 
----The cosine of the angle between vectors.
+---Computes the cosine of the angle between vectors.
 ---
 ---```lua
 ---local torch = require 'torch'

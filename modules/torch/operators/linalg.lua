@@ -1,12 +1,12 @@
 -- torch/operators/linalg.lua: torch.linalg: products, norms, inverses and solutions of equations.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local linalg = {}
 
----The condition number: how much errors grow when a system is solved.
+---Computes the condition number: how much errors grow when a system is solved.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -17,7 +17,7 @@ local linalg = {}
 ---@return torch.Tensor # (…)
 function linalg.cond(input, p) end
 
----The cross product of vectors of 3 elements.
+---Computes the cross product of vectors of 3 elements.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -29,7 +29,7 @@ function linalg.cond(input, p) end
 ---@return torch.Tensor # of the broadcast shape
 function linalg.cross(input, other, dim) end
 
----The determinant.
+---Computes the determinant.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -39,7 +39,7 @@ function linalg.cross(input, other, dim) end
 ---@return torch.Tensor # (…)
 function linalg.det(A) end
 
----The diagonals of matrices.
+---Returns the diagonals of matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -52,7 +52,7 @@ function linalg.det(A) end
 ---@return torch.Tensor # a view, the diagonal in its last dimension
 function linalg.diagonal(A, offset, dim1, dim2) end
 
----The inverse of a matrix. Raises code 'argument' for a singular one.
+---Computes the inverse of a matrix. Raises code 'argument' for a singular one.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -75,7 +75,7 @@ function linalg.inv(A) end
 ---@return torch.Tensor # info (…) int32: 0 where it exists
 function linalg.inv_ex(A, check_errors) end
 
----The least-squares solution of input · X = b.
+---Returns the least-squares solution of input · X = b.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -92,7 +92,7 @@ function linalg.inv_ex(A, check_errors) end
 ---@return torch.Tensor # singular_values
 function linalg.lstsq(input, b, rcond, driver) end
 
----The matrix product, as torch.matmul.
+---Computes the matrix product, as torch.matmul.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -103,7 +103,7 @@ function linalg.lstsq(input, b, rcond, driver) end
 ---@return torch.Tensor # (…, n, m)
 function linalg.matmul(input, other) end
 
----The exponential of a matrix.
+---Computes the exponential of a matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -113,7 +113,7 @@ function linalg.matmul(input, other) end
 ---@return torch.Tensor # (…, n, n)
 function linalg.matrix_exp(input) end
 
----The square root of a symmetric, or Hermitian, positive-definite matrix. From LibTorch 2.14 on.
+---Computes the square root of a symmetric, or Hermitian, positive-definite matrix. From LibTorch 2.14 on.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -124,7 +124,7 @@ function linalg.matrix_exp(input) end
 ---@return torch.Tensor # (…, n, n)
 function linalg.matrix_sqrth(input) end
 
----The norm of matrices.
+---Computes the norm of matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -138,7 +138,7 @@ function linalg.matrix_sqrth(input) end
 ---@return torch.Tensor # without dim
 function linalg.matrix_norm(input, ord, dim, keepdim, dtype) end
 
----A matrix multiplied with itself.
+---Returns a matrix multiplied with itself.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -149,7 +149,7 @@ function linalg.matrix_norm(input, ord, dim, keepdim, dtype) end
 ---@return torch.Tensor # (…, n, n)
 function linalg.matrix_power(input, n) end
 
----The rank of matrices.
+---Returns the rank of matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -163,7 +163,7 @@ function linalg.matrix_power(input, n) end
 ---@return torch.Tensor # (…) int64
 function linalg.matrix_rank(input, tol, atol, rtol, hermitian) end
 
----The product of several matrices, in the cheapest order.
+---Computes the product of several matrices, in the cheapest order.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -173,7 +173,7 @@ function linalg.matrix_rank(input, tol, atol, rtol, hermitian) end
 ---@return torch.Tensor
 function linalg.multi_dot(tensors) end
 
----The norm of vectors or matrices.
+---Computes the norm of vectors or matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -187,7 +187,7 @@ function linalg.multi_dot(tensors) end
 ---@return torch.Tensor # without dim
 function linalg.norm(input, ord, dim, keepdim, dtype) end
 
----The pseudoinverse (Moore-Penrose).
+---Computes the pseudoinverse (Moore-Penrose).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -213,7 +213,7 @@ function linalg.pinv(input, rcond, atol, rtol, hermitian) end
 ---@return torch.Tensor # logabsdet (…)
 function linalg.slogdet(A) end
 
----The X of A · X = B: better than inv(A) · B.
+---Returns the X of A · X = B: better than inv(A) · B.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -248,20 +248,20 @@ function linalg.solve_ex(A, B, left, check_errors) end
 ---@return torch.Tensor # of the shape of B
 function linalg.solve_triangular(input, B, upper, left, unitriangular) end
 
----The inverse for torch.tensordot.
+---Computes the inverse for torch.tensordot.
 ---@param input torch.Tensor of which the first ind dimensions hold as many elements as the others
 ---@param ind? integer
 ---@return torch.Tensor
 function linalg.tensorinv(input, ind) end
 
----The X with torch.tensordot(input, X) = other.
+---Returns the X with torch.tensordot(input, X) = other.
 ---@param input torch.Tensor
 ---@param other torch.Tensor
 ---@param dims? integer[] of input that are moved to its end
 ---@return torch.Tensor
 function linalg.tensorsolve(input, other, dims) end
 
----The matrix of the powers of x, from 0 on.
+---Returns the matrix of the powers of x, from 0 on.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -272,7 +272,7 @@ function linalg.tensorsolve(input, other, dims) end
 ---@return torch.Tensor # (…, n, N)
 function linalg.vander(x, N) end
 
----The dot products of vectors.
+---Computes the dot products of vectors.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -284,7 +284,7 @@ function linalg.vander(x, N) end
 ---@return torch.Tensor # (…)
 function linalg.vecdot(x, y, dim) end
 
----The norm of vectors.
+---Computes the norm of vectors.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,12 +1,12 @@
 -- torch/operators/matrix.lua: products of vectors and matrices, and their triangular parts.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local torch = {}
 
----The matrix product; of two vectors the dot product. Python's operator: x @ y.
+---Computes the matrix product; of two vectors the dot product. Python's operator: x @ y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -19,7 +19,7 @@ local torch = {}
 ---@return torch.Tensor # (…, n, m): the first dimensions broadcast; a vector loses its dimension
 function torch.matmul(input, other) end
 
----The product of two matrices.
+---Computes the product of two matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -31,7 +31,7 @@ function torch.matmul(input, other) end
 ---@return torch.Tensor # (n, m)
 function torch.mm(input, mat2, out_dtype) end
 
----The products of two batches of matrices.
+---Computes the products of two batches of matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -43,7 +43,7 @@ function torch.mm(input, mat2, out_dtype) end
 ---@return torch.Tensor # (b, n, m)
 function torch.bmm(input, mat2, out_dtype) end
 
----A matrix times a vector.
+---Returns a matrix times a vector.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -54,7 +54,7 @@ function torch.bmm(input, mat2, out_dtype) end
 ---@return torch.Tensor # (n)
 function torch.mv(input, vec) end
 
----The dot product of two vectors.
+---Computes the dot product of two vectors.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -65,7 +65,7 @@ function torch.mv(input, vec) end
 ---@return torch.Tensor # ()
 function torch.dot(input, tensor) end
 
----The product of a column and a row.
+---Computes the product of a column and a row.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -106,7 +106,7 @@ function torch.addmm(input, mat1, mat2, beta, alpha, out_dtype) end
 ---@return torch.Tensor # (b, n, m)
 function torch.baddbmm(input, batch1, batch2, beta, alpha, out_dtype) end
 
----The Kronecker product.
+---Computes the Kronecker product.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -117,7 +117,7 @@ function torch.baddbmm(input, batch1, batch2, beta, alpha, out_dtype) end
 ---@return torch.Tensor # (a · c, b · d)
 function torch.kron(input, other) end
 
----The cross product of vectors of 3 elements.
+---Computes the cross product of vectors of 3 elements.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -129,7 +129,7 @@ function torch.kron(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.cross(input, other, dim) end
 
----The sum of the main diagonal.
+---Computes the sum of the main diagonal.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -139,7 +139,7 @@ function torch.cross(input, other, dim) end
 ---@return torch.Tensor # ()
 function torch.trace(input) end
 
----The lower triangle of matrices (…, n, m); zeros elsewhere.
+---Returns the lower triangle of matrices (…, n, m); zeros elsewhere.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -150,7 +150,7 @@ function torch.trace(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.tril(input, diagonal) end
 
----The upper triangle of matrices (…, n, m); zeros elsewhere.
+---Returns the upper triangle of matrices (…, n, m); zeros elsewhere.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,6 +1,6 @@
 -- torch/operators/pointwise.lua: functions of each element.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
@@ -74,7 +74,7 @@ function torch.pow(input, exponent) end
 ---@return torch.Tensor # of the shape of input
 function torch.neg(input) end
 
----The absolute value; of complex numbers the distance from 0.
+---Computes the absolute value; of complex numbers the distance from 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -94,7 +94,7 @@ function torch.abs(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.exp(input) end
 
----The natural logarithm: -∞ for 0, NaN below.
+---Computes the natural logarithm: -∞ for 0, NaN below.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -124,7 +124,7 @@ function torch.log1p(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.expm1(input) end
 
----The square root; NaN below 0.
+---Computes the square root; NaN below 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -164,7 +164,7 @@ function torch.square(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.reciprocal(input) end
 
----The sine of radians.
+---Computes the sine of radians.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -174,7 +174,7 @@ function torch.reciprocal(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.sin(input) end
 
----The cosine of radians.
+---Computes the cosine of radians.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -184,7 +184,7 @@ function torch.sin(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.cos(input) end
 
----The tangent of radians.
+---Computes the tangent of radians.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -194,7 +194,7 @@ function torch.cos(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.tan(input) end
 
----The hyperbolic tangent: -1 … 1.
+---Computes the hyperbolic tangent: -1 … 1.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -204,7 +204,7 @@ function torch.tan(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.tanh(input) end
 
----The angle of the point (other, input) in radians, -π … π.
+---Computes the angle of the point (other, input) in radians, -π … π.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -226,7 +226,7 @@ function torch.atan2(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.hypot(input, other) end
 
----The error function.
+---Computes the error function.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -236,7 +236,7 @@ function torch.hypot(input, other) end
 ---@return torch.Tensor # of the shape of input
 function torch.erf(input) end
 
----The greatest integer that is not above.
+---Returns the greatest integer that is not above.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -246,7 +246,7 @@ function torch.erf(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.floor(input) end
 
----The least integer that is not below.
+---Returns the least integer that is not below.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -256,7 +256,7 @@ function torch.floor(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.ceil(input) end
 
----The nearest integer, halves to the even one.
+---Returns the nearest integer, halves to the even one.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -309,7 +309,7 @@ function torch.sign(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.clamp(input, min, max) end
 
----The rest of the division, with the sign of other. The operator: x % y.
+---Computes the rest of the division, with the sign of other. The operator: x % y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -320,7 +320,7 @@ function torch.clamp(input, min, max) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.remainder(input, other) end
 
----The rest of the division, with the sign of input.
+---Computes the rest of the division, with the sign of input.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -342,7 +342,7 @@ function torch.fmod(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.floor_divide(input, other) end
 
----The greater of two elements; NaN where one is.
+---Returns the greater of two elements; NaN where one is.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -353,7 +353,7 @@ function torch.floor_divide(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.maximum(input, other) end
 
----The smaller of two elements; NaN where one is.
+---Returns the smaller of two elements; NaN where one is.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,12 +1,12 @@
 -- torch/operators/reduction.lua: functions of many elements: sums, extremes, sorting, counting.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local torch = {}
 
----The sum of elements; integers are summed in int64.
+---Computes the sum of elements; integers are summed in int64.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -21,7 +21,7 @@ local torch = {}
 ---@return torch.Tensor # without the reduced dimensions; () when all are
 function torch.sum(input, dim, keepdim, dtype) end
 
----The mean of floating-point elements.
+---Computes the mean of floating-point elements.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -34,7 +34,7 @@ function torch.sum(input, dim, keepdim, dtype) end
 ---@return torch.Tensor # without the reduced dimensions; () when all are
 function torch.mean(input, dim, keepdim, dtype) end
 
----The product of elements.
+---Computes the product of elements.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -47,7 +47,7 @@ function torch.mean(input, dim, keepdim, dtype) end
 ---@return torch.Tensor # without the reduced dimensions; () when all are
 function torch.prod(input, dim, keepdim, dtype) end
 
----The greatest element, of all, along dim, or of two tensors.
+---Returns the greatest element, of all, along dim, or of two tensors.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -63,7 +63,7 @@ function torch.prod(input, dim, keepdim, dtype) end
 ---@return torch.Tensor indices int64, where along dim they were
 function torch.max(input, other, dim, keepdim) end
 
----The smallest element, of all, along dim, or of two tensors.
+---Returns the smallest element, of all, along dim, or of two tensors.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -77,7 +77,7 @@ function torch.max(input, other, dim, keepdim) end
 ---@return torch.Tensor indices int64, where along dim they were
 function torch.min(input, other, dim, keepdim) end
 
----The greatest elements, without indices; equal ones share the gradient.
+---Returns the greatest elements, without indices; equal ones share the gradient.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -89,7 +89,7 @@ function torch.min(input, other, dim, keepdim) end
 ---@return torch.Tensor # without the reduced dimensions; () when all are
 function torch.amax(input, dim, keepdim) end
 
----The smallest elements, without indices; equal ones share the gradient.
+---Returns the smallest elements, without indices; equal ones share the gradient.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -125,7 +125,7 @@ function torch.argmax(input, dim, keepdim) end
 ---@return torch.Tensor # int64, without dim
 function torch.argmin(input, dim, keepdim) end
 
----The standard deviation.
+---Computes the standard deviation.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -139,7 +139,7 @@ function torch.argmin(input, dim, keepdim) end
 ---@return torch.Tensor # without the reduced dimensions; () when all are
 function torch.std(input, dim, correction, unbiased, keepdim) end
 
----The variance.
+---Computes the variance.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -153,7 +153,7 @@ function torch.std(input, dim, correction, unbiased, keepdim) end
 ---@return torch.Tensor # without the reduced dimensions; () when all are
 function torch.var(input, dim, correction, unbiased, keepdim) end
 
----The variance and the mean at once.
+---Computes the variance and the mean at once.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -169,7 +169,7 @@ function torch.var(input, dim, correction, unbiased, keepdim) end
 ---@return torch.Tensor # mean
 function torch.var_mean(input, dim, correction, unbiased, keepdim) end
 
----The standard deviation and the mean at once.
+---Computes the standard deviation and the mean at once.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -221,7 +221,7 @@ function torch.cumsum(input, dim, dtype) end
 ---@return torch.Tensor # of the shape of input
 function torch.cumprod(input, dim, dtype) end
 
----Whether all elements are not 0.
+---Returns whether all elements are not 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -233,7 +233,7 @@ function torch.cumprod(input, dim, dtype) end
 ---@return torch.Tensor # bool, without the reduced dimensions
 function torch.all(input, dim, keepdim) end
 
----Whether one element is not 0.
+---Returns whether one element is not 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -245,7 +245,7 @@ function torch.all(input, dim, keepdim) end
 ---@return torch.Tensor # bool, without the reduced dimensions
 function torch.any(input, dim, keepdim) end
 
----How many elements are not 0.
+---Returns how many elements are not 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -256,7 +256,7 @@ function torch.any(input, dim, keepdim) end
 ---@return torch.Tensor # int64
 function torch.count_nonzero(input, dim) end
 
----The median; of an even count the smaller of the two in the middle.
+---Computes the median; of an even count the smaller of the two in the middle.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -269,7 +269,7 @@ function torch.count_nonzero(input, dim) end
 ---@return torch.Tensor indices int64, where along dim they were
 function torch.median(input, dim, keepdim) end
 
----The most frequent element along dim; the smallest of equally frequent ones.
+---Returns the most frequent element along dim; the smallest of equally frequent ones.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -282,7 +282,7 @@ function torch.median(input, dim, keepdim) end
 ---@return torch.Tensor indices int64, where along dim they were
 function torch.mode(input, dim, keepdim) end
 
----The value below which the share q of the elements lies.
+---Returns the value below which the share q of the elements lies.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -296,7 +296,7 @@ function torch.mode(input, dim, keepdim) end
 ---@return torch.Tensor # (q, …) when q has a dimension
 function torch.quantile(input, q, dim, keepdim, interpolation) end
 
----The k greatest elements along dim, with their places.
+---Returns the k greatest elements along dim, with their places.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -327,7 +327,7 @@ function torch.topk(input, k, dim, largest, sorted) end
 ---@return torch.Tensor indices int64
 function torch.sort(input, dim, descending, stable) end
 
----The indices that sort along dim.
+---Returns the indices that sort along dim.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -340,7 +340,7 @@ function torch.sort(input, dim, descending, stable) end
 ---@return torch.Tensor # int64, of the shape of input
 function torch.argsort(input, dim, descending, stable) end
 
----The k-th smallest element along dim, k from 1.
+---Returns the k-th smallest element along dim, k from 1.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -354,7 +354,7 @@ function torch.argsort(input, dim, descending, stable) end
 ---@return torch.Tensor indices int64, where along dim they were
 function torch.kthvalue(input, k, dim, keepdim) end
 
----How often each integer occurs.
+---Returns how often each integer occurs.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -366,7 +366,7 @@ function torch.kthvalue(input, k, dim, keepdim) end
 ---@return torch.Tensor # (max(input) + 1)
 function torch.bincount(input, weights, minlength) end
 
----A histogram of equally wide bins.
+---Returns a histogram of equally wide bins.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,12 +1,12 @@
 -- torch/operators/shape.lua: views and copies in another shape, and what joins and splits tensors.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local torch = {}
 
----The same elements in another shape.
+---Returns the same elements in another shape.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -98,7 +98,7 @@ function torch.permute(input, dims) end
 ---@return torch.Tensor # a view
 function torch.movedim(input, source, destination) end
 
----The transposed matrix.
+---Returns the transposed matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -119,7 +119,7 @@ function torch.t(input) end
 ---@return torch.Tensor # of a vector the matrix with that diagonal; of a matrix its diagonal
 function torch.diag(input, diagonal) end
 
----The diagonals of matrices.
+---Returns the diagonals of matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -248,7 +248,7 @@ function torch.tensor_split(input, sections, indices, tensor_indices_or_sections
 ---@return torch.Tensor[] # views, at most that many
 function torch.chunk(input, chunks, dim) end
 
----All slices along a dimension.
+---Returns all slices along a dimension.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -294,7 +294,7 @@ function torch.roll(input, shifts, dims) end
 ---@return torch.Tensor # a copy
 function torch.rot90(input, k, dims) end
 
----A tensor whose elements lie one after the other in memory.
+---Returns a tensor whose elements lie one after the other in memory.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -305,7 +305,7 @@ function torch.rot90(input, k, dims) end
 ---@return torch.Tensor # the tensor itself where it is so already
 function torch.contiguous(input, memory_format) end
 
----A copy; gradients flow through it.
+---Returns a copy; gradients flow through it.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -318,7 +318,7 @@ function torch.contiguous(input, memory_format) end
 ---@return torch.Tensor
 function torch.clone(input, memory_format) end
 
----The same elements outside the graph.
+---Returns the same elements outside the graph.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -328,7 +328,7 @@ function torch.clone(input, memory_format) end
 ---@return torch.Tensor # a view that no gradient flows through
 function torch.detach(input) end
 
----A view with any strides.
+---Returns a view with any strides.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -341,7 +341,7 @@ function torch.detach(input) end
 ---@return torch.Tensor # (size), a view
 function torch.as_strided(input, size, stride, storage_offset) end
 
----A list of lengths, as x.shape is.
+---Returns a list of lengths, as x.shape is.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -351,7 +351,7 @@ function torch.as_strided(input, size, stride, storage_offset) end
 ---@return torch.Size # a list counted from 1 that prints as PyTorch's
 function torch.Size(sizes) end
 
----A range in an index: Python's start:stop:step. PyTorch equivalent: slice.
+---Returns a range in an index: Python's start:stop:step. PyTorch equivalent: slice.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,17 +1,17 @@
 -- torch/operators/special.lua: torch.special: functions of mathematics.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
 local special = {}
 
----The Airy function Ai.
+---Computes the Airy function Ai.
 ---@param x torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.airy_ai(x) end
 
----The Bessel function of the first kind, order 0.
+---Computes the Bessel function of the first kind, order 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -21,37 +21,37 @@ function special.airy_ai(x) end
 ---@return torch.Tensor # of that shape
 function special.bessel_j0(input) end
 
----The Bessel function of the first kind, order 1.
+---Computes the Bessel function of the first kind, order 1.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.bessel_j1(input) end
 
----The Bessel function of the second kind, order 0.
+---Computes the Bessel function of the second kind, order 0.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.bessel_y0(input) end
 
----The Bessel function of the second kind, order 1.
+---Computes the Bessel function of the second kind, order 1.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.bessel_y1(input) end
 
----The modified Bessel function of the first kind, order 0.
+---Computes the modified Bessel function of the first kind, order 0.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.modified_bessel_i0(input) end
 
----The modified Bessel function of the first kind, order 1.
+---Computes the modified Bessel function of the first kind, order 1.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.modified_bessel_i1(input) end
 
----The modified Bessel function of the second kind, order 0.
+---Computes the modified Bessel function of the second kind, order 0.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.modified_bessel_k0(input) end
 
----The modified Bessel function of the second kind, order 1.
+---Computes the modified Bessel function of the second kind, order 1.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.modified_bessel_k1(input) end
@@ -66,12 +66,12 @@ function special.scaled_modified_bessel_k0(x) end
 ---@return torch.Tensor # of that shape
 function special.scaled_modified_bessel_k1(x) end
 
----The spherical Bessel function of order 0: sin(x) / x.
+---Computes the spherical Bessel function of order 0: sin(x) / x.
 ---@param x torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.spherical_bessel_j0(x) end
 
----The modified Bessel function of the first kind, order 0.
+---Computes the modified Bessel function of the first kind, order 0.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.i0(input) end
@@ -81,7 +81,7 @@ function special.i0(input) end
 ---@return torch.Tensor # of that shape
 function special.i0e(input) end
 
----The modified Bessel function of the first kind, order 1.
+---Computes the modified Bessel function of the first kind, order 1.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.i1(input) end
@@ -91,89 +91,89 @@ function special.i1(input) end
 ---@return torch.Tensor # of that shape
 function special.i1e(input) end
 
----The Chebyshev (first kind) polynomial of degree n at x.
+---Computes the Chebyshev (first kind) polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.chebyshev_polynomial_t(x, n) end
 
----The Chebyshev (second kind) polynomial of degree n at x.
+---Computes the Chebyshev (second kind) polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.chebyshev_polynomial_u(x, n) end
 
----The Chebyshev (third kind) polynomial of degree n at x.
+---Computes the Chebyshev (third kind) polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.chebyshev_polynomial_v(x, n) end
 
----The Chebyshev (fourth kind) polynomial of degree n at x.
+---Computes the Chebyshev (fourth kind) polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.chebyshev_polynomial_w(x, n) end
 
----The shifted Chebyshev (first kind) polynomial of degree n at x.
+---Computes the shifted Chebyshev (first kind) polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.shifted_chebyshev_polynomial_t(x, n) end
 
----The shifted Chebyshev (second kind) polynomial of degree n at x.
+---Computes the shifted Chebyshev (second kind) polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.shifted_chebyshev_polynomial_u(x, n) end
 
----The shifted Chebyshev (third kind) polynomial of degree n at x.
+---Computes the shifted Chebyshev (third kind) polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.shifted_chebyshev_polynomial_v(x, n) end
 
----The shifted Chebyshev (fourth kind) polynomial of degree n at x.
+---Computes the shifted Chebyshev (fourth kind) polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.shifted_chebyshev_polynomial_w(x, n) end
 
----The physicists' Hermite polynomial of degree n at x.
+---Computes the physicists' Hermite polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.hermite_polynomial_h(x, n) end
 
----The probabilists' Hermite polynomial of degree n at x.
+---Computes the probabilists' Hermite polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.hermite_polynomial_he(x, n) end
 
----The Laguerre polynomial of degree n at x.
+---Computes the Laguerre polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.laguerre_polynomial_l(x, n) end
 
----The Legendre polynomial of degree n at x.
+---Computes the Legendre polynomial of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.legendre_polynomial_p(x, n) end
 
----The derivative of the logarithm of the gamma function.
+---Computes the derivative of the logarithm of the gamma function.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.digamma(input) end
 
----The derivative of the logarithm of the gamma function, as digamma.
+---Computes the derivative of the logarithm of the gamma function, as digamma.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.psi(input) end
 
----The logarithm of the absolute gamma function.
+---Computes the logarithm of the absolute gamma function.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -183,25 +183,25 @@ function special.psi(input) end
 ---@return torch.Tensor # of that shape
 function special.gammaln(input) end
 
----The lower incomplete gamma function, regularized.
+---Computes the lower incomplete gamma function, regularized.
 ---@param input torch.Tensor|number
 ---@param other torch.Tensor|number
 ---@return torch.Tensor # of the broadcast shape
 function special.gammainc(input, other) end
 
----The upper incomplete gamma function, regularized.
+---Computes the upper incomplete gamma function, regularized.
 ---@param input torch.Tensor|number
 ---@param other torch.Tensor|number
 ---@return torch.Tensor # of the broadcast shape
 function special.gammaincc(input, other) end
 
----The logarithm of the gamma function in p dimensions.
+---Computes the logarithm of the gamma function in p dimensions.
 ---@param input torch.Tensor any shape
 ---@param p integer dimensions
 ---@return torch.Tensor # of that shape
 function special.multigammaln(input, p) end
 
----The n-th derivative of digamma.
+---Computes the n-th derivative of digamma.
 ---@param n integer which derivative
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of the shape of input
@@ -217,7 +217,7 @@ function special.polygamma(n, input) end
 ---@return torch.Tensor # of that shape
 function special.entr(input) end
 
----The error function.
+---Computes the error function.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -237,7 +237,7 @@ function special.erfc(input) end
 ---@return torch.Tensor # of that shape
 function special.erfcx(input) end
 
----The inverse of erf.
+---Computes the inverse of erf.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.erfinv(input) end
@@ -278,7 +278,7 @@ function special.log1p(input) end
 ---@return torch.Tensor # of that shape
 function special.logit(input, eps) end
 
----The distribution function of the standard normal distribution.
+---Computes the distribution function of the standard normal distribution.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -288,17 +288,17 @@ function special.logit(input, eps) end
 ---@return torch.Tensor # of that shape
 function special.ndtr(input) end
 
----The logarithm of ndtr, computed stably.
+---Computes the logarithm of ndtr, computed stably.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.log_ndtr(input) end
 
----The inverse of ndtr.
+---Computes the inverse of ndtr.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.ndtri(input) end
 
----The logarithm of softmax, computed stably.
+---Computes the logarithm of softmax, computed stably.
 ---@param input torch.Tensor any shape
 ---@param dim integer
 ---@param dtype? torch.dtype of the result
@@ -319,7 +319,7 @@ function special.softmax(input, dim, dtype) end
 ---@return torch.Tensor # without dim
 function special.logsumexp(input, dim, keepdim) end
 
----The nearest integer, halves to the even one.
+---Returns the nearest integer, halves to the even one.
 ---@param input torch.Tensor any shape
 ---@param decimals? integer digits to keep behind the point
 ---@return torch.Tensor # of that shape
@@ -352,7 +352,7 @@ function special.xlog1py(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function special.xlogy(input, other) end
 
----The Hurwitz zeta function: Σ (k + other)^(-input).
+---Computes the Hurwitz zeta function: Σ (k + other)^(-input).
 ---@param input torch.Tensor|number
 ---@param other torch.Tensor|number
 ---@return torch.Tensor # of the broadcast shape

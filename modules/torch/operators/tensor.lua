@@ -1,6 +1,6 @@
 -- torch/operators/tensor.lua: the class of tensors: attributes and methods that are not functions of torch.
 --
--- Docstrings for `rtrain doc` and for editors; never required. What can be called is in ATen's schemas.
+-- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
 ---@meta
 
@@ -54,7 +54,7 @@ local Tensor = {}
 ---@field is_xpu boolean
 local _ = Tensor
 
----The lengths of the dimensions.
+---Returns the lengths of the dimensions.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -74,7 +74,7 @@ function Tensor:size(dim) end
 ---@return integer[]|integer # in elements
 function Tensor:stride(dim) end
 
----The number of dimensions.
+---Returns the number of dimensions.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -83,11 +83,11 @@ function Tensor:stride(dim) end
 ---@return integer
 function Tensor:dim() end
 
----The number of dimensions, as dim().
+---Returns the number of dimensions, as dim().
 ---@return integer
 function Tensor:ndimension() end
 
----The number of elements.
+---Returns the number of elements.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -96,7 +96,7 @@ function Tensor:ndimension() end
 ---@return integer
 function Tensor:numel() end
 
----The number of elements, as numel().
+---Returns the number of elements, as numel().
 ---@return integer
 function Tensor:nelement() end
 
@@ -118,7 +118,7 @@ function Tensor:element_size() end
 ---@return integer # in elements
 function Tensor:storage_offset() end
 
----Whether the dtype is a floating one.
+---Returns whether the dtype is a floating one.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -127,7 +127,7 @@ function Tensor:storage_offset() end
 ---@return boolean
 function Tensor:is_floating_point() end
 
----Whether the dtype is a complex one.
+---Returns whether the dtype is a complex one.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -136,7 +136,7 @@ function Tensor:is_floating_point() end
 ---@return boolean
 function Tensor:is_complex() end
 
----Whether the elements lie in memory in that order, without gaps.
+---Returns whether the elements lie in memory in that order, without gaps.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -146,7 +146,7 @@ function Tensor:is_complex() end
 ---@return boolean
 function Tensor:is_contiguous(memory_format) end
 
----The address of the first element.
+---Returns the address of the first element.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -156,7 +156,7 @@ function Tensor:is_contiguous(memory_format) end
 ---@return integer
 function Tensor:data_ptr() end
 
----The value of a tensor with one element. Raises code 'argument' for any other.
+---Returns the value of a tensor with one element. Raises code 'argument' for any other.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -165,7 +165,7 @@ function Tensor:data_ptr() end
 ---@return number|boolean # int64 above 2^53 as int64 cdata, complex numbers as complex cdata
 function Tensor:item() end
 
----The elements as Lua values.
+---Returns the elements as Lua values.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -277,7 +277,7 @@ function Tensor:cdouble() end
 ---@return torch.Tensor # complex32
 function Tensor:chalf() end
 
----The number of the GPU that it is on, -1 on the CPU.
+---Returns the number of the GPU that it is on, -1 on the CPU.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -286,7 +286,7 @@ function Tensor:chalf() end
 ---@return integer
 function Tensor:get_device() end
 
----The dimensions in the order in which they lie in memory, the outermost first.
+---Returns the dimensions in the order in which they lie in memory, the outermost first.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -361,7 +361,7 @@ function Tensor:register_hook(fn) end
 ---```
 function Tensor:retain_grad() end
 
----The same memory in another shape. Raises code 'argument' where only a copy could have it: reshape.
+---Returns the same memory in another shape. Raises code 'argument' where only a copy could have it: reshape.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -183,7 +183,7 @@ function Elementwise:start_step(state, param)
   if state.step.device ~= device then state.step = state.step:to(device) end
 end
 
----The block's gradient after `maximize` and weight decay.
+---Returns the block's gradient after `maximize` and weight decay.
 ---@param group table
 ---@param block table
 ---@return torch.Tensor grad

@@ -106,7 +106,7 @@ function Fused._kernel_lists(batch, grads, names)
   return unpack(lists)
 end
 
----The gradients of a plain step: after maximize, and after weight decay where that is added to them.
+---Returns the gradients of a plain step: after maximize, and after weight decay where that is added to them.
 ---@param group table
 ---@param batch optim.Batch
 ---@param grads torch.Tensor[]
@@ -119,7 +119,7 @@ end
 
 local HALF = {float16 = true, bfloat16 = true}
 
----Whether the parameters of a batch have 16 bits and are on the CPU.
+---Returns whether the parameters of a batch have 16 bits and are on the CPU.
 ---@param batch optim.Batch
 ---@return boolean
 function Fused._has_halves(batch) return HALF[batch.params[1].dtype] and batch.params[1].is_cpu or false end
@@ -134,7 +134,7 @@ function Fused._multiply(batch, list, number)
   for _, tensor in ipairs(list) do tensor:mul_(number) end
 end
 
----The counts of steps of a batch.
+---Returns the counts of steps of a batch.
 ---@param batch optim.Batch
 ---@return number[]
 function Fused._counts(batch)
@@ -143,7 +143,7 @@ function Fused._counts(batch)
   return counts
 end
 
----The count of steps as the kernels want it: a float32 tensor next to the parameter.
+---Returns the count of steps as the kernels want it: a float32 tensor next to the parameter.
 ---@param step? torch.Tensor what is there
 ---@param param torch.Tensor
 ---@return torch.Tensor

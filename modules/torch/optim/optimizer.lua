@@ -202,7 +202,7 @@ function Optimizer:add_param_group(group)
   if self._init_group then self:_init_group(new) end
 end
 
----The state of a parameter, also where a user has put a plain table in the place of `state`.
+---Returns the state of a parameter, also where a user has put a plain table in the place of `state`.
 ---@param param torch.Tensor
 ---@return table
 function Optimizer:_state_of(param)
@@ -265,7 +265,7 @@ end
 
 ---One step of optimization.
 ---@param closure? fun(): torch.Tensor computes the loss again, with gradients
----@return torch.Tensor|nil loss what the closure returned
+---@return torch.Tensor|nil loss the result of the closure
 function Optimizer:step(closure)
   if capture.current then capture.current:add_optimizer(self) end
   local depth = phases.enter(phases.OPTIMIZER)

@@ -59,7 +59,7 @@ function options.boolean(value) return type(value) == 'boolean' end
 ---@return boolean
 function options.optional_boolean(value) return value == nil or type(value) == 'boolean' end
 
----A check for numbers in a range, its ends included.
+---Returns a check for numbers in a range, its ends included.
 ---@param low number
 ---@param high number
 ---@return fun(value: any): boolean
@@ -93,7 +93,7 @@ options.differentiable = {'differentiable', false, options.boolean,
 options.not_capturable = {'capturable', false, options.boolean,
                           unsupported = 'no CUDA graph holds its steps: take Adam, AdamW, SGD or Adadelta'}
 
----The option with another default.
+---Returns the option with another default.
 ---@param option table
 ---@param default any
 ---@return table
@@ -118,7 +118,7 @@ function options.new(name, specs, keys, fixed)
   return self
 end
 
----The arguments of a constructor.
+---Returns the arguments of a constructor.
 ---@param ... any what it was called with
 ---@return any params, table defaults base.ordered map of the options
 function Options:bind(...)
@@ -159,7 +159,7 @@ function Options:check(group)
   end
 end
 
----A value as a message shows it: lists in parentheses.
+---Returns a value as a message shows it: lists in parentheses.
 ---@param value any
 ---@return string
 function options.text(value)

@@ -29,7 +29,7 @@ local torch = require 'torch'
 local Batch = {}
 Batch.__index = Batch
 
----The gradients of this batch.
+---Returns the gradients of this batch.
 ---@param grads torch.Tensor[] the plan's
 ---@return torch.Tensor[]
 function Batch:pick(grads)
@@ -129,7 +129,7 @@ local function build(optimizer, group, names, present, loose)
   return plan
 end
 
----Whether the n-th parameter and its state are those of the plan.
+---Returns whether the n-th parameter and its state are those of the plan.
 ---@param n integer
 ---@param param torch.Tensor
 ---@param state? table
@@ -177,7 +177,7 @@ local function with_gradient(group)
   return params
 end
 
----The plan for the gradients that the group's parameters have now.
+---Returns the plan for the gradients that the group's parameters have now.
 ---@param optimizer optim.Optimizer
 ---@param group table
 ---@return table? plan with `batches`; nil when no parameter has a gradient
@@ -195,7 +195,7 @@ function Plan.of(optimizer, group)
   return plan, grads
 end
 
----A number of the state that Python keeps as a tensor, such as `step`.
+---Returns a number of the state that Python keeps as a tensor, such as `step`.
 ---@param value number
 ---@param options? {dtype: string, device: string} default: a CPU tensor of the default dtype, float32 or float64
 ---@return torch.Tensor

@@ -11,7 +11,7 @@ local torch = require 'torch'
 local Rates = {}
 Rates.__index = Rates
 
----A learning rate as a number; as in Python it may be a tensor of one element, which schedules fill.
+---Returns a learning rate as a number; as in Python it may be a tensor of one element, which schedules fill.
 ---@param rate number|torch.Tensor
 ---@return number
 function Rates.number(rate) return type(rate) == 'userdata' and rate:item() or rate end
@@ -30,7 +30,7 @@ function Rates.new(optimizer, dtype)
   return setmetatable({_optimizer = optimizer, _dtype = dtype, _of_group = {}}, Rates)
 end
 
----The learning rate of a group on a device. In a capture it must be there already.
+---Returns the learning rate of a group on a device. In a capture it must be there already.
 ---@param group table
 ---@param device string
 ---@return torch.Tensor 0-dim

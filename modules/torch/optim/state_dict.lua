@@ -13,7 +13,7 @@ local IGNORED = {capturable = true, differentiable = true}
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
 
----The fields of a group as Python has them, without `params`: the optimizer's options, then what came later
+---Returns the fields of a group as Python has them, without `params`: the optimizer's options, then what came later
 ---(initial_lr, …). Options that are None are among them.
 ---@param optimizer optim.Optimizer
 ---@param group table

@@ -34,7 +34,7 @@ local EVENT_FIELDS = {
 ---@class torch.profiler.EventList
 local EventList = class('torch.profiler.EventList')
 
----The sums of one name; nil where it never came.
+---Returns the sums of one name; nil where it never came.
 ---@param key string such as 'aten::mm'
 ---@return torch.profiler.FunctionEventAvg|nil
 function EventList:find(key)
@@ -70,7 +70,7 @@ local function sorted(list, sort_by)
   return out
 end
 
----The list as text, as PyTorch writes it.
+---Returns the list as text, as PyTorch writes it.
 ---@param options? table `sort_by`: a field, largest first (cuda_… is device_…); `row_limit`: default 100, -1 for all;
 ---  `time_unit`: 's', 'ms' or 'us'; `header`; `max_name_column_width`, `max_shapes_column_width`, `max_src_column_width`
 ---@return string

@@ -5,7 +5,7 @@
 ---@param name string
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -53,7 +53,7 @@ function copy(value, memo)
   return memo[value]
 end
 
----A copy of a value and of everything it holds: tables, objects, tensors with memory of their own. Sharing and cycles
+---Returns a copy of a value and of everything it holds: tables, objects, tensors with memory of their own. Sharing and cycles
 ---are kept, tensors that are views of one memory too; functions, classes, generators and files are the same objects.
 ---Python equivalent: Python's copy.deepcopy.
 ---@generic T

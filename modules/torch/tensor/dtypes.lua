@@ -34,7 +34,7 @@ dtypes.NAMES = {'float32', 'float64', 'float16', 'bfloat16', 'int64', 'int32', '
 dtypes.CONSTANTS = {'strided', 'sparse_coo', 'sparse_csr', 'sparse_csc', 'sparse_bsr', 'sparse_bsc', 'contiguous_format',
                     'channels_last', 'channels_last_3d', 'preserve_format'}
 
----A dtype's own name: that of 'torch.int64' and 'long' is 'int64'. What is not a dtype stays as it is.
+---Returns a dtype's own name: that of 'torch.int64' and 'long' is 'int64'. What is not a dtype stays as it is.
 ---@param dtype any
 ---@return any
 function dtypes.own_name(dtype)
@@ -131,7 +131,7 @@ local function dtype_of_type(name)
   errors.raise('argument', ("type: unknown type '%s'"):format(name))
 end
 
----The name of the tensor's type, or the tensor converted to a dtype or such a name. PyTorch equivalent: Tensor.type.
+---Returns the name of the tensor's type, or the tensor converted to a dtype or such a name. PyTorch equivalent: Tensor.type.
 ---@param tensor torch.Tensor
 ---@param dtype? string 'torch.IntTensor' or torch.int32
 ---@return string|torch.Tensor
@@ -147,7 +147,7 @@ function dtypes.type(tensor, dtype)
   return tensor:to{dtype = name, device = device}
 end
 
----A name for what the value is: 'torch.FloatTensor', 'torch.nn.Linear', 'number'. PyTorch equivalent: torch.typename.
+---Returns a name for what the value is: 'torch.FloatTensor', 'torch.nn.Linear', 'number'. PyTorch equivalent: torch.typename.
 ---@param value any
 ---@return string
 function dtypes.typename(value)

@@ -5,7 +5,7 @@ local ordered = require 'base.ordered'
 
 local items = {}
 
----The keys of a map in the order in which they were added (state_dict, torch.load), of a plain table sorted by their text.
+---Returns the keys of a map in the order in which they were added (state_dict, torch.load), of a plain table sorted by their text.
 ---@param map table
 ---@return any[] keys
 ---

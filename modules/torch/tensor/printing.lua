@@ -53,7 +53,7 @@ function printing.set_printoptions(...)
   current = options
 end
 
----The options that torch.set_printoptions takes, as they are now. PyTorch equivalent: torch._tensor_str.get_printoptions.
+---Returns the options that torch.set_printoptions takes, as they are now. PyTorch equivalent: torch._tensor_str.get_printoptions.
 ---@return table options
 function printing.get_printoptions()
   local out = {sci_mode = current.sci_mode}

@@ -5,7 +5,7 @@ local checks = require 'torch.functions.checks'
 
 local rows = {}
 
----The rows of x, as `for row in x:iter() do`. Python equivalent: iterating over a tensor.
+---Returns the rows of x, as `for row in x:iter() do`. Python equivalent: iterating over a tensor.
 ---@param input torch.Tensor of at least one dimension
 ---@return fun(): torch.Tensor?
 ---

@@ -100,7 +100,7 @@ function TypedStorage:__tostring()
   return ('torch.TypedStorage(dtype=%s, device=%s) of %d elements'):format(self.dtype, self.device, #self)
 end
 
----The memory of a tensor, which its views share. PyTorch equivalent: torch.Tensor.untyped_storage.
+---Returns the memory of a tensor, which its views share. PyTorch equivalent: torch.Tensor.untyped_storage.
 ---@param input torch.Tensor
 ---@return torch.UntypedStorage
 ---

@@ -99,7 +99,7 @@ local checkpoint = {}
 ---et al. 2016).
 ---@param fn fun(...): ... a function or module
 ---@param ... any its arguments, then {preserve_rng_state = true, determinism_check = 'default'|'none'}
----@return any ... what fn returned
+---@return any ... the results of fn
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -35,7 +35,7 @@ function batch.define(name, parameters, check_fields, shown)
   return Class
 end
 
----A number of [0, 1) for each sample.
+---Returns a number of [0, 1) for each sample.
 ---@param images torch.Tensor
 ---@param generator? userdata one of the images' device
 ---@return torch.Tensor (n) float32
@@ -43,7 +43,7 @@ function batch.reals(images, generator)
   return torch.rand({images:size(0)}, {dtype = 'float32', device = images.device, generator = generator})
 end
 
----An integer from `low` to `high` - 1 for each sample.
+---Returns an integer from `low` to `high` - 1 for each sample.
 ---@param images torch.Tensor
 ---@param low integer
 ---@param high integer

@@ -119,7 +119,7 @@ function DatasetFolder:init(...)
   folder._init(self, given)
 end
 
----The classes below a folder; a subclass may choose others.
+---Returns the classes below a folder; a subclass may choose others.
 ---@param directory string
 ---@return string[] classes sorted
 ---@return table<string, integer> class_to_idx ordered map

@@ -5,7 +5,7 @@ local system = require 'base._system'
 
 local location = {}
 
----The path with the home folder in place of a leading "~".
+---Returns the path with the home folder in place of a leading "~".
 ---@param path string
 ---@return string
 function location.expand_home(path)
@@ -20,7 +20,7 @@ function location.refuse_download(name)
     .. '{root = …} or set RTRAIN_DATA')
 end
 
----Whether there is a file of that path.
+---Returns whether there is a file of that path.
 ---@param path string
 ---@return boolean
 function location.is_file(path) return system.path_kind(path) == 'file' end

@@ -41,7 +41,7 @@ function VisionDataset:init(root, options)
   self.root, self.transform, self.target_transform = root, options.transform, options.target_transform
 end
 
----The arguments of a data set, in torchvision's order or by name.
+---Returns the arguments of a data set, in torchvision's order or by name.
 ---@param self vision.VisionDataset
 ---@param parameters (string|table)[] as those of base.args.signature
 ---@param ... any
@@ -55,7 +55,7 @@ function vision_dataset.bind(self, parameters, ...)
   return given
 end
 
----An ordered map from the name of each class to its label.
+---Returns an ordered map from the name of each class to its label.
 ---@param classes string[]
 ---@return table<string, integer>
 function vision_dataset.class_to_idx(classes)
@@ -66,7 +66,7 @@ end
 
 function VisionDataset:len() return self.data:size(0) end
 
----The image and the label as they are stored.
+---Returns the image and the label as they are stored.
 ---@param i integer from 0
 ---@return torch.Tensor image
 ---@return integer label
@@ -82,7 +82,7 @@ function VisionDataset:get(i)
   return image, label
 end
 
----The transform for whole batches; nil when there is none, or samples have to be looked at one by one.
+---Returns the transform for whole batches; nil when there is none, or samples have to be looked at one by one.
 ---@param self vision.VisionDataset
 ---@return nil|fun(images: torch.Tensor, indices?: torch.Tensor): torch.Tensor|nil
 function vision_dataset.batch_transform(self)

@@ -58,7 +58,7 @@ local function area(boxes, fmt)
   return (x2 - x1) * (y2 - y1)
 end
 
----The areas (…) of boxes (…, 4). Arguments: boxes, fmt = 'xyxy'. PyTorch equivalent: torchvision.ops.box_area.
+---Returns the areas (…) of boxes (…, 4). Arguments: boxes, fmt = 'xyxy'. PyTorch equivalent: torchvision.ops.box_area.
 defined('box_area', {'boxes', {'fmt', 'xyxy'}}, function(p)
   return area(checked('box_area: boxes', p.boxes), args.one_of('box_area: fmt', p.fmt, FORMATS))
 end)
@@ -155,7 +155,7 @@ defined('complete_box_iou', {'boxes1', 'boxes2', {'eps', 1e-7}}, function(p)
   return diou - weight * v
 end)
 
----The boxes around masks. Arguments: masks (n, h, w), not zero inside. Returns float32 (n, 4); zeros for an empty mask.
+---Returns the boxes around masks. Arguments: masks (n, h, w), not zero inside. Returns float32 (n, 4); zeros for an empty mask.
 ---PyTorch equivalent: torchvision.ops.masks_to_boxes.
 ---
 ---```lua
@@ -186,7 +186,7 @@ defined('clip_boxes_to_image', {'boxes', 'size'}, function(p)
   return torch.stack({x1:clamp(0, width), y1:clamp(0, height), x2:clamp(0, width), y2:clamp(0, height)}, -1)
 end)
 
----The indices (int64) of boxes whose sides are both at least min_size. Arguments: boxes (n, 4), min_size.
+---Returns the indices (int64) of boxes whose sides are both at least min_size. Arguments: boxes (n, 4), min_size.
 ---PyTorch equivalent: torchvision.ops.remove_small_boxes.
 defined('remove_small_boxes', {'boxes', 'min_size'}, function(p)
   local x1, y1, x2, y2 = columns(checked('remove_small_boxes: boxes', p.boxes))

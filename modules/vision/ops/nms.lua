@@ -68,7 +68,7 @@ local function kept(boxes, scores, threshold)
   return order[torch.tensor(places, {dtype = 'int64', device = order.device})]
 end
 
----The boxes that stay when each takes out those with a lower score that overlap it. Arguments: boxes (n, 4) as x1, y1, x2, y2,
+---Returns the boxes that stay when each takes out those with a lower score that overlap it. Arguments: boxes (n, 4) as x1, y1, x2, y2,
 ---scores (n), iou_threshold: what overlaps more goes. Returns int64 indices, the highest score first.
 ---PyTorch equivalent: torchvision.ops.nms.
 ---

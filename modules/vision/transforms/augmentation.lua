@@ -51,12 +51,12 @@ local IS_SIGNED = {ShearX = true, ShearY = true, TranslateX = true, TranslateY =
 ---@return torch.Tensor
 function augmentation.apply(name, image, magnitude, how) return OPERATIONS[name](image, magnitude, how) end
 
----Whether the magnitude of an operation may get a minus.
+---Returns whether the magnitude of an operation may get a minus.
 ---@param name string
 ---@return boolean
 function augmentation.is_signed(name) return IS_SIGNED[name] == true end
 
----The magnitudes of an operation, from weak to strong; nil where it has none.
+---Returns the magnitudes of an operation, from weak to strong; nil where it has none.
 ---@param limits table<string, number> the strongest; 'Posterize' as {bits, fewer bits}
 ---@param name string
 ---@param bins integer how many

@@ -50,7 +50,7 @@ local function step_by_step(chain, images)
   return images
 end
 
----A function (images, indices) that gives the batch of these samples as the transform makes them, or nil where only single
+---Returns a function (images, indices) that gives the batch of these samples as the transform makes them, or nil where only single
 ---images can be transformed; nil instead of a function when that is so for all images. `images` is uint8 (n, h, w) or (n, h,
 ---w, c), `indices` an int64 tensor; without it all images.
 ---
@@ -77,7 +77,7 @@ function batch.batched(transform)
   end
 end
 
----The images of the given samples as they are: what `batched` would give without a transform.
+---Returns the images of the given samples as they are: what `batched` would give without a transform.
 ---@param images torch.Tensor
 ---@param indices? torch.Tensor int64
 ---@return torch.Tensor

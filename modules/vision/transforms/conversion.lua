@@ -21,7 +21,7 @@ ToTensor.takes_batches, ToTensor.makes_tensors = true, true
 
 function ToTensor:forward(image) return F.to_tensor(image) end
 
----A batch that is (n, c, h, w) already: only its numbers change.
+---Returns a batch that is (n, c, h, w) already: only its numbers change.
 ---@param images torch.Tensor
 ---@return torch.Tensor
 function ToTensor:batch(images)
@@ -40,7 +40,7 @@ PILToTensor.takes_batches, PILToTensor.makes_tensors = true, true
 
 function PILToTensor:forward(image) return F.pil_to_tensor(image) end
 
----A batch that is (n, c, h, w) already.
+---Returns a batch that is (n, c, h, w) already.
 ---@param images torch.Tensor
 ---@return torch.Tensor
 function PILToTensor:batch(images) return images end

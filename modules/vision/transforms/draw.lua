@@ -8,11 +8,11 @@ local worker = require 'torch.utils.data.worker'
 
 local draw = {}
 
----A number in [0, 1).
+---Returns a number in [0, 1).
 ---@return number
 function draw.real() return torch.rand({1}, {generator = worker.sample_generator()}):item() end
 
----An integer from `low` to `high` - 1.
+---Returns an integer from `low` to `high` - 1.
 ---@param low integer
 ---@param high integer
 ---@return integer
@@ -27,7 +27,7 @@ function draw.integers(low, high, count)
   return torch.randint(low, high, {count}, {generator = worker.sample_generator()}):tolist()
 end
 
----A number between the two.
+---Returns a number between the two.
 ---@param from number
 ---@param to number
 ---@return number
@@ -35,7 +35,7 @@ function draw.uniform(from, to)
   return torch.empty{1}:uniform_(from, to, {generator = worker.sample_generator()}):item()
 end
 
----A number whose logarithm lies evenly between those of the two.
+---Returns a number whose logarithm lies evenly between those of the two.
 ---@param range number[] {from, to}
 ---@return number
 function draw.ratio(range)

@@ -137,7 +137,7 @@ local function columns(count, ...)
   return torch.stack(out, 1):long()
 end
 
----Whether the plan can be run: the chain ended with a tensor, and random numbers are those that operators draw.
+---Returns whether the plan can be run: the chain ended with a tensor, and random numbers are those that operators draw.
 ---@return boolean
 function FusedPlan:is_complete()
   return self.is_tensor == true and (#self._limits == 0 or torch.get_default_dtype() == 'float32')
@@ -149,7 +149,7 @@ local function gather(self, images, indices, places)
     {levels = self._flat, places = places, height = self.height, width = self.width})
 end
 
----The batch; nil where its random numbers cannot be those of single samples.
+---Returns the batch; nil where its random numbers cannot be those of single samples.
 ---@param images torch.Tensor uint8 (n, h, w) or (n, h, w, c)
 ---@param indices torch.Tensor int64 (batch)
 ---@return torch.Tensor|nil (batch, c, height, width)

@@ -33,7 +33,7 @@ function image.check(owner, value)
   return value
 end
 
----Whether the tensor is (…, h, w, c) and not (…, c, h, w).
+---Returns whether the tensor is (…, h, w, c) and not (…, c, h, w).
 ---@param x torch.Tensor
 ---@return boolean
 function image.is_channels_last(x)

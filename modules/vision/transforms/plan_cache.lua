@@ -48,7 +48,7 @@ local function planned(chain, channels, height, width)
   return plan:is_complete() and plan
 end
 
----Whether a transform can be part of a plan. A class that extends one of the library may do anything.
+---Returns whether a transform can be part of a plan. A class that extends one of the library may do anything.
 ---@param item any
 ---@return boolean
 function plan_cache.is_fusible(item)
@@ -64,7 +64,7 @@ local function is_for(entry, channels, height, width)
     and entry.dtype == torch.get_default_dtype()
 end
 
----The plan of a chain for images of a size; nil where they cannot be done in one pass. With `hesitant` a plan is made at the
+---Returns the plan of a chain for images of a size; nil where they cannot be done in one pass. With `hesitant` a plan is made at the
 ---second image of a size in a row: for images of all sizes it would be made in vain.
 ---@param chain vision.Transform[] all fusible
 ---@param size {channels: integer, height: integer, width: integer}

@@ -88,7 +88,7 @@ local TEXT = {
   ]],
 }
 
----The sub-policies that were found for a data set, each two operations {name, probability, magnitude or nil}.
+---Returns the sub-policies that were found for a data set, each two operations {name, probability, magnitude or nil}.
 ---@param name string 'imagenet', 'cifar10' or 'svhn'
 ---@return table[][]
 function policies.of(name)

@@ -21,7 +21,7 @@ function sizes.pair(owner, value)
   return list
 end
 
----A value for messages: '{1, 2}'.
+---Returns a value for messages: '{1, 2}'.
 ---@param value any
 ---@return string
 function sizes.text(value)
@@ -72,7 +72,7 @@ function sizes.range(owner, value)
   return value
 end
 
----Whether the value is a number above 0.
+---Returns whether the value is a number above 0.
 ---@param value any
 ---@return boolean
 function sizes.is_positive(value) return type(value) == 'number' and value > 0 end

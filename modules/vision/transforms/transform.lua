@@ -36,7 +36,7 @@ function Transform.__tostring(self) return ('%s(%s)'):format(class.of(self).__na
 
 transform.Transform = Transform
 
----A class of transforms whose arguments become its fields.
+---Returns a class of transforms whose arguments become its fields.
 ---@param name string
 ---@param parameters (string|table)[] as args.signature takes them
 ---@param check? fun(self: table) checks the fields, and puts them into one form
@@ -53,7 +53,7 @@ function transform.define(name, parameters, check, shown)
   return Class
 end
 
----Whether the value can be called like a transform.
+---Returns whether the value can be called like a transform.
 ---@param value any
 ---@return boolean
 function transform.is_callable(value)
@@ -80,7 +80,7 @@ function transform.check_list(owner, list)
   return list
 end
 
----The lines of a printed list of transforms.
+---Returns the lines of a printed list of transforms.
 ---@param list any[]
 ---@return string
 function transform.lines(list)

@@ -81,7 +81,7 @@ local function drawn(options)
   return functional.convert_image_dtype(image, dtype)
 end
 
----A copy of an image with rectangles drawn on it. PyTorch equivalent: torchvision.utils.draw_bounding_boxes.
+---Returns a copy of an image with rectangles drawn on it. PyTorch equivalent: torchvision.utils.draw_bounding_boxes.
 ---
 ---Parameters: image, boxes, {colors, fill = false, width = 1}. A colour is one of CSS's names, '#rrggbb' or {r, g, b}.
 ---`colors` is one for all boxes or a list with one for each; without it they come from a palette. `fill` also colours

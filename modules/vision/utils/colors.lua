@@ -73,7 +73,7 @@ local function palette(count)
   return out
 end
 
----The colours of some objects.
+---Returns the colours of some objects.
 ---@param owner string the function, for messages
 ---@param given any nil: a palette; one colour for all; or a list with a colour for each object
 ---@param count integer of objects

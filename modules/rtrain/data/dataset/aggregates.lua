@@ -32,7 +32,7 @@ local function signature(name, ...) return args.signature(name, {{'on'}, {'ignor
 local sum_signature, min_signature, max_signature = signature 'sum', signature 'min', signature 'max'
 local mean_signature, std_signature = signature 'mean', args.signature('std', {{'on'}, {'ddof', 1}, {'ignore_nulls', true}})
 
----The sum of a column; for several columns, or all, a table 'sum(name)' → number. Arguments: on (a name or a list),
+---Returns the sum of a column; for several columns, or all, a table 'sum(name)' → number. Arguments: on (a name or a list),
 ---{ignore_nulls = true}: NaN counts as null. nil for a column without values. Ray equivalent: Dataset.sum.
 ---
 ---```lua
@@ -42,26 +42,26 @@ local mean_signature, std_signature = signature 'mean', args.signature('std', {{
 ---@return number|table|nil
 function Dataset:sum(...) return aggregate(self, aggregates.Sum, sum_signature:bind(...)) end
 
----The smallest value. Arguments: on, {ignore_nulls = true}. Ray equivalent: Dataset.min.
+---Returns the smallest value. Arguments: on, {ignore_nulls = true}. Ray equivalent: Dataset.min.
 ---@return number|table|nil
 function Dataset:min(...) return aggregate(self, aggregates.Min, min_signature:bind(...)) end
 
----The largest value. Arguments: on, {ignore_nulls = true}. Ray equivalent: Dataset.max.
+---Returns the largest value. Arguments: on, {ignore_nulls = true}. Ray equivalent: Dataset.max.
 ---@return number|table|nil
 function Dataset:max(...) return aggregate(self, aggregates.Max, max_signature:bind(...)) end
 
----The mean. Arguments: on, {ignore_nulls = true}. Ray equivalent: Dataset.mean.
+---Returns the mean. Arguments: on, {ignore_nulls = true}. Ray equivalent: Dataset.mean.
 ---@return number|table|nil
 function Dataset:mean(...) return aggregate(self, aggregates.Mean, mean_signature:bind(...)) end
 
----The standard deviation. Arguments: on, {ddof = 1, ignore_nulls = true}. Ray equivalent: Dataset.std.
+---Returns the standard deviation. Arguments: on, {ddof = 1, ignore_nulls = true}. Ray equivalent: Dataset.std.
 ---@return number|table|nil
 function Dataset:std(...) return aggregate(self, aggregates.Std, std_signature:bind(...)) end
 
 -- Returns a value that can be a table key: int64 beyond 2^53 is cdata, which Lua compares by identity.
 local function key_of(value) return type(value) == 'cdata' and tostring(value) or value end
 
----The distinct values of a column, in order of appearance; null is torch.none. Ray equivalent: Dataset.unique.
+---Returns the distinct values of a column, in order of appearance; null is torch.none. Ray equivalent: Dataset.unique.
 ---@param name string
 ---@return any[]
 ---

@@ -29,7 +29,7 @@ local function first_rows(self, limit)
   return #list > 0 and Block.concat(list) or nil
 end
 
----The first rows as tables. Ray equivalent: Dataset.take.
+---Returns the first rows as tables. Ray equivalent: Dataset.take.
 ---@param limit? integer default 20
 ---@return table<string, any>[]
 function Dataset:take(limit)
@@ -38,7 +38,7 @@ function Dataset:take(limit)
   return block and block:rows() or {}
 end
 
----All rows as tables; raises an error if there are more than `limit`. Ray equivalent: Dataset.take_all.
+---Returns all rows as tables; raises an error if there are more than `limit`. Ray equivalent: Dataset.take_all.
 ---@param limit? integer
 ---@return table<string, any>[]
 function Dataset:take_all(limit)
@@ -57,7 +57,7 @@ end
 
 local take_batch_signature = args.signature('take_batch', {{'batch_size', 20}, {'batch_format', 'default'}})
 
----The first rows as one batch: a table column → tensor, or a list for strings and Lua values. Arguments: batch_size = 20,
+---Returns the first rows as one batch: a table column → tensor, or a list for strings and Lua values. Arguments: batch_size = 20,
 ---{batch_format}. Ray equivalent: Dataset.take_batch.
 ---
 ---```lua
@@ -87,12 +87,12 @@ local function count_by_running(self)
   return rows
 end
 
----The number of rows: from the files' footers if no user function changes it, else by counting. Ray equivalent:
+---Returns the number of rows: from the files' footers if no user function changes it, else by counting. Ray equivalent:
 ---Dataset.count.
 ---@return integer
 function Dataset:count() return self._plan:num_rows(true) or count_by_running(self) end
 
----Names and types of the columns; nil for an empty dataset whose columns are only known from its rows. Computes the
+---Returns names and types of the columns; nil for an empty dataset whose columns are only known from its rows. Computes the
 ---first rows if user functions make them. Prints as a table. Ray equivalent: Dataset.schema.
 ---@return data.Schema|nil
 ---
@@ -106,14 +106,14 @@ function Dataset:schema()
   return self._schema
 end
 
----The names of the columns. Ray equivalent: Dataset.columns.
+---Returns the names of the columns. Ray equivalent: Dataset.columns.
 ---@return string[]|nil
 function Dataset:columns()
   local schema = self:schema()
   return schema and schema.names
 end
 
----The bytes of all rows in memory; executes the dataset if they are not known. Ray equivalent: Dataset.size_bytes.
+---Returns the bytes of all rows in memory; executes the dataset if they are not known. Ray equivalent: Dataset.size_bytes.
 ---@return integer
 function Dataset:size_bytes()
   local plan = self._plan
@@ -123,7 +123,7 @@ function Dataset:size_bytes()
   return bytes
 end
 
----The number of blocks of a dataset in memory, see materialize. Ray equivalent: MaterializedDataset.num_blocks.
+---Returns the number of blocks of a dataset in memory, see materialize. Ray equivalent: MaterializedDataset.num_blocks.
 ---@return integer
 function Dataset:num_blocks()
   local plan = self._plan
@@ -154,7 +154,7 @@ end
 ---@return rtrain.data.Dataset
 function Dataset.from_blocks(list, options) return Dataset(Plan(MemorySource(list, options))) end
 
----An iterator over the rows as train.get_dataset_shard returns it to a train function: it has a state to continue in
+---Returns an iterator over the rows as train.get_dataset_shard returns it to a train function: it has a state to continue in
 ---the middle of an epoch. Each loop over it is a new epoch and ends the loop before. Ray equivalent: Dataset.iterator.
 ---@return rtrain.data.DataIterator
 function Dataset:iterator()
@@ -207,7 +207,7 @@ function Dataset:stats()
   return self._stats
 end
 
----The files that the rows come from. Ray equivalent: Dataset.input_files.
+---Returns the files that the rows come from. Ray equivalent: Dataset.input_files.
 ---@return string[]
 function Dataset:input_files() return self._plan.source:input_files() end
 

@@ -20,7 +20,7 @@ function GroupedData:__tostring()
   return ('GroupedData(dataset=%s, key=%s)'):format(tostring(self._dataset), table.concat(self._keys, ', '))
 end
 
----A row for each group: its keys, and a column for each aggregate. Ray equivalent: GroupedData.aggregate.
+---Returns a row for each group: its keys, and a column for each aggregate. Ray equivalent: GroupedData.aggregate.
 ---@param ... data.AggregateFn
 ---@return rtrain.data.Dataset
 ---
@@ -42,7 +42,7 @@ function GroupedData:aggregate(...)
   return dataset:_with(operator)
 end
 
----The number of rows of each group, in the column 'count()'. Ray equivalent: GroupedData.count.
+---Returns the number of rows of each group, in the column 'count()'. Ray equivalent: GroupedData.count.
 ---@return rtrain.data.Dataset
 function GroupedData:count() return self:aggregate(aggregates.Count()) end
 
@@ -67,7 +67,7 @@ local function signature(name, ...) return args.signature(name, {{'on'}, {'ignor
 local sum_signature, min_signature, max_signature = signature 'sum', signature 'min', signature 'max'
 local mean_signature, std_signature = signature 'mean', args.signature('std', {{'on'}, {'ddof', 1}, {'ignore_nulls', true}})
 
----The sums in columns 'sum(name)'. Arguments: on (a name or a list; nil: all but the keys), {ignore_nulls = true}.
+---Returns the sums in columns 'sum(name)'. Arguments: on (a name or a list; nil: all but the keys), {ignore_nulls = true}.
 ---Ray equivalent: GroupedData.sum.
 ---
 ---```lua
@@ -78,19 +78,19 @@ local mean_signature, std_signature = signature 'mean', args.signature('std', {{
 ---@return rtrain.data.Dataset
 function GroupedData:sum(...) return of_columns(self, aggregates.Sum, sum_signature:bind(...)) end
 
----The smallest values in columns 'min(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.min.
+---Returns the smallest values in columns 'min(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.min.
 ---@return rtrain.data.Dataset
 function GroupedData:min(...) return of_columns(self, aggregates.Min, min_signature:bind(...)) end
 
----The largest values in columns 'max(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.max.
+---Returns the largest values in columns 'max(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.max.
 ---@return rtrain.data.Dataset
 function GroupedData:max(...) return of_columns(self, aggregates.Max, max_signature:bind(...)) end
 
----The means in columns 'mean(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.mean.
+---Returns the means in columns 'mean(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.mean.
 ---@return rtrain.data.Dataset
 function GroupedData:mean(...) return of_columns(self, aggregates.Mean, mean_signature:bind(...)) end
 
----The standard deviations in columns 'std(name)'. Arguments: on, {ddof = 1, ignore_nulls = true}. Ray equivalent:
+---Returns the standard deviations in columns 'std(name)'. Arguments: on, {ddof = 1, ignore_nulls = true}. Ray equivalent:
 ---GroupedData.std.
 ---@return rtrain.data.Dataset
 function GroupedData:std(...) return of_columns(self, aggregates.Std, std_signature:bind(...)) end

@@ -11,7 +11,7 @@ local Dataset = require 'rtrain.data.dataset.base'
 
 local groupby_signature = args.signature('groupby', {{'key'}, {'num_partitions'}})
 
----The rows in groups with the same value of a column, or of several columns. The rows are sorted: data beyond
+---Returns the rows in groups with the same value of a column, or of several columns. The rows are sorted: data beyond
 ---DataContext's memory_bytes goes to temporary files. Rows whose key is null form a group. Arguments: key (a name or a
 ---list; nil: all rows are one group), {num_partitions}, which changes nothing. Ray equivalent: Dataset.groupby.
 ---

@@ -58,7 +58,7 @@ function Dataset:flat_map(...)
   return self:_with(row_operators.FlatMapRows(functions.made('flat_map', a), {dtypes = a.dtypes}))
 end
 
----The rows for which a function returns true. Arguments: fn, options as of `map`. Ray equivalent: Dataset.filter.
+---Returns the rows for which a function returns true. Arguments: fn, options as of `map`. Ray equivalent: Dataset.filter.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -119,7 +119,7 @@ local function with_columns(self, operator)
   return self:_with(operator)
 end
 
----The columns of these names, in this order; the other columns are not read if the file format allows it. Ray
+---Returns the columns of these names, in this order; the other columns are not read if the file format allows it. Ray
 ---equivalent: Dataset.select_columns.
 ---@param cols string|string[]
 ---@return rtrain.data.Dataset
@@ -131,7 +131,7 @@ function Dataset:select_columns(cols)
   return narrower and selected:_over(narrower) or selected
 end
 
----All columns except these. Ray equivalent: Dataset.drop_columns.
+---Returns all columns except these. Ray equivalent: Dataset.drop_columns.
 ---@param cols string|string[]
 ---@return rtrain.data.Dataset
 function Dataset:drop_columns(cols)
@@ -153,7 +153,7 @@ function Dataset:rename_columns(names)
   return with_columns(self, column_operators.RenameColumns(names))
 end
 
----The first rows; later rows are not read. Ray equivalent: Dataset.limit.
+---Returns the first rows; later rows are not read. Ray equivalent: Dataset.limit.
 ---@param limit integer
 ---@return rtrain.data.Dataset
 function Dataset:limit(limit)
@@ -183,7 +183,7 @@ end
 
 local shuffle_signature = args.signature('random_shuffle', {{'seed'}})
 
----All rows in a random order, a new order in each epoch. Arguments: {seed}: with a seed the order depends on the seed
+---Returns all rows in a random order, a new order in each epoch. Arguments: {seed}: with a seed the order depends on the seed
 ---and the epoch, without a seed also on the execution's seed. Rows in memory are not moved: only their numbers are
 ---permuted. Other rows are gathered, beyond DataContext's memory_bytes in temporary files. Ray equivalent:
 ---Dataset.random_shuffle.
@@ -206,7 +206,7 @@ end
 
 local block_order_signature = args.signature('randomize_block_order', {{'seed'}})
 
----The same rows with files, row groups or other pieces in a random order, a new order in each epoch: cheaper than
+---Returns the same rows with files, row groups or other pieces in a random order, a new order in each epoch: cheaper than
 ---random_shuffle. Arguments: {seed}. Ray equivalent: Dataset.randomize_block_order.
 ---@return rtrain.data.Dataset
 function Dataset:randomize_block_order(...)
@@ -221,7 +221,7 @@ end
 
 local sort_signature = args.signature('sort', {'key', {'descending', false}})
 
----All rows in the order of one or more columns. Rows with equal keys keep their order; nulls and NaN come last.
+---Returns all rows in the order of one or more columns. Rows with equal keys keep their order; nulls and NaN come last.
 ---Arguments: key (a name or a list of names), {descending = false} (a boolean, or a list with a boolean for each name).
 ---Ray equivalent: Dataset.sort.
 ---
@@ -247,7 +247,7 @@ local function as_source(dataset)
   return #plan.operators == 0 and plan.source or sources.PlanSource(plan)
 end
 
----The rows of this dataset, followed by those of other datasets. Ray equivalent: Dataset.union.
+---Returns the rows of this dataset, followed by those of other datasets. Ray equivalent: Dataset.union.
 ---@param ... rtrain.data.Dataset
 ---@return rtrain.data.Dataset
 ---
@@ -267,7 +267,7 @@ function Dataset:union(...)
   return self:_with(combine.Union(plans))
 end
 
----The columns of this dataset and of others, joined row by row; all must have the same number of rows. A duplicate name
+---Returns the columns of this dataset and of others, joined row by row; all must have the same number of rows. A duplicate name
 ---gets the suffix '_1'. Ray equivalent: Dataset.zip.
 ---@param ... rtrain.data.Dataset
 ---@return rtrain.data.Dataset
@@ -288,7 +288,7 @@ end
 local repartition_signature = args.signature('repartition', {{'num_blocks'}, {'target_num_rows_per_block'},
                                                              {'shuffle', false}})
 
----The same rows in `num_blocks` blocks of equal size, or in blocks of `target_num_rows_per_block` rows. Arguments:
+---Returns the same rows in `num_blocks` blocks of equal size, or in blocks of `target_num_rows_per_block` rows. Arguments:
 ---num_blocks, {target_num_rows_per_block, shuffle = false}. Ray equivalent: Dataset.repartition.
 ---@return rtrain.data.Dataset
 function Dataset:repartition(...)

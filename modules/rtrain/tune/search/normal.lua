@@ -7,7 +7,7 @@ local INV_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 local SERIES_UNTIL = 4
 local FRACTION_TERMS = 60
 
----The density.
+---Returns the density.
 ---@param x number
 ---@return number
 function normal.pdf(x) return INV_SQRT_2PI * math.exp(-0.5 * x * x) end

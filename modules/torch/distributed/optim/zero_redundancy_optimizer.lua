@@ -15,9 +15,9 @@ local torch = require 'torch'
 
 ---An optimizer whose state is divided among the ranks (ZeRO stage 1, Rajbhandari et al. 2020): each rank updates its part of
 ---the parameters with a local optimizer and sends them to the others, so that the state takes 1/n of the memory. The results
----are those of the optimizer alone. Arguments: params, optimizer_class, {process_group, and the options of that optimizer}.
+---equal those of the undivided optimizer. Arguments: params, optimizer_class, {process_group, and the options of that optimizer}.
 ---
----state_dict is that of the optimizer alone, which any number of ranks can load: first all ranks call
+---state_dict equals that of the undivided optimizer, and any number of ranks can load it: first all ranks call
 ---consolidate_state_dict(to), then rank `to` may call state_dict. PyTorch equivalent:
 ---torch.distributed.optim.ZeroRedundancyOptimizer.
 ---
@@ -34,11 +34,11 @@ local torch = require 'torch'
 ---dist.destroy_process_group()
 ---```
 ---@class torch.distributed.optim.ZeroRedundancyOptimizer: optim.Optimizer
----@field optim optim.Optimizer the local one
+---@field optim optim.Optimizer the local optimizer
 ---@overload fun(params: optim.Params, optimizer_class: table, options?: table): torch.distributed.optim.ZeroRedundancyOptimizer
 local ZeroRedundancyOptimizer = Optimizer:extend 'ZeroRedundancyOptimizer'
 
--- Options of Python's class that need nothing here.
+-- Options of Python's class that have no effect here.
 local OWN = {'optimizer_class', 'process_group', 'parameters_as_bucket_view', 'overlap_with_ddp'}
 
 local function raise(text, ...) errors.raise('argument', 'ZeroRedundancyOptimizer: ' .. text:format(...)) end
@@ -156,7 +156,7 @@ local function send_batch(self, rank, batch)
   for i, view in ipairs(torch.unflatten_dense_tensors(flat, batch)) do batch[i]:copy_(view) end
 end
 
----One step of the local optimizer; then every rank has all parameters.
+---Takes one step of the local optimizer; then every rank has all parameters.
 ---@param step_closure? fun(): torch.Tensor
 ---@return torch.Tensor|nil loss
 function ZeroRedundancyOptimizer:step(step_closure)
@@ -204,7 +204,7 @@ local function gather_strings(self, text, to)
   return gathered
 end
 
----Brings the state of all ranks to rank `to`, on the CPU, for its state_dict. Every rank calls it.
+---Sends the state of all ranks to rank `to`, on the CPU, for its state_dict. Every rank calls it.
 ---@param to? integer rank in the group, default 0
 function ZeroRedundancyOptimizer:consolidate_state_dict(to)
   to = to or 0
@@ -217,9 +217,9 @@ function ZeroRedundancyOptimizer:consolidate_state_dict(to)
   end
 end
 
----The state of the whole optimizer, as it was at consolidate_state_dict.
+---Returns the state of the whole optimizer, as of the last consolidate_state_dict.
 ---@return table state base.ordered map {state, param_groups}
----Errors: 'argument' on a rank to which it was not consolidated.
+---Errors: 'argument' on a rank on which it was not consolidated.
 function ZeroRedundancyOptimizer:state_dict()
   if not self._consolidated then
     raise('call consolidate_state_dict(%d) on all ranks first, then state_dict() on rank %d', self._rank, self._rank)
@@ -234,7 +234,7 @@ function ZeroRedundancyOptimizer:state_dict()
   return state_dict.pack{param_groups = self.param_groups, state = state, _options = self.optim._options}
 end
 
----Takes over the state_dict of the whole optimizer, from any number of ranks; each rank keeps its part.
+---Loads the state_dict of the whole optimizer, from any number of ranks; each rank keeps its part.
 ---@param state table
 function ZeroRedundancyOptimizer:load_state_dict(state)
   self.optim.param_groups = self.param_groups

@@ -1,4 +1,4 @@
--- torch/distributions/constraints/constraint.lua: the class Constraint, and those that other ones are made of.
+-- torch/distributions/constraints/constraint.lua: the class Constraint, and constraints that are built from others.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -6,7 +6,7 @@ local errors = require 'base.errors'
 local properties = require 'torch.distributions.shared.properties'
 local sizes = require 'torch.distributions.shared.sizes'
 
----A region where a variable is valid, within which it can be optimized. A subclass defines `check`.
+---A region in which the values of a variable are valid, and within which it can be optimized. A subclass defines `check`.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -16,16 +16,16 @@ local sizes = require 'torch.distributions.shared.sizes'
 ---assert(tostring(Even()) == 'Even()' and Even():check(torch.tensor(4)):item())
 ---```
 ---@class distributions.constraints.Constraint
----@field is_discrete boolean whether the values are separate ones, as 0, 1, 2
----@field event_dim integer number of rightmost dimensions that are one value together
+---@field is_discrete boolean whether the values are discrete, such as 0, 1, 2
+---@field event_dim integer number of rightmost dimensions that together are one event
 local Constraint = class('Constraint')
 Constraint.is_discrete, Constraint.event_dim = false, 0
 Constraint.__index = properties.index
 Constraint.__tostring = function(self) return self:_repr() end
 
----Which events of the value satisfy the constraint.
+---Returns which events of the value satisfy the constraint.
 ---@param value torch.Tensor shape: batch and event dimensions
----@return torch.Tensor valid of booleans, without the event dimensions
+---@return torch.Tensor valid booleans, without the event dimensions
 function Constraint:check(value)
   errors.raise('unsupported', class.of(self).__name .. ' does not implement check')
 end
@@ -49,7 +49,7 @@ for _, name in ipairs{'is_discrete', 'event_dim'} do
   end)
 end
 
--- constraints.dependent {event_dim = 1}: the same with what is known of it.
+-- constraints.dependent {event_dim = 1}: the same with known properties.
 Dependent.__call = function(self, ...)
   local bound = dependent_signature:bind(...)
   if bound.is_discrete == nil then bound.is_discrete = self._is_discrete end
@@ -61,8 +61,8 @@ function Dependent:check(value) errors.raise('argument', 'Cannot determine valid
 
 local property_signature = args.signature('dependent_property', {'fn', {'is_discrete'}, {'event_dim'}})
 
----A field of a class that gives a constraint which depends on the instance. Arguments: fn (a function of the instance),
----{is_discrete, event_dim} (what the class alone says of it).
+---A field of a class that returns a constraint which depends on the instance. Arguments: fn (a function of the instance),
+---{is_discrete, event_dim} (if they are the same for all instances of the class).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -79,15 +79,15 @@ function dependent_property:init(...)
   self._get, self._is_discrete, self._event_dim = bound.fn, bound.is_discrete, bound.event_dim
 end
 
----Whether the constraint can only be known from an instance.
+---Returns whether the constraint is known only for an instance.
 ---@param constraint distributions.constraints.Constraint
 ---@return boolean
 local function is_dependent(constraint) return class.is(constraint, Dependent) end
 
 local independent_signature = args.signature('independent', {'base_constraint', 'reinterpreted_batch_ndims'})
 
----A constraint that holds where another one holds for all of the last dimensions. Arguments: base_constraint,
----reinterpreted_batch_ndims (how many dimensions are one event together).
+---A constraint that is satisfied if another one is satisfied for all of the last dimensions. Arguments: base_constraint,
+---reinterpreted_batch_ndims (number of dimensions that become part of the event).
 ---@class distributions.constraints.independent: distributions.constraints.Constraint
 ---@overload fun(base_constraint: distributions.constraints.Constraint, ...: any): distributions.constraints.independent
 local independent = Constraint:extend('IndependentConstraint')
@@ -121,7 +121,7 @@ function independent:_repr()
   return ('IndependentConstraint(%s, %d)'):format(tostring(self.base_constraint), self.reinterpreted_batch_ndims)
 end
 
----A constraint of the components of a mixture as one of the mixture: for torch.distributions.MixtureSameFamily.
+---Makes a constraint of the components of a mixture a constraint of the mixture, for torch.distributions.MixtureSameFamily.
 ---Arguments: base_constraint.
 ---@class distributions.constraints.MixtureSameFamilyConstraint: distributions.constraints.Constraint
 ---@overload fun(base_constraint: distributions.constraints.Constraint): distributions.constraints.MixtureSameFamilyConstraint

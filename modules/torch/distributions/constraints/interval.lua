@@ -6,7 +6,7 @@ local errors = require 'base.errors'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
--- A class with bounds: what its init takes, in order, and the test of a value.
+-- Returns a class with bounds: `bounds` are the parameters of init, in order; `check` tests a value.
 local function bounded(name, bounds, is_discrete, check)
   local new = Constraint:extend(name)
   new.is_discrete = is_discrete
@@ -45,7 +45,7 @@ local LOWER, UPPER, BOTH = {'lower_bound'}, {'upper_bound'}, {'lower_bound', 'up
 ---@overload fun(lower_bound: number|torch.Tensor): distributions.constraints.greater_than
 local greater_than = bounded('GreaterThan', LOWER, false, function(self, value) return value:gt(self.lower_bound) end)
 
----Reals from a bound on: [lower_bound, inf]. Arguments: lower_bound.
+---Reals not below a bound: [lower_bound, inf]. Arguments: lower_bound.
 ---@class distributions.constraints.greater_than_eq: distributions.constraints.Constraint
 ---@overload fun(lower_bound: number|torch.Tensor): distributions.constraints.greater_than_eq
 local greater_than_eq = bounded('GreaterThanEq', LOWER, false, function(self, value) return value:ge(self.lower_bound) end)
@@ -76,7 +76,7 @@ local integer_interval = bounded('IntegerInterval', BOTH, true, function(self, v
   return value:ge(self.lower_bound):logical_and(value:le(self.upper_bound))
 end)
 
--- Integers from a bound on: nonnegative_integer, positive_integer.
+-- Integers not below a bound: nonnegative_integer, positive_integer.
 local IntegerGreaterThan = bounded('IntegerGreaterThan', LOWER, true, function(self, value)
   return value:ge(self.lower_bound)
 end)

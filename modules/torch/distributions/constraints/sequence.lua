@@ -37,7 +37,7 @@ end
 
 local cat_signature = args.signature('cat', {'cseq', {'dim', 0}, {'lengths'}})
 
----Constraints of the parts that torch.cat would join. Arguments: cseq (a list of constraints), dim = 0, lengths (of the
+---Constraints of the parts that torch.cat concatenates. Arguments: cseq (a list of constraints), dim = 0, lengths (of the
 ---parts in that dimension; 1 each).
 ---@class distributions.constraints.cat: distributions.constraints.Constraint
 ---@overload fun(cseq: distributions.constraints.Constraint[], dim?: integer, ...: any): distributions.constraints.cat
@@ -68,7 +68,7 @@ end
 
 local stack_signature = args.signature('stack', {'cseq', {'dim', 0}})
 
----Constraints of the parts that torch.stack would join. Arguments: cseq (a list of constraints), dim = 0.
+---Constraints of the parts that torch.stack stacks. Arguments: cseq (a list of constraints), dim = 0.
 ---@class distributions.constraints.stack: distributions.constraints.Constraint
 ---@overload fun(cseq: distributions.constraints.Constraint[], dim?: integer): distributions.constraints.stack
 local stack = Constraint:extend('Stack')

@@ -1,4 +1,4 @@
--- torch/distributions/discrete/binomial.lua: Binomial: how many of some trials succeed.
+-- torch/distributions/discrete/binomial.lua: Binomial: number of successful trials.
 
 local Distribution = require 'torch.distributions.distribution'
 local args = require 'base.args'
@@ -10,7 +10,7 @@ local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----How many of total_count trials succeed. Arguments: total_count = 1, {probs (probability of success), logits (its log-odds,
+---The number of successes in total_count trials. Arguments: total_count = 1, {probs (probability of success), logits (its log-odds,
 ---instead of probs), validate_args}.
 ---
 ---```lua
@@ -20,7 +20,7 @@ local utils = require 'torch.distributions.utils'
 ---```
 ---@class distributions.Binomial: distributions.Distribution
 ---@overload fun(total_count?: integer|torch.Tensor, probs?: torch.Tensor, ...: any): distributions.Binomial
----@field total_count torch.Tensor how many trials
+---@field total_count torch.Tensor number of trials
 ---@field probs torch.Tensor the probability of success
 ---@field logits torch.Tensor the log-odds of success
 ---@field param_shape torch.Size the shape of probs and logits
@@ -60,7 +60,7 @@ function Binomial:_log_prob(value)
   local log_factorial_n = torch.lgamma(count + 1)
   local log_factorial_k = torch.lgamma(value + 1)
   local log_factorial_nmk = torch.lgamma(count - value + 1)
-  -- k log p + (n - k) log(1 - p) with exponentials of negative numbers alone.
+  -- k log p + (n - k) log(1 - p), only with exponentials of negative numbers.
   local normalize_term = count * clamp_by_zero(logits) + count * torch.log1p(torch.exp(-torch.abs(logits)))
     - log_factorial_n
   return value * logits - log_factorial_k - log_factorial_nmk - normalize_term

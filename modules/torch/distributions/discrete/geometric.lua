@@ -12,7 +12,7 @@ local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----How many trials fail before the first success: 0, 1, … (x:geometric_(p) counts the success, too). Arguments: {probs
+---The number of failures before the first success: 0, 1, … (x:geometric_(p) also counts the success). Arguments: {probs
 ---(probability of success, in (0, 1]), logits (its log-odds, instead of probs), validate_args}.
 ---
 ---```lua

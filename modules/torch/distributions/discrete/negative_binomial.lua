@@ -10,7 +10,7 @@ local probs_or_logits = require 'torch.distributions.shared.probs_or_logits'
 local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 
----How many trials succeed before total_count of them fail. Arguments: total_count (of at least 0, real numbers too), {probs
+---The number of successes before total_count failures. Arguments: total_count (at least 0, not only integers), {probs
 ---(probability of success, in [0, 1)), logits (its log-odds, instead of probs), validate_args}.
 ---
 ---```lua
@@ -52,7 +52,7 @@ function NegativeBinomial:_sample(sample_shape) return torch.poisson(self._gamma
 function NegativeBinomial:_log_prob(value)
   local unnormalized = self.total_count * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)
   local normalization = -torch.lgamma(self.total_count + value) + torch.lgamma(1 + value) + torch.lgamma(self.total_count)
-  -- 0 before 0 failures is certain, and lgamma(0) is infinite.
+  -- With total_count = 0, the value 0 is certain, and lgamma(0) is infinite.
   return unnormalized - normalization:masked_fill((self.total_count + value):eq(0), 0)
 end
 

@@ -1,4 +1,4 @@
--- torch/distributions/discrete/poisson.lua: Poisson: how many events happen.
+-- torch/distributions/discrete/poisson.lua: Poisson: number of events.
 
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local args = require 'base.args'
@@ -8,7 +8,7 @@ local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----How many events happen that come at a rate. Arguments: rate (of at least 0), {validate_args}.
+---The number of events that occur at a rate. Arguments: rate (at least 0), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

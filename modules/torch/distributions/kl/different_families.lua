@@ -9,7 +9,7 @@ local EULER = utils.euler_constant
 local formulas = {Bernoulli = {}, Beta = {}, ContinuousBernoulli = {}, Exponential = {}, Gamma = {}, Gumbel = {},
                   Laplace = {}, Normal = {}, Pareto = {}, Uniform = {}}
 
--- Families whose support does not hold that of p: the divergence is infinite, of the shape of a parameter of p.
+-- Families whose support does not contain that of p: the divergence is infinite, of the shape of a parameter of p.
 local INFINITE = {
   {'Beta', 'concentration1', {'Pareto'}},
   {'ContinuousBernoulli', 'probs', {'Pareto'}},

@@ -18,25 +18,25 @@ local function check_event_shapes(p, q)
   end
 end
 
--- The trace of X Xᵀ.
+-- Returns the trace of X Xᵀ.
 local function trace_xxt(x) return x:reshape(sizes.slice(x.shape, 0, -2) .. {-1}):pow(2):sum(-1) end
 
 local function solve(tril, x) return torch.linalg.solve_triangular(tril, x, {upper = false}) end
 
--- The log-determinant of a covariance.
+-- Returns the log-determinant of a covariance.
 local function log_det(d)
   if d._factor then return matrices.lowrank_logdet(d._diag, d._capacitance_tril) end
   return 2 * matrices.half_log_det(d._tril)
 end
 
--- The Mahalanobis distance of the means by the covariance of q.
+-- Returns the Mahalanobis distance of the means by the covariance of q.
 local function distance(p, q)
   local difference = q.loc - p.loc
   if q._factor then return matrices.lowrank_mahalanobis(q._factor, q._diag, difference, q._capacitance_tril) end
   return matrices.mahalanobis(q._tril, difference)
 end
 
--- trace(cov_q⁻¹ cov_p) where cov_q = L Lᵀ: cov_p is a sum of X Xᵀ.
+-- Returns trace(cov_q⁻¹ cov_p) if cov_q = L Lᵀ: cov_p is a sum of X Xᵀ.
 local function trace_by_factor(p, q)
   local n = p.event_shape[1]
   local of_p = p._tril or p._factor
@@ -47,7 +47,7 @@ local function trace_by_factor(p, q)
   return trace + trace_xxt(solve(tril, torch.diag_embed(p._diag:sqrt()):expand(batch .. {n, n})))
 end
 
--- The same where cov_q = W Wᵀ + D, by the inverse D⁻¹ - Aᵀ A.
+-- Returns the same if cov_q = W Wᵀ + D, by the inverse D⁻¹ - Aᵀ A.
 local function trace_by_low_rank(p, q)
   local a = solve(q._capacitance_tril, q._factor.mT / q._diag:unsqueeze(-2))
   local of_p = p._tril or p._factor

@@ -1,4 +1,4 @@
--- torch/distributions/multivariate/dirichlet.lua: Dirichlet: vectors of numbers of at least 0 whose sum is 1.
+-- torch/distributions/multivariate/dirichlet.lua: Dirichlet: vectors of nonnegative numbers whose sum is 1.
 
 local ExponentialFamily = require 'torch.distributions.exponential_family'
 local F = require 'torch.nn.functional'
@@ -11,7 +11,7 @@ local properties = require 'torch.distributions.shared.properties'
 local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
----Vectors of numbers of at least 0 whose sum is 1. Arguments: concentration (Tensor (…, K), alpha), {validate_args}.
+---Vectors of nonnegative numbers whose sum is 1. Arguments: concentration (Tensor (…, K), alpha), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -26,7 +26,7 @@ Dirichlet.arg_constraints = ordered.new{{'concentration', constraints.independen
 Dirichlet.support = constraints.simplex
 Dirichlet.has_rsample = true
 
--- Samples with their gradient, which the operator itself does not have.
+-- Samples with their gradient, which the operator itself lacks.
 local Sample = torch.autograd.Function:extend('Dirichlet')
 
 function Sample.forward(ctx, concentration)

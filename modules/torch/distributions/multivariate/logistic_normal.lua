@@ -8,7 +8,7 @@ local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.shared.properties'
 local transforms = require 'torch.distributions.transforms'
 
----Normal vectors of K numbers, brought onto the simplex of K + 1 numbers by breaking a stick. Arguments: loc, scale (of the
+---Normal vectors of K numbers, mapped to the simplex of K + 1 numbers by stick breaking. Arguments: loc, scale (of the
 ---normal numbers), {validate_args}.
 ---
 ---```lua

@@ -95,7 +95,7 @@ Wishart.precision_matrix = properties.lazy_property(function(self)
   return torch.cholesky_solve(identity, self._tril):expand(self.batch_shape .. self.event_shape)
 end)
 
--- Multiplies each distribution's matrix by its number.
+-- Multiplies the matrix of each distribution by its number.
 local function scaled(self, factor, matrix) return factor:reshape(self.batch_shape .. {1, 1}) * matrix end
 
 Wishart.mean = properties.property(function(self) return scaled(self, self.df, self.covariance_matrix) end)
@@ -134,13 +134,13 @@ local TRIES = 10
 
 function Wishart:_rsample(sample_shape)
   local sample = draw(self, sample_shape)
-  -- As PyTorch, which takes samples that are positive-definite for singular ones the first time: the second draw counts.
+  -- As PyTorch, which reports positive-definite samples as singular in the first draw: the second draw counts.
   local again = any_of_batch(self, self.support:check(sample))
   for _ = 1, TRIES do
     if not again:any():item() then break end
     local drawn = draw(self, again[again].shape)
     sample[again] = drawn
-    -- A new mask: the graph keeps the one before.
+    -- A new mask: the graph keeps the old one.
     local left = again:clone()
     left[again] = any_of_batch(self, self.support:check(drawn):logical_not())
     again = left

@@ -8,7 +8,7 @@ local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.shared.properties'
 local transforms = require 'torch.distributions.transforms'
 
----Numbers in (0, 1), nearer to 0 and 1 the lower the temperature: Bernoulli with gradients for its samples. Arguments:
+---Numbers in (0, 1), closer to 0 and 1 at lower temperatures: Bernoulli with gradients for its samples. Arguments:
 ---temperature (Tensor), {probs (probability of 1), logits (its log-odds, instead of probs), validate_args}.
 ---
 ---```lua

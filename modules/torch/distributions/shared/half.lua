@@ -1,4 +1,4 @@
--- torch/distributions/shared/half.lua: what the families of absolute values share: half of a distribution symmetric about 0.
+-- torch/distributions/shared/half.lua: common parts of the families of absolute values of symmetric distributions.
 
 local constraints = require 'torch.distributions.constraints'
 local ordered = require 'base.ordered'
@@ -8,7 +8,7 @@ local transforms = require 'torch.distributions.transforms'
 
 local half = {}
 
----Gives a class that extends TransformedDistribution what does not depend on the distribution whose half it is.
+---Adds to a class that extends TransformedDistribution the parts that are the same for all such families.
 ---@param of table
 function half.define(of)
   of.arg_constraints = ordered.new{{'scale', constraints.positive}}
@@ -33,7 +33,7 @@ end
 
 ---Runs the init of such a family.
 ---@param self distributions.TransformedDistribution
----@param Whole table class of the distribution whose half it is
+---@param Whole table class of the symmetric distribution
 ---@param bound table arguments
 function half.start(self, Whole, bound)
   self:_transform(Whole(0, bound.scale, {validate_args = false}), {transforms.AbsTransform()}, bound.validate_args)

@@ -1,4 +1,4 @@
--- torch/distributions/shared/matrices.lua: what multivariate families compute with batches of matrices.
+-- torch/distributions/shared/matrices.lua: operations on batches of matrices for multivariate families.
 
 local torch = require 'torch'
 local sizes = require 'torch.distributions.shared.sizes'
@@ -6,12 +6,12 @@ local utils = require 'torch.distributions.utils'
 
 local matrices = {}
 
----The logarithms of the diagonal, summed: half of the log-determinant of L Lᵀ.
+---Computes the logarithms of the diagonal, summed: half of the log-determinant of L Lᵀ.
 ---@param tril torch.Tensor (…, n, n)
 ---@return torch.Tensor
 function matrices.half_log_det(tril) return tril:diagonal{dim1 = -2, dim2 = -1}:log():sum(-1) end
 
----A batch of matrices times a batch of vectors; both batches broadcast.
+---Returns a batch of matrices times a batch of vectors; both batches broadcast.
 ---@param matrix torch.Tensor (…, n, m)
 ---@param vector torch.Tensor (…, m)
 ---@return torch.Tensor (…, n)
@@ -22,8 +22,8 @@ local function add_range(list, from, to, step)
   for i = from, to - 1, step do list[#list + 1] = i end
 end
 
----Squared Mahalanobis distances xᵀ (L Lᵀ)⁻¹ x. The batch of L is part of that of x, from the right; it is not repeated for
----the rest.
+---Computes squared Mahalanobis distances xᵀ (L Lᵀ)⁻¹ x. The batch shape of L is the right part of the batch shape of x; L is
+---not repeated for the other dimensions.
 ---@param tril torch.Tensor (…, n, n)
 ---@param x torch.Tensor (…, n)
 ---@return torch.Tensor
@@ -31,7 +31,7 @@ function matrices.mahalanobis(tril, x)
   local n, batch_shape = x:size(-1), sizes.slice(x.shape, 0, -1)
   local tril_dims = tril:dim() - 2
   local outer = #batch_shape - tril_dims
-  -- Each dimension of the batch becomes two: what L does not have, and what it has.
+  -- Each dimension of the batch becomes two: the part that only x has, and the part that L has too.
   local shape = {}
   for i = 1, outer do shape[i] = x.shape[i] end
   for i = 1, tril_dims do
@@ -58,7 +58,7 @@ function matrices.mahalanobis(tril, x)
   return distances:reshape(sizes.slice(x.shape, 0, -1)):permute(back):reshape(batch_shape)
 end
 
----The lower triangular L with L Lᵀ = P⁻¹.
+---Computes the lower triangular L with L Lᵀ = P⁻¹.
 ---@param precision torch.Tensor (…, n, n)
 ---@return torch.Tensor
 function matrices.precision_to_scale_tril(precision)
@@ -68,7 +68,7 @@ function matrices.precision_to_scale_tril(precision)
   return torch.linalg.solve_triangular(inverse, identity, {upper = false})
 end
 
--- The matrix with 1 added to its diagonal.
+-- Returns the matrix with 1 added to its diagonal.
 local function plus_identity(matrix)
   local n = matrix:size(-1)
   matrix = matrix:contiguous()
@@ -76,7 +76,7 @@ local function plus_identity(matrix)
   return matrix
 end
 
----The Cholesky factor of I + Wᵀ D⁻¹ W, for a covariance of W Wᵀ + D.
+---Computes the Cholesky factor of I + Wᵀ D⁻¹ W, for a covariance of W Wᵀ + D.
 ---@param factor torch.Tensor W (…, n, m)
 ---@param diag torch.Tensor D (…, n)
 ---@return torch.Tensor (…, m, m)
@@ -85,7 +85,7 @@ function matrices.capacitance_tril(factor, diag)
   return torch.linalg.cholesky(plus_identity(torch.matmul(scaled, factor)))
 end
 
----The Cholesky factor of W Wᵀ + D.
+---Computes the Cholesky factor of W Wᵀ + D.
 ---@param factor torch.Tensor W (…, n, m)
 ---@param diag torch.Tensor D (…, n)
 ---@return torch.Tensor (…, n, n)
@@ -95,7 +95,7 @@ function matrices.lowrank_scale_tril(factor, diag)
   return root * torch.linalg.cholesky(plus_identity(torch.matmul(scaled, scaled.mT)))
 end
 
----The log-determinant of W Wᵀ + D.
+---Computes the log-determinant of W Wᵀ + D.
 ---@param diag torch.Tensor D
 ---@param capacitance_tril torch.Tensor
 ---@return torch.Tensor
@@ -103,7 +103,7 @@ function matrices.lowrank_logdet(diag, capacitance_tril)
   return 2 * matrices.half_log_det(capacitance_tril) + diag:log():sum(-1)
 end
 
----Squared Mahalanobis distances for a covariance of W Wᵀ + D.
+---Computes squared Mahalanobis distances for a covariance of W Wᵀ + D.
 ---@param factor torch.Tensor W
 ---@param diag torch.Tensor D
 ---@param x torch.Tensor

@@ -6,7 +6,7 @@ local utils = require 'torch.distributions.utils'
 
 local probs_or_logits = {}
 
----Raises unless exactly one of the two was given.
+---Raises an error unless exactly one of the two was given.
 ---@param bound table arguments
 ---@return string name 'probs' or 'logits'
 function probs_or_logits.given(bound)
@@ -16,13 +16,13 @@ function probs_or_logits.given(bound)
   return bound.probs ~= nil and 'probs' or 'logits'
 end
 
----Gives a class the fields probs and logits, each computed from the other one where that was given.
+---Adds the fields probs and logits to a class; the field that was not given is computed from the other.
 ---@param of table
----@param is_binary boolean logits are log-odds
+---@param is_binary boolean whether logits are log-odds
 function probs_or_logits.define(of, is_binary)
   of.logits = properties.lazy_property(function(self) return utils.probs_to_logits(self.probs, is_binary) end)
   of.probs = properties.lazy_property(function(self) return utils.logits_to_probs(self.logits, is_binary) end)
-  -- Either: they have the same shape, dtype and device.
+  -- Returns the given one of the two: they have the same shape, dtype and device.
   of._param = properties.property(function(self) return rawget(self, 'probs') or rawget(self, 'logits') end)
   of.param_shape = properties.property(function(self) return self._param.shape end)
 end
@@ -37,7 +37,7 @@ function probs_or_logits.start_with_count(self, bound)
   self:_start(param.shape, nil, bound.validate_args)
 end
 
----Gives a class the fields of the distribution in its `_categorical`.
+---Adds fields to a class that are read from the distribution in its `_categorical`.
 ---@param of table
 function probs_or_logits.delegate(of)
   properties.delegate(of, '_categorical', {'logits', 'probs', '_param', 'param_shape'})

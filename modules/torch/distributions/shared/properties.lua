@@ -9,7 +9,7 @@ local properties = {}
 local Property = {__name = 'property'}
 properties.Property = Property
 
----A field that is computed each time.
+---Returns a property that is computed at each access.
 ---@param get fun(self: table): any
 ---@return table property to put into a class that has `__index = properties.index`
 ---
@@ -24,14 +24,15 @@ properties.Property = Property
 ---```
 function properties.property(get) return setmetatable({_get = get}, Property) end
 
----A field that is computed once, with gradients, and then kept. PyTorch equivalent: torch.distributions.utils.lazy_property.
+---Returns a property that is computed once, with gradients, and then kept. PyTorch equivalent:
+---torch.distributions.utils.lazy_property.
 ---@param get fun(self: table): any
 ---@return table property
 function properties.lazy_property(get) return setmetatable({_get = get, _is_lazy = true}, Property) end
 
----Gives a class fields that are those of an object which its instances hold.
+---Adds fields to a class that are read from an object which its instances hold.
 ---@param of table class
----@param object string the name under which they hold it
+---@param object string name of the field with this object
 ---@param names string[]
 function properties.delegate(of, object, names)
   for _, name in ipairs(names) do
@@ -39,7 +40,7 @@ function properties.delegate(of, object, names)
   end
 end
 
----Whether the instance's class computes the field once and it has not been read or set yet.
+---Returns whether the class computes the field once and the field has not been read or set yet.
 ---@param self table
 ---@param name string
 ---@return boolean
@@ -49,7 +50,7 @@ function properties.is_pending(self, name)
   return type(value) == 'table' and rawget(value, '_is_lazy') == true
 end
 
----The `__index` of classes with such fields.
+---The `__index` metamethod of classes with such properties.
 ---@param self table
 ---@param name any
 ---@return any

@@ -10,7 +10,7 @@ local scale_matrix = {}
 
 local NAMES = {'covariance_matrix', 'precision_matrix', 'scale_tril'}
 
----The one of the three that was given.
+---Returns the given one of the three matrices.
 ---@param bound table arguments
 ---@return string name
 ---@return torch.Tensor matrix of at least two dimensions
@@ -32,8 +32,8 @@ function scale_matrix.given(bound)
   return given, matrix
 end
 
----Its lower triangular Cholesky factor.
----@param name string what `given` says
+---Returns the lower triangular Cholesky factor of the scale.
+---@param name string the name that `given` returned
 ---@param matrix torch.Tensor
 ---@return torch.Tensor
 function scale_matrix.tril(name, matrix)
@@ -42,9 +42,9 @@ function scale_matrix.tril(name, matrix)
   return matrices.precision_to_scale_tril(matrix)
 end
 
----Expands those of the three that are known.
+---Expands the matrices that are known.
 ---@param self table the distribution
----@param new table the expanded one
+---@param new table the expanded distribution
 ---@param shape integer[]
 function scale_matrix.expand(self, new, shape)
   for _, name in ipairs(NAMES) do

@@ -1,20 +1,20 @@
--- torch/distributions/shared/sizes.lua: lists of sizes, cut and joined as Python does with a torch.Size.
+-- torch/distributions/shared/sizes.lua: lists of sizes, with Python's slices of a torch.Size.
 
 local repr = require 'torch.nn.repr'
 local torch = require 'torch'
 
 local sizes = {}
 
--- A bound of a slice as a count of the sizes before it.
+-- Returns the number of sizes before a bound of a slice.
 local function place(bound, count)
   if bound < 0 then bound = bound + count end
   return math.max(0, math.min(bound, count))
 end
 
----shape[first:last] of Python: counted from 0, negative ones from the end.
+---Returns Python's shape[first:last]: bounds count from 0, negative ones from the end.
 ---@param shape integer[]
 ---@param first integer
----@param last? integer without it: to the end
+---@param last? integer default: the end
 ---@return torch.Size
 function sizes.slice(shape, first, last)
   local out = {}
@@ -22,7 +22,7 @@ function sizes.slice(shape, first, last)
   return torch.Size(out)
 end
 
----The same size several times.
+---Returns a list that repeats a size.
 ---@param size integer
 ---@param count integer
 ---@return integer[]
@@ -32,17 +32,17 @@ function sizes.repeated(size, count)
   return out
 end
 
----The shape to which shapes broadcast.
+---Returns the shape to which shapes broadcast.
 ---@param ... integer[]
 ---@return torch.Size
 function sizes.broadcast(...) return torch.Size(torch.broadcast_shapes(...)) end
 
----The shape of a parameter: none where it is a number.
+---Returns the shape of a parameter; empty for a number.
 ---@param value number|torch.Tensor
 ---@return integer[]
 function sizes.of(value) return torch.is_tensor(value) and value.shape or torch.Size{} end
 
----As Python writes the tuple of it: (2,), ().
+---Returns the text of the tuple as Python writes it: (2,), ().
 ---@param shape integer[]
 ---@return string
 function sizes.text(shape)

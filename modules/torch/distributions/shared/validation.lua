@@ -1,4 +1,4 @@
--- torch/distributions/shared/validation.lua: the checks of parameters and of values.
+-- torch/distributions/shared/validation.lua: checks of parameters and values.
 
 local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
@@ -11,14 +11,14 @@ local warnings = require 'base.warnings'
 
 local validation = {}
 
----The names of the parameters, in the order in which the class gives them; those of a plain table by name.
+---Returns the names of the parameters, in the order of the class; sorted if it has a plain table.
 ---@param self distributions.Distribution
 ---@return string[]
 function validation.parameter_names(self)
   return ordered.names_of(self.arg_constraints or {})
 end
 
----Raises where a parameter does not satisfy its constraint.
+---Raises an error if a parameter does not satisfy its constraint.
 ---@param self distributions.Distribution
 function validation.check_parameters(self)
   if not self.arg_constraints then
@@ -54,7 +54,7 @@ local function check_shape(self, value)
   end
 end
 
----Raises where the value does not fit to batch_shape and event_shape or lies outside of the support.
+---Raises an error if the value does not fit batch_shape and event_shape, or is outside of the support.
 ---@param self distributions.Distribution
 ---@param value torch.Tensor
 function validation.check_sample(self, value)

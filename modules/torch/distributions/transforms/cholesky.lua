@@ -1,11 +1,11 @@
--- torch/distributions/transforms/cholesky.lua: matrices of reals to Cholesky factors and to positive-definite matrices.
+-- torch/distributions/transforms/cholesky.lua: transforms of real matrices to Cholesky factors and positive-definite ones.
 
 local Transform = require 'torch.distributions.transforms.transform'
 local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local torch = require 'torch'
 
----Square matrices to lower triangular ones with a positive diagonal; not bijective. Arguments: cache_size = 0.
+---Maps square matrices to lower triangular ones with a positive diagonal; not bijective. Arguments: cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -29,7 +29,7 @@ function LowerCholeskyTransform:_call(x) return with_diagonal(x, 'exp') end
 
 function LowerCholeskyTransform:_inverse(y) return with_diagonal(y, 'log') end
 
----Square matrices to positive-definite ones; not bijective. Arguments: cache_size = 0.
+---Maps square matrices to positive-definite ones; not bijective. Arguments: cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

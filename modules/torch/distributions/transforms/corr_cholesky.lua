@@ -8,8 +8,8 @@ local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----Vectors of D (D - 1) / 2 reals to the Cholesky factor of a correlation matrix of dimension D: the tanh of each number
----becomes a partial correlation, by breaking a stick in each row. Arguments: cache_size = 0.
+---Maps vectors of D (D - 1) / 2 reals to the Cholesky factor of a correlation matrix of dimension D: the tanh of each number
+---becomes a partial correlation, by stick breaking in each row. Arguments: cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -23,7 +23,7 @@ CorrCholeskyTransform.domain = constraints.real_vector
 CorrCholeskyTransform.codomain = constraints.corr_cholesky
 CorrCholeskyTransform.bijective = true
 
--- Each column takes the value of the one before it; the first is 1.
+-- Returns columns shifted to the right by one; the first column is 1.
 local function shifted(x) return F.pad(x:narrow(-1, 0, x:size(-1) - 1), {1, 0}, {value = 1}) end
 
 function CorrCholeskyTransform:_call(x)

@@ -5,7 +5,7 @@ local args = require 'base.args'
 local constraints = require 'torch.distributions.constraints'
 local properties = require 'torch.distributions.shared.properties'
 
----y = distribution:cdf(x), x = distribution:icdf(y). Arguments: distribution, cache_size = 0.
+---Computes y = distribution:cdf(x), x = distribution:icdf(y). Arguments: distribution, cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -7,7 +7,7 @@ local class = require 'base.class'
 local constraints = require 'torch.distributions.constraints'
 local torch = require 'torch'
 
--- A class of which all instances are equal.
+-- Returns a class whose instances are all equal.
 local function plain(name, codomain)
   local new = Transform:extend(name)
   new.domain, new.codomain = constraints.real, codomain
@@ -16,7 +16,7 @@ local function plain(name, codomain)
   return new
 end
 
----y = exp(x). Arguments: cache_size = 0.
+---Computes y = exp(x). Arguments: cache_size = 0.
 ---@class distributions.transforms.ExpTransform: distributions.transforms.Transform
 ---@overload fun(cache_size?: integer): distributions.transforms.ExpTransform
 local ExpTransform = plain('ExpTransform', constraints.positive)
@@ -27,7 +27,7 @@ function ExpTransform:_inverse(y) return y:log() end
 
 function ExpTransform:log_abs_det_jacobian(x) return x end
 
----y = sigmoid(x), kept away from 0 and 1. Arguments: cache_size = 0.
+---Computes y = sigmoid(x), kept away from 0 and 1. Arguments: cache_size = 0.
 ---@class distributions.transforms.SigmoidTransform: distributions.transforms.Transform
 ---@overload fun(cache_size?: integer): distributions.transforms.SigmoidTransform
 local SigmoidTransform = plain('SigmoidTransform', constraints.unit_interval)
@@ -46,7 +46,7 @@ end
 
 function SigmoidTransform:log_abs_det_jacobian(x) return -F.softplus(-x) - F.softplus(x) end
 
----y = log(1 + exp(x)). Arguments: cache_size = 0.
+---Computes y = log(1 + exp(x)). Arguments: cache_size = 0.
 ---@class distributions.transforms.SoftplusTransform: distributions.transforms.Transform
 ---@overload fun(cache_size?: integer): distributions.transforms.SoftplusTransform
 local SoftplusTransform = plain('SoftplusTransform', constraints.positive)
@@ -57,7 +57,7 @@ function SoftplusTransform:_inverse(y) return (-y):expm1():neg():log() + y end
 
 function SoftplusTransform:log_abs_det_jacobian(x) return -F.softplus(-x) end
 
----y = tanh(x); a ComposeTransform of AffineTransform(0, 2), SigmoidTransform and AffineTransform(-1, 2) is the same, but less
+---Computes y = tanh(x). A ComposeTransform of AffineTransform(0, 2), SigmoidTransform and AffineTransform(-1, 2) is less
 ---exact. Arguments: cache_size = 0.
 ---@class distributions.transforms.TanhTransform: distributions.transforms.Transform
 ---@overload fun(cache_size?: integer): distributions.transforms.TanhTransform
@@ -69,7 +69,7 @@ function TanhTransform:_inverse(y) return torch.atanh(y) end
 
 function TanhTransform:log_abs_det_jacobian(x) return 2 * (math.log(2) - x - F.softplus(-2 * x)) end
 
----y = |x|; the inverse gives y itself. Arguments: cache_size = 0.
+---Computes y = |x|; the inverse returns y unchanged. Arguments: cache_size = 0.
 ---@class distributions.transforms.AbsTransform: distributions.transforms.Transform
 ---@overload fun(cache_size?: integer): distributions.transforms.AbsTransform
 local AbsTransform = plain('AbsTransform', constraints.positive)

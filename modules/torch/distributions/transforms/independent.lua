@@ -1,4 +1,4 @@
--- torch/distributions/transforms/independent.lua: IndependentTransform: more dimensions of a transform as one event.
+-- torch/distributions/transforms/independent.lua: IndependentTransform: a transform with more event dimensions.
 
 local Transform = require 'torch.distributions.transforms.transform'
 local args = require 'base.args'
@@ -8,7 +8,7 @@ local properties = require 'torch.distributions.shared.properties'
 local utils = require 'torch.distributions.utils'
 
 ---A transform whose `log_abs_det_jacobian` sums over more of the rightmost dimensions. Arguments: base_transform,
----reinterpreted_batch_ndims (how many more), cache_size = 0.
+---reinterpreted_batch_ndims (number of additional dimensions), cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

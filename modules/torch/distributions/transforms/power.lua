@@ -8,7 +8,7 @@ local properties = require 'torch.distributions.shared.properties'
 local sizes = require 'torch.distributions.shared.sizes'
 local utils = require 'torch.distributions.utils'
 
----y = x ^ exponent for positive numbers. Arguments: exponent (number or Tensor), cache_size = 0.
+---Computes y = x ^ exponent for positive numbers. Arguments: exponent (number or Tensor), cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

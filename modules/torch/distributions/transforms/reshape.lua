@@ -8,7 +8,7 @@ local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----Gives the last dimensions another shape. Arguments: in_shape, out_shape (with as many elements), cache_size = 0.
+---Reshapes the last dimensions. Arguments: in_shape, out_shape (with the same number of elements), cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -46,7 +46,7 @@ end
 
 local cat_signature = args.signature('CatTransform', {'tseq', {'dim', 0}, {'lengths'}, {'cache_size', 0}})
 
----Applies transforms to the parts that torch.cat would join. Arguments: tseq (a list of transforms), dim = 0, lengths (of
+---Applies transforms to the parts that torch.cat concatenates. Arguments: tseq (a list of transforms), dim = 0, lengths (of
 ---the parts in that dimension; 1 each), cache_size = 0.
 ---
 ---```lua
@@ -125,7 +125,7 @@ function CatTransform:_copy(cache_size) return CatTransform(self.transforms, sel
 
 local stack_signature = args.signature('StackTransform', {'tseq', {'dim', 0}, {'cache_size', 0}})
 
----Applies transforms to the parts that torch.stack would join. Arguments: tseq (a list of transforms), dim = 0,
+---Applies transforms to the parts that torch.stack stacks. Arguments: tseq (a list of transforms), dim = 0,
 ---cache_size = 0.
 ---
 ---```lua

@@ -14,7 +14,7 @@ local function check_dimensions(shape)
   if #shape < 1 then errors.raise('argument', 'Too few dimensions on input') end
 end
 
----Vectors of reals to the simplex by exponentials, normalized; not bijective. Arguments: cache_size = 0.
+---Maps vectors of reals to the simplex by softmax; not bijective. Arguments: cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -43,8 +43,8 @@ end
 
 function SoftmaxTransform:inverse_shape(shape) return self:forward_shape(shape) end
 
----Vectors of K reals to the simplex of K + 1 numbers, each a share of what the ones before leave; bijective. Arguments:
----cache_size = 0.
+---Maps vectors of K reals to the simplex of K + 1 numbers by stick breaking: each number takes a share of the rest that the
+---earlier ones leave; bijective. Arguments: cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,4 +1,4 @@
--- torch/distributions/transforms/transform.lua: Transform, what the transforms of distributions extend, and their inverses.
+-- torch/distributions/transforms/transform.lua: Transform, the base of the transforms of distributions, and their inverses.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -10,7 +10,7 @@ local function unsupported(self, what)
 end
 
 ---An invertible function of tensors whose change of volume can be computed: `y = t(x)`, `x = t.inv(y)`. A subclass defines
----`_call(x)`, `_inverse(y)` or both, and `log_abs_det_jacobian(x, y)` where it is bijective. Arguments: cache_size = 0 (1
+---`_call(x)`, `_inverse(y)` or both, and `log_abs_det_jacobian(x, y)` if it is bijective. Arguments: cache_size = 0 (1
 ---keeps the last pair of input and output, for inverses that are expensive or inexact).
 ---
 ---```lua
@@ -24,9 +24,9 @@ end
 ---@class distributions.transforms.Transform
 ---@field domain distributions.constraints.Constraint valid inputs
 ---@field codomain distributions.constraints.Constraint valid outputs
----@field bijective boolean whether inv undoes it and it undoes inv
----@field sign integer|torch.Tensor 1 where a bijective transform of numbers rises, -1 where it falls
----@field event_dim integer dimensions of one event, where domain and codomain have as many
+---@field bijective boolean whether inv is a two-sided inverse
+---@field sign integer|torch.Tensor 1 where a bijective transform of numbers increases, -1 where it decreases
+---@field event_dim integer dimensions of one event, if domain and codomain have the same number
 ---@field inv distributions.transforms.Transform the inverse transform
 local Transform = class('Transform')
 Transform.bijective = false
@@ -75,13 +75,13 @@ function Transform:_is_equal(other) return rawequal(self, other) end
 
 function Transform:_repr() return class.of(self).__name .. '()' end
 
----The logarithm of |dy/dx|, of its determinant for vectors and matrices.
+---Returns log |dy/dx|; for vectors and matrices, log |det(dy/dx)|.
 ---@param x torch.Tensor
----@param y torch.Tensor what the transform makes of x
+---@param y torch.Tensor the transform's result for x
 ---@return torch.Tensor
 function Transform:log_abs_det_jacobian(x, y) unsupported(self, 'log_abs_det_jacobian') end
 
----The same transform with another cache.
+---Returns the same transform with another cache.
 ---@param cache_size? integer 0 or 1 (default 1)
 ---@return distributions.transforms.Transform
 function Transform:with_cache(cache_size)
@@ -96,12 +96,12 @@ function Transform:_copy(cache_size)
   return of(cache_size)
 end
 
----The shape of the output for a shape of the input.
+---Returns the shape of the output for a given shape of the input.
 ---@param shape integer[]
 ---@return integer[]
 function Transform:forward_shape(shape) return shape end
 
----The shape of the input for a shape of the output.
+---Returns the shape of the input for a given shape of the output.
 ---@param shape integer[]
 ---@return integer[]
 function Transform:inverse_shape(shape) return shape end
@@ -133,7 +133,7 @@ function InverseTransform:forward_shape(shape) return self.inv:inverse_shape(sha
 
 function InverseTransform:inverse_shape(shape) return self.inv:forward_shape(shape) end
 
--- Kept: t.inv is the same object each time.
+-- Computed once: t.inv is the same object each time.
 Transform.inv = properties.lazy_property(function(self) return InverseTransform(self) end)
 
 return Transform

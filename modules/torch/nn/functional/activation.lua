@@ -18,7 +18,7 @@ for _, name in ipairs{'relu', 'relu6', 'silu', 'mish', 'hardswish', 'selu', 'har
   end
 end
 
--- The same for operators with one option.
+-- Likewise for operators with one option.
 for _, entry in ipairs{{'celu', {'alpha', 1}}, {'elu', {'alpha', 1}}, {'leaky_relu', {'negative_slope', 0.01}}} do
   local name, option = entry[1], entry[2]
   local in_place = name .. '_'
@@ -40,7 +40,7 @@ defined('threshold', {'input', 'threshold', 'value', {'inplace', false}}, functi
   return torch[p.inplace and 'threshold_' or 'threshold'](p.input, p.threshold, p.value)
 end)
 
----x, times a random slope between lower and upper where it is below 0, their mean outside training (Xu et al. 2015).
+---Multiplies x, where it is negative, by a random slope between lower and upper, outside training by their mean (Xu et al. 2015).
 ---Arguments: input, lower = 1/8, upper = 1/3, training = false, inplace = false.
 defined('rrelu', {'input', {'lower', 1 / 8}, {'upper', 1 / 3}, {'training', false}, {'inplace', false}}, function(p)
   return torch[p.inplace and 'rrelu_' or 'rrelu'](p.input, p.lower, p.upper, p.training)
@@ -89,7 +89,7 @@ defined('log_softmax', SOFTMAX, function(p) return along_dim('log_softmax', p.in
 ---softmax(-x). Arguments: input, dim, {dtype}.
 defined('softmin', SOFTMAX, function(p) return along_dim('softmax', -p.input, p) end)
 
----A sample of the Gumbel-softmax distribution (Jang et al. 2017). With `hard` the values are one-hot and the gradients
+---Returns a sample of the Gumbel-softmax distribution (Jang et al. 2017). With `hard` the values are one-hot and the gradients
 ---those of the soft sample. Arguments: logits (…, C), tau = 1, hard = false, eps (without effect), dim = -1.
 ---
 ---```lua

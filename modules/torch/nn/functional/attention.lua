@@ -55,7 +55,7 @@ local function split_heads(x, p, batch)
   return x:contiguous():view{x:size(0), batch * p.num_heads, -1}:transpose(0, 1)
 end
 
--- Adds one place to keys and values along `dim`, which no mask hides.
+-- Appends one position to keys and values along `dim`; no mask hides it.
 local function extend(state, dim, key, value)
   state.k, state.v = torch.cat({state.k, key}, dim), torch.cat({state.v, value}, dim)
   if state.mask then state.mask = torch.pad(state.mask, {0, 1}) end
@@ -125,7 +125,7 @@ local function unsqueezed(query, key, value)
   return q, k, value == key and k or value:unsqueeze(1)
 end
 
----multi_head_attention_forward with its arguments in one table, all of them set: what nn.MultiheadAttention calls.
+---multi_head_attention_forward with its arguments in one table, all of them set. nn.MultiheadAttention calls it.
 ---@param p table
 ---@return torch.Tensor output
 ---@return torch.Tensor|nil weights
@@ -157,11 +157,11 @@ function attention._run(p)
   return out, weights
 end
 
----What nn.MultiheadAttention computes, with its parameters as arguments: query (L, N, E), key, value (S, N, E) or without
+---Computes nn.MultiheadAttention with its parameters as arguments: query (L, N, E), key, value (S, N, E) or without
 ---N, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p,
 ---out_proj_weight, out_proj_bias, {training = true, key_padding_mask (N, S), need_weights = true, attn_mask (L, S) or (N ·
 ---heads, L, S), use_separate_proj_weight = false, q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v,
----average_attn_weights = true, is_causal = false}. In masks true means that a place must not be looked at, a float is
+---average_attn_weights = true, is_causal = false}. A mask value of true excludes a position; a float is
 ---added to its score. Returns output (L, N, E) and, unless need_weights is false, weights (N, L, S).
 checks.definer(attention)('multi_head_attention_forward', {'query', 'key', 'value', 'embed_dim_to_check', 'num_heads',
   {'in_proj_weight'}, {'in_proj_bias'}, {'bias_k'}, {'bias_v'}, {'add_zero_attn', false}, {'dropout_p', 0},

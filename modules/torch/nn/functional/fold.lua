@@ -14,14 +14,14 @@ local function pairs_of(p)
     tuple(p.stride, 2, 'stride')
 end
 
----The blocks under a sliding window as columns: (N, C, H, W) → (N, C · kh · kw, L). Arguments: input, kernel_size,
+---Returns the blocks under a sliding window as columns: (N, C, H, W) → (N, C · kh · kw, L). Arguments: input, kernel_size,
 ---dilation = 1, padding = 0, stride = 1.
 defined('unfold', {'input', 'kernel_size', unpack(BLOCKS)}, function(p)
   return torch.im2col(p.input, pairs_of(p))
 end)
 
----The inverse of unfold, overlapping values summed: (N, C · kh · kw, L) → (N, C, H, W). Arguments: input, output_size
----({H, W}), kernel_size, dilation = 1, padding = 0, stride = 1.
+---Computes the inverse of unfold; overlapping values are summed: (N, C · kh · kw, L) → (N, C, H, W). Arguments: input,
+---output_size ({H, W}), kernel_size, dilation = 1, padding = 0, stride = 1.
 ---
 ---```lua
 ---local torch = require 'torch'

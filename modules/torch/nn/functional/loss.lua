@@ -80,7 +80,7 @@ loss('binary_cross_entropy', {{'weight'}}, function(p, number)
   return torch.binary_cross_entropy(p.input, p.target, p.weight and p.weight:expand_as(p.input), number)
 end)
 
----The same of sigmoid(input), computed stably. Arguments: input, target, {weight, pos_weight (C), reduction}.
+---binary_cross_entropy of sigmoid(input), computed stably. Arguments: input, target, {weight, pos_weight (C), reduction}.
 loss('binary_cross_entropy_with_logits', {{'weight'}, {'pos_weight'}}, function(p, number)
   return torch.binary_cross_entropy_with_logits(p.input, p.target, p.weight, p.pos_weight, number)
 end)
@@ -100,7 +100,7 @@ local function lengths_of(value)
 end
 
 ---Connectionist temporal classification (Graves et al. 2006). Arguments: log_probs (T, N, C) or (T, C), targets (N, S) or
----all in one (Σ target_lengths), input_lengths (N), target_lengths (N) as int64 tensors or lists, {blank = 0, reduction =
+---concatenated (Σ target_lengths), input_lengths (N), target_lengths (N) as int64 tensors or lists, {blank = 0, reduction =
 ---'mean', zero_infinity = false}.
 defined('ctc_loss', {'log_probs', 'targets', 'input_lengths', 'target_lengths', {'blank', 0}, {'reduction', 'mean'},
                      {'zero_infinity', false}}, function(p)
@@ -114,7 +114,7 @@ loss('poisson_nll_loss', {{'log_input', true}, {'full', false}, {'eps', 1e-8}}, 
   return torch.poisson_nll_loss(p.input, p.target, p.log_input, p.full, p.eps, number)
 end)
 
--- Accepts a variance for each element, or for each row, or a dimension of 1 that is broadcast.
+-- Accepts a variance for each element or for each row; a dimension of size 1 is broadcast.
 local function fit_variance(var, input)
   local own, wanted = var:size(), input:size()
   if #own == #wanted - 1 then

@@ -26,8 +26,8 @@ loss('multi_margin_loss', {{'p', 1}, {'margin', 1}, {'weight'}}, function(p, num
   return torch.multi_margin_loss(p.input, p.target, p.p, p.margin, p.weight, number)
 end)
 
----Σ max(0, 1 - (x[y[j]] - x[i])) / C. Arguments: input (N, C) or (C), target int64 of the same shape: the classes and a
---- -1 behind them, {reduction = 'mean'}.
+---Σ max(0, 1 - (x[y[j]] - x[i])) / C. Arguments: input (N, C) or (C), target int64 of the same shape: the classes, followed by
+--- -1, {reduction = 'mean'}.
 loss('multilabel_margin_loss', {}, function(p, number)
   return torch.multilabel_margin_loss(p.input, p.target, number)
 end)
@@ -70,7 +70,7 @@ defined('triplet_margin_loss', {'anchor', 'positive', 'negative', {'margin', 1},
     reduction.number('triplet_margin_loss', p.reduction))
 end)
 
----triplet_margin_loss with a distance of one's own. Arguments: anchor, positive, negative, {distance_function (default:
+---triplet_margin_loss with a custom distance. Arguments: anchor, positive, negative, {distance_function (default:
 ---pairwise_distance), margin = 1, swap = false, reduction = 'mean'}.
 defined('triplet_margin_with_distance_loss', {'anchor', 'positive', 'negative', {'distance_function'}, {'margin', 1},
                                               {'swap', false}, {'reduction', 'mean'}}, function(p)

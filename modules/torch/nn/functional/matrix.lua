@@ -19,9 +19,9 @@ local function check_strides(name, operand)
   end
 end
 
----Products of groups: for each group a matrix of its own. Arguments: mat_a, mat_b, {offs, bias, out_dtype}. Each operand has
----three dimensions (one matrix a group), or two and `offs` (int32) says where each group ends along the dimension that they
----share: (rows, k) with (groups, k, n) is a mixture of experts. Strides are multiples of 16 bytes.
+---Multiplies groups: each group has its own matrix. Arguments: mat_a, mat_b, {offs, bias, out_dtype}. Each operand has
+---three dimensions (one matrix for each group), or two; then `offs` (int32) gives the end of each group along the common
+---dimension: (rows, k) with (groups, k, n) is a mixture of experts. Strides must be multiples of 16 bytes.
 ---PyTorch equivalent: torch.nn.functional.grouped_mm.
 ---
 ---```lua

@@ -10,7 +10,7 @@ local defined = checks.definer(pooling)
 
 ---max_pool1d, max_pool2d, max_pool3d: the largest value of each window of (N, C, …). Arguments: input, kernel_size,
 ---stride = kernel_size, padding = 0, dilation = 1, ceil_mode = false, return_indices = false. The names with
----`_with_indices` return the flat index of each value too.
+---`_with_indices` also return the flat index of each value.
 for dims = 1, 3 do
   local name = ('max_pool%dd'):format(dims)
   local function window(p) return p.kernel_size, p.stride or p.kernel_size, p.padding, p.dilation, p.ceil_mode end
@@ -33,7 +33,7 @@ local function output_size_of(input, output_size, dims, name)
 end
 
 ---adaptive_avg_pool2d, adaptive_avg_pool3d: means of windows such that the output has the given size. Arguments: input,
----output_size: a number, or a list of them in which torch.none keeps the input's size.
+---output_size: a number, or a list in which torch.none keeps the input's size.
 for dims = 2, 3 do
   local name = ('adaptive_avg_pool%dd'):format(dims)
   defined(name, {'input', 'output_size'}, function(p)
@@ -42,7 +42,7 @@ for dims = 2, 3 do
 end
 
 ---adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d: largest values such that the output has the given size.
----Arguments: input, output_size, return_indices = false. The names with `_with_indices` return the indices too.
+---Arguments: input, output_size, return_indices = false. The names with `_with_indices` also return the indices.
 for dims = 1, 3 do
   local name = ('adaptive_max_pool%dd'):format(dims)
   local function pool(p) return torch[name](p.input, output_size_of(p.input, p.output_size, dims, name)) end
@@ -67,7 +67,7 @@ end
 
 ---fractional_max_pool2d, fractional_max_pool3d: the largest values of windows at pseudo-random places (Graham 2015).
 ---Arguments: input, kernel_size, {output_size, output_ratio (one of the two), return_indices = false, _random_samples
----(N, C, 2 or 3) in 0 … 1}. The names with `_with_indices` return the indices too.
+---(N, C, 2 or 3) in 0 … 1}. The names with `_with_indices` also return the indices.
 for dims = 2, 3 do
   local name = ('fractional_max_pool%dd'):format(dims)
   local function pool(p)
@@ -111,14 +111,14 @@ end
 
 local UNPOOL = {'input', 'indices', 'kernel_size', {'stride'}, {'padding', 0}, {'output_size'}}
 
----Puts values back at the indices that max_pool1d gave, zeros elsewhere. Arguments: input (N, C, L), indices,
+---Puts values back at the indices from max_pool1d, zeros elsewhere. Arguments: input (N, C, L), indices,
 ---kernel_size, {stride = kernel_size, padding = 0, output_size}.
 defined('max_unpool1d', UNPOOL, function(p)
   local size = unpooled_size(p, 1, 'max_unpool1d')
   return torch.max_unpool2d(p.input:unsqueeze(-1), p.indices:unsqueeze(-1), {size[1], 1}):squeeze(-1)
 end)
 
----Puts values back at the indices that max_pool2d gave; arguments as max_unpool1d's.
+---Puts values back at the indices from max_pool2d; arguments as of max_unpool1d.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -130,7 +130,7 @@ defined('max_unpool2d', UNPOOL, function(p)
   return torch.max_unpool2d(p.input, p.indices, (unpooled_size(p, 2, 'max_unpool2d')))
 end)
 
----Puts values back at the indices that max_pool3d gave; arguments as max_unpool1d's.
+---Puts values back at the indices from max_pool3d; arguments as of max_unpool1d.
 defined('max_unpool3d', UNPOOL, function(p)
   local size, stride, padding = unpooled_size(p, 3, 'max_unpool3d')
   return torch.max_unpool3d(p.input, p.indices, size, stride, padding)

@@ -6,7 +6,7 @@ local reduction = {}
 
 local NUMBERS = {none = 0, mean = 1, sum = 2}
 
----ATen's number for a reduction.
+---Returns ATen's number for a reduction.
 ---@param name string the loss, for the message
 ---@param value string 'mean' | 'none' | 'sum'
 ---@return integer
@@ -14,7 +14,7 @@ function reduction.number(name, value)
   return NUMBERS[value] or NUMBERS[args.one_of(name .. ': reduction', value, {'mean', 'none', 'sum'})]
 end
 
----The mean, the sum, or the losses themselves.
+---Returns the mean or the sum of the losses, or the losses themselves.
 ---@param losses torch.Tensor
 ---@param name string the loss, for the message
 ---@param value string 'mean' | 'none' | 'sum'
@@ -24,9 +24,9 @@ function reduction.apply(losses, name, value)
   return number == NUMBERS.none and losses or number == NUMBERS.mean and losses:mean() or losses:sum()
 end
 
----A function `loss(name, parameters, fn)` that defines a loss of input and target, with `reduction = 'mean'` behind its
----own parameters; `fn` takes the bound arguments and ATen's number of the reduction.
----@param defined fun(name: string, parameters: table, fn: function) of checks.definer
+---Returns a function `loss(name, parameters, fn)` that defines a loss of input and target. It adds `reduction = 'mean'` after
+---the loss's own parameters; `fn` gets the bound arguments and ATen's number of the reduction.
+---@param defined fun(name: string, parameters: table, fn: function) a result of checks.definer
 ---@return fun(name: string, parameters: table, fn: function)
 function reduction.definer(defined)
   return function(name, parameters, fn)

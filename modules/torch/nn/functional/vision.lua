@@ -49,7 +49,7 @@ local function check_interpolate(p)
   end
 end
 
--- Returns output size and scale factors, one of which is nil.
+-- Returns output size and scale factors; one of them is nil.
 local function sizes_of(p, dims)
   if p.size ~= nil then return tuple(p.size, dims - 2, 'interpolate: size') end
   local factors = tuple(p.scale_factor, dims - 2, 'interpolate: scale_factor')
@@ -88,16 +88,16 @@ local INTERPOLATE = {'input', {'size'}, {'scale_factor'}, {'mode', 'nearest'}, {
 ---```
 defined('interpolate', INTERPOLATE, interpolate)
 
----The older name of interpolate; arguments: input, {size, scale_factor, mode = 'nearest', align_corners}.
+---An older name of interpolate. Arguments: input, {size, scale_factor, mode = 'nearest', align_corners}.
 defined('upsample', {'input', {'size'}, {'scale_factor'}, {'mode', 'nearest'}, {'align_corners'}}, interpolate)
 
----interpolate with mode 'nearest'. Arguments: input, {size, scale_factor}.
+---Calls interpolate with mode 'nearest'. Arguments: input, {size, scale_factor}.
 defined('upsample_nearest', {'input', {'size'}, {'scale_factor'}}, function(p)
   p.mode = 'nearest'
   return interpolate(p)
 end)
 
----interpolate with mode 'bilinear' and align_corners. Arguments: input (N, C, H, W), {size, scale_factor}.
+---Calls interpolate with mode 'bilinear' and align_corners. Arguments: input (N, C, H, W), {size, scale_factor}.
 defined('upsample_bilinear', {'input', {'size'}, {'scale_factor'}}, function(p)
   p.mode, p.align_corners = 'bilinear', true
   return interpolate(p)
@@ -106,7 +106,7 @@ end)
 local GRID_MODES = {bilinear = 0, nearest = 1, bicubic = 2}
 local PADDING_MODES = {zeros = 0, border = 1, reflection = 2}
 
----Values of the input at the places of the grid. Arguments: input (N, C, H, W) or (N, C, D, H, W), grid (N, …, 2 or 3): x, y
+---Samples the input at the positions of the grid. Arguments: input (N, C, H, W) or (N, C, D, H, W), grid (N, …, 2 or 3): x, y
 ---(, z) in -1 … 1; {mode = 'bilinear' | 'nearest' | 'bicubic', padding_mode = 'zeros' | 'border' | 'reflection',
 ---align_corners = false}.
 defined('grid_sample', {'input', 'grid', {'mode', 'bilinear'}, {'padding_mode', 'zeros'}, {'align_corners', false}},
@@ -117,7 +117,7 @@ defined('grid_sample', {'input', 'grid', {'mode', 'bilinear'}, {'padding_mode', 
     return torch.grid_sampler(p.input, p.grid, mode, padding, p.align_corners)
   end)
 
----The grid for grid_sample that affine maps give. Arguments: theta (N, 2, 3) for a size {N, C, H, W}, (N, 3, 4) for {N, C,
+---Returns the grid for grid_sample of affine maps. Arguments: theta (N, 2, 3) for a size {N, C, H, W}, (N, 3, 4) for {N, C,
 ---D, H, W}; size; align_corners = false.
 ---
 ---```lua

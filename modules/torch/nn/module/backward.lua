@@ -1,5 +1,5 @@
 -- torch/nn/module/backward.lua: the autograd nodes for a module's backward hooks: one after its inputs and one after
--- its outputs. Both pass tensors and gradients through.
+-- its outputs. Both return tensors and gradients unchanged, except for changes by hooks.
 
 local class = require 'base.class'
 local errors = require 'base.errors'

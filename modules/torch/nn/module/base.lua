@@ -12,7 +12,7 @@ local last_arguments = require 'torch.nn.module.last_arguments'
 local parameter = require 'torch.nn.parameter'
 local written_order = require 'torch.nn.module.written_order'
 
----Base of all layers and models. Assigning a module or a parameter to a field registers it, in order.
+---Base of all layers and models. Assigning a module or a parameter to a field registers it, in the order of assignment.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -47,9 +47,9 @@ end
 
 local function is_tensor(value) return type(value) == 'userdata' and require('torch').is_tensor(value) end
 
----Takes a name off the lists: what `del module.name` does in Python.
+---Removes a name from the lists, as `del module.name` does in Python.
 ---@param name string
----@return any value what it was
+---@return any value the removed value
 function Module:_forget(name)
   local kind, value = self._kinds[name], self._fields[name]
   self._fields[name] = nil
@@ -71,7 +71,7 @@ local function enlist(self, name, kind)
   table.insert(list, written_order.place(getmetatable(self), list, name), name)
 end
 
----What a message calls the value: the name of its class, 'Tensor', or its Lua type.
+---Returns the name of a value in messages: the name of its class, 'Tensor', or its Lua type.
 ---@param value any
 ---@return string
 function Module._describe(value)
@@ -79,7 +79,7 @@ function Module._describe(value)
   return of and of.__name or is_tensor(value) and 'Tensor' or type(value)
 end
 
----For messages about a name that the module has not (base.errors.hint).
+---Returns names for a message about a name that the module lacks (base.errors.hint).
 ---@return string[] names of its public fields
 ---@return string[] registered those of its parameters, buffers and modules
 function Module:__own_names()
@@ -110,7 +110,7 @@ function Module.__newindex(self, name, value)
   self._fields[name] = value
 end
 
----Does nothing: what a Python class begins with, `super().__init__()`, may stay as `nn.Module.init(self)`.
+---Does nothing. A class ported from Python may keep its call `super().__init__()` as `nn.Module.init(self)`.
 function Module:init() end
 
 local function results(...) return ... end
@@ -126,7 +126,7 @@ function Module:__call(...)
   return results(hooks:call(self, ...))
 end
 
----Computes the output; a subclass defines it. Call the module itself, `net(x)`.
+---Computes the output; a subclass defines it. To call it, call the module itself: `net(x)`.
 function Module:forward()
   errors.raise('argument', ("%s has no forward: define function %s:forward(x)"):format(class.of(self).__name,
     class.of(self).__name))
@@ -147,7 +147,7 @@ end
 
 ---Registers a parameter under a name, which becomes a field.
 ---@param name string
----@param param torch.Tensor|nil nil registers a parameter that is absent (state_dict leaves it out)
+---@param param torch.Tensor|nil nil registers an absent parameter (state_dict omits it)
 function Module:register_parameter(name, param)
   if param ~= nil and not parameter.is_parameter(param) then
     errors.raise('argument', ("register_parameter '%s': nn.Parameter expected, got %s"):format(name,
@@ -158,7 +158,7 @@ function Module:register_parameter(name, param)
   self._fields[name] = param
 end
 
----Registers a tensor that is part of the module's state and no parameter, such as a running mean.
+---Registers a tensor that is part of the module's state but not a parameter, such as a running mean.
 ---@param name string
 ---@param tensor torch.Tensor|nil
 ---@param options? {persistent: boolean} false: not part of state_dict
@@ -188,11 +188,11 @@ function Module:add_module(name, module)
   self._fields[name] = module
 end
 
----The other name of add_module.
+---Another name of add_module.
 Module.register_module = Module.add_module
 
----Iterates over name, value of what is registered in a list, in order; absent ones are left out. Containers put their
----items into the fields first.
+---Iterates over name, value of the entries registered in a list, in order; absent ones are omitted. Containers first put their
+---items into the fields.
 ---@param list string '_parameters' | '_buffers' | '_modules'
 ---@return fun(): string, any
 function Module:_own(list)

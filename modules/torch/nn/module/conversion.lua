@@ -54,9 +54,9 @@ end
 
 local TO_OPTIONS = {'device', 'dtype', 'non_blocking', 'memory_format'}
 
----Moves or casts, in place: `to('cpu')`, `to(torch.float64)`, `to('cuda', torch.float16)`, `to(tensor)` (its device and
----dtype), `to{device, dtype, non_blocking, memory_format}`. Only floating-point and complex tensors change dtype, only
----those of 4 or 5 dimensions the memory format ('channels_last').
+---Moves or casts the module in place: `to('cpu')`, `to(torch.float64)`, `to('cuda', torch.float16)`, `to(tensor)` (its device
+---and dtype), `to{device, dtype, non_blocking, memory_format}`. Only floating-point and complex tensors change the dtype, only
+---tensors of 4 or 5 dimensions the memory format ('channels_last').
 ---@param ... any
 ---@return nn.Module self
 ---
@@ -79,7 +79,7 @@ function Module:to(...)
   end)
 end
 
----Casts every parameter and buffer, integral ones too.
+---Casts all parameters and buffers, also integral ones.
 ---@param dtype string
 ---@return nn.Module self
 function Module:type(dtype)
@@ -111,8 +111,8 @@ function Module:cpu() return self:to('cpu') end
 ---@return nn.Module self
 function Module:cuda(device) return self:to(type(device) == 'number' and 'cuda:' .. device or device or 'cuda') end
 
----Moves to a device without the values, which are then undefined.
----@param options {device: string, recurse: boolean} recurse = false: this module's own tensors alone
+---Moves to a device without copying the values; they are undefined afterwards.
+---@param options {device: string, recurse: boolean} recurse = false: only this module's own tensors
 ---@return nn.Module self
 function Module:to_empty(options)
   options = args.options(options, {'device', 'recurse'}, 'to_empty')
@@ -121,8 +121,8 @@ function Module:to_empty(options)
   return convert(self, function(tensor) return torch.empty_like(tensor, {device = options.device}) end, options.recurse)
 end
 
----A copy of the module with parameters of its own: Python's copy.deepcopy(module). What is shared within the module is
----shared within the copy; gradients are not copied.
+---Returns a copy of the module with its own parameters: Python's copy.deepcopy(module). Tensors that are shared in the module
+---are shared in the copy; gradients are not copied.
 ---@return nn.Module
 ---
 ---```lua

@@ -28,7 +28,7 @@ local function as_list(value)
   return {n = 1, value}
 end
 
--- A hook may add and remove hooks, also itself. The hooks present when the call reaches them all run.
+-- A hook may add and remove hooks, also itself. Exactly the hooks present at the start of the loop run.
 local function now(list) return {unpack(list)} end
 
 function Hooks:_before(module, inputs)
@@ -74,8 +74,8 @@ end
 
 ---Runs forward with the hooks.
 ---@param module nn.Module
----@param ... any what the module was called with
----@return any ... what forward returned, or what a hook put in its place
+---@param ... any arguments of the module
+---@return any ... the results of forward, or a hook's replacement
 function Hooks:call(module, ...)
   local always = false
   for _, entry in ipairs(self.after) do always = always or entry.always end
@@ -98,16 +98,16 @@ local function add(module, name, when, fn, options, allowed)
   return fields._hooks:_add(when, fn, options)
 end
 
----Runs fn(module, inputs, output) after every forward; what it returns replaces the output. Several outputs are a list.
+---Runs fn(module, inputs, output) after every forward; its result, if any, replaces the output. Several outputs are a list.
 ---@param fn fun(module: nn.Module, inputs: any[], output: any): any
----@param options? {prepend: boolean, always_call: boolean} prepend: before the hooks that are there; always_call: also when
----  forward raised (output is nil then)
----@return {remove: fun()} handle `handle:remove()` takes the hook away
+---@param options? {prepend: boolean, always_call: boolean} prepend: before the existing hooks; always_call: also if
+---  forward raised an error (output is nil then)
+---@return {remove: fun()} handle `handle:remove()` removes the hook
 function Module:register_forward_hook(fn, options)
   return add(self, 'register_forward_hook', 'after', fn, options, {'prepend', 'always_call', 'with_kwargs'})
 end
 
----Runs fn(module, inputs) before every forward; what it returns replaces the inputs: one value or a list.
+---Runs fn(module, inputs) before every forward; its result, if any, replaces the inputs: one value or a list.
 ---@param fn fun(module: nn.Module, inputs: any[]): any
 ---@param options? {prepend: boolean}
 ---@return {remove: fun()} handle
@@ -115,7 +115,7 @@ function Module:register_forward_pre_hook(fn, options)
   return add(self, 'register_forward_pre_hook', 'before', fn, options, {'prepend', 'with_kwargs'})
 end
 
----Runs fn(module, grad_input, grad_output) when the gradients of the module's inputs are there; a list that it returns
+---Runs fn(module, grad_input, grad_output) when the gradients of the module's inputs are computed; a list that it returns
 ---replaces grad_input. Both are lists with torch.none where an input is not a tensor or has no gradient.
 ---@param fn fun(module: nn.Module, grad_input: any[], grad_output: any[]): any[]|nil
 ---@param options? {prepend: boolean}

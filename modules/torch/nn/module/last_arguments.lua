@@ -8,7 +8,7 @@ local last_arguments = {}
 local kept = setmetatable({}, {__mode = 'k'})
 last_arguments.kept = kept
 
----Remembers what the module is called with from now on.
+---Starts to remember the arguments of the module's calls.
 ---@param module nn.Module
 function last_arguments.keep(module) kept[module] = kept[module] or setmetatable({n = 0}, {__mode = 'v'}) end
 
@@ -22,7 +22,7 @@ function last_arguments.note(into, ...)
 end
 
 ---@param module nn.Module
----@return any[]? arguments with n; nil where the module was not called, or one of them is gone
+---@return any[]? arguments with n; nil if the module was not called, or an argument has been freed
 function last_arguments.of(module)
   local found = kept[module]
   if not found or found.n == 0 then return nil end

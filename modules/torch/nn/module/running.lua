@@ -26,7 +26,7 @@ end
 local function name_of(module) return class.of(module).__name end
 
 ---Returns the text of an error about the modules that were being called: errors.context.
----@param level integer of lua_getstack, as the C function counts that calls this one
+---@param level integer of lua_getstack, as the C function that calls this one counts
 ---@return string? text
 return function(level)
   local modules = running_modules(level + 2)

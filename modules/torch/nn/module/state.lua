@@ -37,14 +37,14 @@ local function add_hook(module, list, fn)
   return require('base.handle')(entries, entry)
 end
 
----A value that belongs to the state and is not a tensor; a class that has one defines both of get_extra_state and
----set_extra_state. It is in state_dict as '_extra_state'.
+---Returns a value that belongs to the state and is not a tensor. A class with such a value defines both get_extra_state and
+---set_extra_state. state_dict contains it as '_extra_state'.
 ---@return any
 function Module:get_extra_state()
   errors.raise('argument', ('%s defines no get_extra_state'):format(class.of(self).__name))
 end
 
----Takes what get_extra_state gave.
+---Restores a result of get_extra_state.
 ---@param state any
 function Module:set_extra_state(state) -- luacheck: ignore state
   errors.raise('argument', ('%s defines no set_extra_state'):format(class.of(self).__name))
@@ -61,7 +61,7 @@ local function collect(module, state, prefix, keep_vars)
   return state
 end
 
----Parameters and persistent buffers by name, in order. The tensors share memory with the module.
+---Returns parameters and persistent buffers by name, in order. The tensors share memory with the module.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -126,7 +126,7 @@ local function plan_extra(load, module, prefix)
   end
 end
 
--- Notes keys below the prefix that name nothing in this module; its children check their own keys.
+-- Records keys below the prefix that match no name in this module; its children check their own keys.
 local function note_unexpected(load, module, prefix, keys, own_names)
   for _, key in ipairs(keys) do
     local rest = key:sub(#prefix + 1)
@@ -207,7 +207,7 @@ local function copy_of(state, keys)
   return copy
 end
 
--- The result of load_state_dict prints as in Python.
+-- The result of load_state_dict is printed as in Python.
 local IncompatibleKeys = {}
 
 function IncompatibleKeys.__tostring(result)
@@ -218,19 +218,19 @@ end
 
 local load_signature = args.signature('load_state_dict', {'state_dict', {'strict', true}, {'assign', false}})
 
----Copies the tensors of a state_dict into the module. Nothing is changed when it raises. Arguments: state_dict,
----{strict = true (missing and unexpected names are errors), assign = false (true: the module takes the tensors
----themselves; make the optimizer after that)}.
+---Copies the tensors of a state_dict into the module. If it raises an error, nothing is changed. Arguments: state_dict,
+---{strict = true (missing and unexpected names are errors), assign = false (true: the module uses the given tensors
+---themselves; make the optimizer afterwards)}.
 ---@param ... any
----@return {missing_keys: string[], unexpected_keys: string[]} result prints as Python's
----Raises code 'argument' with every missing and unexpected name and every wrong shape. A post-hook runs after the copy,
----and what it leaves in the lists of names is judged then.
+---@return {missing_keys: string[], unexpected_keys: string[]} result is printed as Python's
+---Raises code 'argument' with every missing and unexpected name and every wrong shape. Post-hooks run after the copy; only
+---names that they leave in the lists are errors.
 function Module:load_state_dict(...)
   local first = ...
   if type(first) ~= 'table' or class.of(first) then
     errors.raise('argument', ('load_state_dict: expected a state_dict, got %s'):format(Module._describe(first)))
   end
-  -- A state_dict with only string keys would be taken for keywords.
+  -- A state_dict with only string keys would be treated as keywords.
   local options = select('#', ...) > 1 and load_signature:bind('', select(2, ...)) or {strict = true, assign = false}
   local keys = ordered.keys_of(first)
   for _, key in ipairs(keys) do
@@ -261,12 +261,12 @@ function Module:register_state_dict_pre_hook(fn) return add_hook(self, '_state_d
 function Module:register_state_dict_post_hook(fn) return add_hook(self, '_state_dict_post_hooks', fn) end
 
 ---Runs fn(module, state, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before this module
----takes its part of a state_dict; `state` is a copy, which it may change in place.
+---loads its part of a state_dict; `state` is a copy, which fn may change in place.
 ---@param fn function
 ---@return {remove: fun()} handle
 function Module:register_load_state_dict_pre_hook(fn) return add_hook(self, '_load_pre_hooks', fn) end
 
----Runs fn(module, {missing_keys, unexpected_keys}) after load_state_dict; what it takes out of the lists is not an error.
+---Runs fn(module, {missing_keys, unexpected_keys}) after load_state_dict; names that it removes from the lists are not errors.
 ---@param fn fun(module: nn.Module, incompatible_keys: {missing_keys: string[], unexpected_keys: string[]})
 ---@return {remove: fun()} handle
 function Module:register_load_state_dict_post_hook(fn) return add_hook(self, '_load_post_hooks', fn) end

@@ -51,15 +51,15 @@ local function members(self, list, options)
   return out
 end
 
----Iterates over name, module: this one ('') and all below it.
----@param options? {prefix: string, remove_duplicate: boolean} remove_duplicate = false: shared ones under each name
+---Iterates over name, module: this module ('') and all modules below it.
+---@param options? {prefix: string, remove_duplicate: boolean} remove_duplicate = false: shared modules under each name
 ---@return fun(): string, nn.Module
 function Module:named_modules(options)
   options = args.options(options, {'prefix', 'remove_duplicate'}, 'named_modules')
   return iterator(walk(self, options.prefix or '', first_of(options), {}))
 end
 
----This module and all below it.
+---Returns this module and all modules below it.
 ---@param options? {remove_duplicate: boolean}
 ---@return nn.Module[]
 function Module:modules(options)
@@ -82,7 +82,7 @@ end
 ---@return fun(): string, nn.Module
 function Module:named_children() return iterator(child_entries(self)) end
 
----@return nn.Module[] children the direct ones
+---@return nn.Module[] children the direct children
 function Module:children() return values(child_entries(self)) end
 
 -- Modules whose plain tables were checked.
@@ -96,8 +96,8 @@ end
 
 local MEMBER_OPTIONS = {'prefix', 'recurse', 'remove_duplicate'}
 
----Iterates over name, parameter, in the order of registration; shared ones once.
----@param options? {prefix: string, recurse: boolean, remove_duplicate: boolean} recurse = false: this module's own alone
+---Iterates over name, parameter, in the order of registration; shared parameters appear once.
+---@param options? {prefix: string, recurse: boolean, remove_duplicate: boolean} recurse = false: only this module's own
 ---@return fun(): string, torch.Tensor
 function Module:named_parameters(options)
   options = args.options(options, MEMBER_OPTIONS, 'named_parameters')
@@ -105,8 +105,8 @@ function Module:named_parameters(options)
   return iterator(members(self, '_parameters', options))
 end
 
----Parameters in the order of registration, shared ones once: what an optimizer takes.
----@param options? {recurse: boolean} false: this module's own alone
+---Returns the parameters in the order of registration, shared ones once, as optimizers take them.
+---@param options? {recurse: boolean} false: only this module's own
 ---@return torch.Tensor[]
 function Module:parameters(options)
   options = args.options(options, {'recurse'}, 'parameters')
@@ -121,7 +121,7 @@ function Module:named_buffers(options)
   return iterator(members(self, '_buffers', args.options(options, MEMBER_OPTIONS, 'named_buffers')))
 end
 
----@param options? {recurse: boolean} false: this module's own alone
+---@param options? {recurse: boolean} false: only this module's own
 ---@return torch.Tensor[]
 function Module:buffers(options)
   return values(members(self, '_buffers', args.options(options, {'recurse'}, 'buffers')))
@@ -137,10 +137,10 @@ local function registered(found, kind, name, path)
     errors.suggestion(name, names)))
 end
 
----The module at a dotted path of names, as in state_dict: 'features.0'. The empty path is the module itself.
+---Returns the module at a dotted path of names, as in state_dict: 'features.0'. The empty path is the module itself.
 ---@param path string
 ---@return nn.Module
----Raises code 'argument' when a name on the way is not a module.
+---Raises code 'argument' if a name on the path is not a module.
 function Module:get_submodule(path)
   local found = self
   for name in path:gmatch '[^.]+' do found = registered(found, 'module', name, path) end
@@ -152,10 +152,10 @@ local function split(path)
   return owner or '', name or path
 end
 
----Puts a module at a dotted path of names.
+---Sets the module at a dotted path of names.
 ---@param path string
 ---@param module nn.Module
----@param options? {strict: boolean} strict = true: only where there is one already
+---@param options? {strict: boolean} strict = true: only replaces an existing module
 function Module:set_submodule(path, module, options)
   options = args.options(options, {'strict'}, 'set_submodule')
   if options.strict then self:get_submodule(path) end
@@ -168,7 +168,7 @@ function Module:set_submodule(path, module, options)
   found:add_module(name, module)
 end
 
----The parameter at a dotted path: 'features.0.weight'.
+---Returns the parameter at a dotted path: 'features.0.weight'.
 ---@param path string
 ---@return torch.Tensor
 function Module:get_parameter(path)
@@ -176,7 +176,7 @@ function Module:get_parameter(path)
   return registered(self:get_submodule(owner), 'parameter', name, path)
 end
 
----The buffer at a dotted path: 'norm.running_mean'.
+---Returns the buffer at a dotted path: 'norm.running_mean'.
 ---@param path string
 ---@return torch.Tensor
 function Module:get_buffer(path)
@@ -184,7 +184,7 @@ function Module:get_buffer(path)
   return registered(self:get_submodule(owner), 'buffer', name, path)
 end
 
----Puts this module and all below it into training mode.
+---Puts this module and all modules below it into training mode.
 ---@param mode? boolean default true
 ---@return nn.Module self
 function Module:train(mode)
@@ -196,7 +196,7 @@ function Module:train(mode)
   return self
 end
 
----Evaluation mode: dropout is off, batch norm uses its running statistics.
+---Sets evaluation mode: dropout is off, batch norm uses its running statistics.
 ---@return nn.Module self
 function Module:eval() return self:train(false) end
 
@@ -209,7 +209,7 @@ function Module:apply(fn)
   return self
 end
 
----Whether the parameters take part in training: false freezes the module.
+---Sets whether the parameters are trained: false freezes the module.
 ---@param value? boolean default true
 ---@return nn.Module self
 function Module:requires_grad_(value)
@@ -217,7 +217,7 @@ function Module:requires_grad_(value)
   return self
 end
 
----Forgets the gradients of all parameters (`set_to_none = false` zeroes them).
+---Drops the gradients of all parameters (`set_to_none = false` zeroes them).
 ---@param options? {set_to_none: boolean}
 function Module:zero_grad(options)
   if type(options) == 'boolean' then options = {set_to_none = options} end

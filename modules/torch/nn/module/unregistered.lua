@@ -1,4 +1,4 @@
--- torch/nn/module/unregistered.lua: warns about modules and parameters in a plain table, which no optimizer would get.
+-- torch/nn/module/unregistered.lua: warns about modules and parameters in a plain table, which optimizers would not see.
 
 local class = require 'base.class'
 local parameter = require 'torch.nn.parameter'
@@ -46,8 +46,8 @@ local function warn_of(module, name, registered)
     modules > 0 and 'nn.ModuleList or nn.ModuleDict' or 'nn.ParameterList'))
 end
 
----Looks at modules that belong to one.
----@param modules nn.Module[] the outermost one and those below it
+---Checks the fields of modules.
+---@param modules nn.Module[] the outermost module and the modules below it
 return function(modules)
   local registered
   for _, module in ipairs(modules) do

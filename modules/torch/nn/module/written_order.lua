@@ -10,10 +10,10 @@ local latest = setmetatable({}, {__mode = 'v'})
 -- List of names → index of the first name of the current assignment.
 local first_of = setmetatable({}, {__mode = 'k'})
 
--- What `written_order.watch` was given.
+-- The function given to `written_order.watch`.
 local on_store
 
----Calls a function before each registration whose place in an assignment is not known, until it is called with nil.
+---Sets a function that is called before each registration whose place in an assignment is unknown; nil removes it.
 ---@param fn? fun(list: string[], name: string)
 function written_order.watch(fn) on_store = fn end
 
@@ -24,10 +24,10 @@ local function level_of_assignment(of)
   return caller and caller.func == of.__newindex and 5 or 4
 end
 
----Called by enlist of module/base.lua alone, which a function of Module calls.
+---Called only by enlist of module/base.lua, which a function of Module calls.
 ---@param of table the module's class
 ---@param list string[] names in the order of registration
----@param name string to be registered
+---@param name string name to register
 ---@return integer index before which the name belongs
 function written_order.place(of, list, name)
   local level = level_of_assignment(of)

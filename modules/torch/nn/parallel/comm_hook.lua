@@ -10,7 +10,7 @@ local show = require 'base.shown'
 
 local is_tensor = function(value) return require('torch._C').is_tensor(value) end
 
--- Describes a result that is not a Future, and what to write instead.
+-- Describes a result that is not a Future, with an alternative.
 local function advice(value)
   local _, get_future = pcall(function() return type(value) == 'userdata' and value.get_future end)
   if type(get_future) == 'function' then return 'a Work: return work:get_future():then_(function(fut) … end)' end
@@ -47,7 +47,7 @@ local function result_of(bucket)
   return value
 end
 
----@param state any what the hook gets first
+---@param state any first argument of the hook
 ---@param hook fun(state: any, bucket: GradBucket): Future
 ---@return fun(bucket: GradBucket): torch.Tensor[]? function for the reducer
 return function(state, hook)

@@ -14,7 +14,7 @@ local torch = require 'torch'
 -- Options that are passed to the reducer.
 local OPTIONS = {
   'find_unused_parameters', 'gradient_as_bucket_view', 'static_graph', 'broadcast_buffers', 'bucket_cap_mb', 'process_group'}
--- Further options of PyTorch: each function returns what is wrong with a value, or nothing.
+-- Further options of PyTorch: each function returns an error in the value, or nil.
 local OTHERS = {
   device_ids = function(value, device)
     if type(value) ~= 'table' or #value ~= 1 then return 'expected a list of one device: a rank computes on one' end
@@ -47,13 +47,13 @@ end
 ---@class GradBucket
 ---@field index fun(self: GradBucket): integer from 0
 ---@field is_last fun(self: GradBucket): boolean
----@field buffer fun(self: GradBucket): torch.Tensor of all its gradients, one behind the other
+---@field buffer fun(self: GradBucket): torch.Tensor of all its gradients, concatenated
 ---@field set_buffer fun(self: GradBucket, buffer: torch.Tensor)
 ---@field gradients fun(self: GradBucket): torch.Tensor[] views into the buffer
 ---@field parameters fun(self: GradBucket): torch.Tensor[] in the order of the gradients
 
----Wraps a model: the module itself is `.module`, and `parameters`, `state_dict`, `train`, … are those of a module that has
----it as its child, as in PyTorch. All ranks begin with rank 0's parameters and buffers.
+---Wraps a model: the module itself is `.module`, and `parameters`, `state_dict`, `train`, … treat it as a child of the
+---wrapper, as in PyTorch. All ranks start with rank 0's parameters and buffers.
 ---PyTorch equivalent: torch.nn.parallel.DistributedDataParallel (Li et al. 2020).
 ---@class DistributedDataParallel: nn.Module
 ---@field module nn.Module
@@ -89,10 +89,11 @@ local function build(self)
   num_collectives = num_collectives + default_group.num_collectives() - before
 end
 
----@param model nn.Module the same on every rank, but for its values
+---@param model nn.Module the same on every rank, except for its values
 ---@param options? table device_ids ({LOCAL_RANK}: the model is on that device), find_unused_parameters = false,
 ---  gradient_as_bucket_view = true (PyTorch: false), static_graph = false,
----  broadcast_buffers = true, bucket_cap_mb = 25 (MiB), process_group (of torch.distributed.new_group; default: of all ranks)
+---  broadcast_buffers = true, bucket_cap_mb = 25 (MiB), process_group (a result of torch.distributed.new_group; default: all
+---  ranks)
 function DistributedDataParallel:init(model, options)
   if not class.is(model, Module) then
     errors.raise('argument', ('DistributedDataParallel: expected a model, got %s'):format(show(model)))
@@ -166,24 +167,24 @@ local function restore_and_return(self, before, ok, ...)
   return ...
 end
 
----Calls the function; backward passes of what it computes only add to this rank's gradients. The first backward after it
----synchronizes the sum.
+---Calls the function; its backward passes only accumulate this rank's gradients. The first backward pass after it synchronizes
+---the sum.
 ---@param fn fun(): any
----@return any ... what the function returned
+---@return any ... the results of the function
 function DistributedDataParallel:no_sync(fn)
   local before = self._sync_gradients
   self._sync_gradients = false
   return restore_and_return(self, before, xpcall(fn, errors.wrap))
 end
 
----How gradients travel. Once, before the first backward: a name ('allreduce', 'fp16_compress' or 'bf16_compress', which run in
----C++), or PyTorch's `(state, hook)`: a function that is called with the state and each bucket whose gradients are ready, and
----returns a Future of the tensor that takes the place of `bucket:buffer()`, or that tensor. Gradients are not divided by the
----number of ranks before. torch.distributed.algorithms.ddp_comm_hooks has hooks, PowerSGD among them.
+---Sets how gradients are exchanged. Call it once, before the first backward, with a name ('allreduce', 'fp16_compress' or
+---'bf16_compress', which run in C++), or with PyTorch's `(state, hook)`: a function that is called with the state and each bucket
+---whose gradients are ready, and returns a Future of the tensor that replaces `bucket:buffer()`, or that tensor. Gradients are
+---not yet divided by the number of ranks. torch.distributed.algorithms.ddp_comm_hooks has hooks, among them PowerSGD.
 ---
----A bucket has `index()` (from 0), `is_last()`, `buffer()` (all its gradients, one behind the other), `set_buffer(tensor)`,
----`gradients()` (views into the buffer) and `parameters()`. What a hook raises comes out of the backward.
----@param state any what the hook gets first; or the name
+---A bucket has `index()` (from 0), `is_last()`, `buffer()` (all its gradients, concatenated), `set_buffer(tensor)`,
+---`gradients()` (views into the buffer) and `parameters()`. backward raises the errors of a hook.
+---@param state any first argument of the hook; or the name
 ---@param hook? fun(state: any, bucket: GradBucket): Future
 ---Raises code 'argument' for anything else, and for a second hook.
 ---
@@ -226,7 +227,7 @@ for name in next, ABSENT do
   DistributedDataParallel[name] = function() args.no_such('DistributedDataParallel', name, {}, ABSENT) end
 end
 
----How many collectives making them has taken on this rank so far.
+---Returns how many collectives this rank has called so far to make instances.
 ---@return integer
 function DistributedDataParallel.num_collectives() return num_collectives end
 
@@ -245,18 +246,18 @@ local function order_of(self)
   return self._reduced[2].gradient_order or {}
 end
 
----In which order each of them has got its gradients in the first backward, which decides about the messages in which gradients
----travel, and so about the order of sums.
----@return integer[][] orders by their making; empty before that
+---Returns for each instance the order in which its gradients became ready in the first backward. It determines the messages in
+---which gradients are sent, and therefore the order of sums.
+---@return integer[][] orders in the order of creation; empty before the first backward
 function DistributedDataParallel.gradient_orders()
   local orders = {}
   for i, each in ipairs(all_made()) do orders[i] = order_of(each) end
   return orders
 end
 
----Makes the connections to the other ranks again, in another attempt (train.elastic): all ranks together, which have the same
----parameters by now.
----@param orders? integer[][] what gradient_orders gave on a rank that had its first backward; nil: nobody has
+---Connects to the other ranks again, in another attempt (train.elastic): a collective operation of all ranks, which have the
+---same parameters by then.
+---@param orders? integer[][] result of gradient_orders on a rank that has had its first backward; nil if no rank has
 function DistributedDataParallel.rebuild_all(orders)
   for i, each in ipairs(all_made()) do
     if each._reducer then each._reducer:release() end

@@ -45,7 +45,7 @@ local function fuse(layer, bn, weights)
   return new
 end
 
----A convolution that computes bn(conv(x)). Arguments: conv, bn (both in evaluation mode), transpose = false.
+---Returns a convolution that computes bn(conv(x)). Arguments: conv, bn (both in evaluation mode), transpose = false.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -62,7 +62,7 @@ defined('fuse_conv_bn_eval', {'conv', 'bn', {'transpose', false}}, function(p)
   end)
 end)
 
----A linear layer that computes bn(linear(x)). Arguments: linear, bn (both in evaluation mode).
+---Returns a linear layer that computes bn(linear(x)). Arguments: linear, bn (both in evaluation mode).
 defined('fuse_linear_bn_eval', {'linear', 'bn'}, function(p)
   check('fuse_linear_bn_eval', p.linear, p.bn)
   if p.linear.out_features ~= p.bn.num_features and p.bn.num_features ~= 1 then

@@ -5,7 +5,7 @@ local F = require 'torch.nn.functional'
 
 local matrix = {}
 
----The weight (…) as a matrix (size of dim, all others).
+---Returns the weight (…) as a matrix (size of dim, all others).
 ---@param weight torch.Tensor
 ---@param dim integer
 ---@return torch.Tensor
@@ -20,13 +20,13 @@ function matrix.of(weight, dim)
   return weight:flatten(1)
 end
 
----The vector with length 1.
+---Returns the vector with length 1.
 ---@param vector torch.Tensor (n)
 ---@param eps number
 ---@return torch.Tensor
 function matrix.unit(vector, eps) return F.normalize(vector, {dim = 0, eps = eps}) end
 
----The dimension of a layer's outputs in its weight: 1 for transposed convolutions, else 0.
+---Returns the dimension of a layer's outputs in its weight: 1 for transposed convolutions, else 0.
 ---@param module nn.Module
 ---@return integer
 function matrix.default_dim(module)

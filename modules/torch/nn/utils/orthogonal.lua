@@ -85,7 +85,7 @@ local function invert_householder(q, is_wide)
   return is_wide and a.mT:clone() or a
 end
 
----The value whose image is q; the base of the trivialization becomes q, so that it is minus the identity.
+---Returns the value whose image is q; the base of the trivialization becomes q, so that it is minus the identity.
 ---@param q torch.Tensor
 ---@return torch.Tensor|nil
 function Orthogonal:right_inverse(q)

@@ -132,7 +132,7 @@ local function parametrized_class(base)
   return new
 end
 
----Whether a module, or one tensor of it, is parametrized.
+---Returns whether a module, or one tensor of it, is parametrized.
 ---@param module nn.Module
 ---@param tensor_name? string
 ---@return boolean
@@ -228,7 +228,7 @@ function parametrize.remove_parametrizations(...)
   return module
 end
 
----The class that a module had before it was parametrized.
+---Returns the class that a module had before it was parametrized.
 ---@param module nn.Module
 ---@return table class
 function parametrize.type_before_parametrizations(module)
@@ -237,7 +237,7 @@ end
 
 ---Calls fn; meanwhile each parametrized tensor is computed once. PyTorch equivalent: `with parametrize.cached():`.
 ---@param fn fun(): ...
----@return any ... what fn returned
+---@return any ... the results of fn
 function parametrize.cached(fn)
   local outer = cache
   cache = outer or {}

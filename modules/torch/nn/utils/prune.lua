@@ -230,7 +230,7 @@ defined('remove', {'module', 'name'}, function(p)
   return p.module
 end)
 
----Whether a parameter of the module, or of one below it, is pruned.
+---Returns whether a parameter of the module, or of one below it, is pruned.
 ---@param module nn.Module
 ---@return boolean
 function prune.is_pruned(module)

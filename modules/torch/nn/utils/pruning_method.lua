@@ -29,7 +29,7 @@ local function fail(message, ...) errors.raise('argument', 'prune: ' .. message:
 local BasePruningMethod = class('BasePruningMethod')
 BasePruningMethod.__class_methods = {apply = true}
 
----The mask of ones and zeros; a subclass defines it.
+---Returns the mask of ones and zeros; a subclass defines it.
 ---@param t torch.Tensor what decides: the parameter, or its importance scores
 ---@param default_mask torch.Tensor what is pruned already
 ---@return torch.Tensor mask
@@ -37,7 +37,7 @@ function BasePruningMethod:compute_mask(t, default_mask) -- luacheck: ignore t d
   fail('%s defines no compute_mask', class.of(self).__name)
 end
 
----The pruned parameter of the module.
+---Returns the pruned parameter of the module.
 ---@param module nn.Module
 ---@return torch.Tensor
 function BasePruningMethod:apply_mask(module)
@@ -47,7 +47,7 @@ end
 
 function BasePruningMethod:__call(module) module[self.name] = self:apply_mask(module) end
 
----A pruned copy of a tensor. Arguments: t, {default_mask, importance_scores}, both of its shape.
+---Returns a pruned copy of a tensor. Arguments: t, {default_mask, importance_scores}, both of its shape.
 ---@param t torch.Tensor
 ---@param options? {default_mask: torch.Tensor, importance_scores: torch.Tensor}
 ---@return torch.Tensor
@@ -105,7 +105,7 @@ local function open_places(method, t, mask)
   return index
 end
 
----The mask of the method that was added last, on what the mask so far leaves.
+---Returns the mask of the method that was added last, on what the mask so far leaves.
 ---@param t torch.Tensor
 ---@param default_mask torch.Tensor
 ---@return torch.Tensor

@@ -21,7 +21,7 @@ rnn.PackedSequence = PackedSequence
 
 local signature = args.signature('PackedSequence', {'data', 'batch_sizes', {'sorted_indices'}, {'unsorted_indices'}})
 
----The inverse of a permutation.
+---Returns the inverse of a permutation.
 ---@param permutation torch.Tensor|nil (N) int64
 ---@return torch.Tensor|nil
 function rnn.invert_permutation(permutation)
@@ -57,7 +57,7 @@ for method, target in next, {cpu = 'cpu', cuda = 'cuda', double = 'float64', flo
   PackedSequence[method] = function(self) return self:to(target) end
 end
 
----A copy in page-locked memory, from which copies to a GPU are faster.
+---Returns a copy in page-locked memory, from which copies to a GPU are faster.
 ---@return nn.utils.rnn.PackedSequence
 function PackedSequence:pin_memory()
   local function pinned(indices) return indices and indices:pin_memory() end
@@ -65,7 +65,7 @@ function PackedSequence:pin_memory()
     pinned(self.unsorted_indices))
 end
 
----Whether the data lies in page-locked memory.
+---Returns whether the data lies in page-locked memory.
 ---@return boolean
 function PackedSequence:is_pinned() return self.data:is_pinned() end
 
@@ -99,7 +99,7 @@ defined('pack_padded_sequence', {'input', 'lengths', {'batch_first', false}, {'e
   return packed
 end)
 
----The padded batch of a PackedSequence, and the lengths. Arguments: sequence, {batch_first = false, padding_value = 0,
+---Returns the padded batch of a PackedSequence, and the lengths. Arguments: sequence, {batch_first = false, padding_value = 0,
 ---total_length}. Returns (L, N, …) and (N) int64.
 defined('pad_packed_sequence', {'sequence', {'batch_first', false}, {'padding_value', 0}, {'total_length'}}, function(p)
   local packed = p.sequence
@@ -122,7 +122,7 @@ defined('pad_sequence', {'sequences', {'batch_first', false}, {'padding_value', 
   return torch.pad_sequence(p.sequences, p.batch_first, p.padding_value, p.padding_side)
 end)
 
----The sequences of a padded batch, without the padding. Arguments: padded_sequences (L, N, …), lengths (N), {batch_first =
+---Returns the sequences of a padded batch, without the padding. Arguments: padded_sequences (L, N, …), lengths (N), {batch_first =
 ---false}.
 defined('unpad_sequence', {'padded_sequences', 'lengths', {'batch_first', false}}, function(p)
   local padded, out = p.batch_first and p.padded_sequences or p.padded_sequences:transpose(0, 1), {}
@@ -137,7 +137,7 @@ defined('pack_sequence', {'sequences', {'enforce_sorted', true}}, function(p)
   return rnn.pack_padded_sequence(rnn.pad_sequence(p.sequences), lengths, {enforce_sorted = p.enforce_sorted})
 end)
 
----The sequences of a PackedSequence.
+---Returns the sequences of a PackedSequence.
 ---@param packed nn.utils.rnn.PackedSequence
 ---@return torch.Tensor[]
 function rnn.unpack_sequence(packed)

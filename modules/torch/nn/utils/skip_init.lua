@@ -6,7 +6,7 @@ local errors = require 'base.errors'
 
 local skip = {}
 
----An instance of a module class without the work of filling its parameters, whose values are undefined: for those that are
+---Returns an instance of a module class without the work of filling its parameters, whose values are undefined: for those that are
 ---loaded at once. The class must take `device`.
 ---@param of table class
 ---@param ... any its arguments

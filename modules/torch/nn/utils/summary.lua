@@ -20,7 +20,7 @@ local function check_module(owner, module)
   errors.raise('argument', ('%s: expected an nn.Module, got %s'):format(owner, torch.nn.Module._describe(module)))
 end
 
----The number of elements of all parameters, shared ones once: Python's `sum(p.numel() for p in m.parameters())`.
+---Returns the number of elements of all parameters, shared ones once: Python's `sum(p.numel() for p in m.parameters())`.
 ---@param module nn.Module
 ---@param options? {trainable_only: boolean} true: only those with requires_grad
 ---@return integer
@@ -131,10 +131,10 @@ function Summary:__tostring()
   return table.concat(lines, '\n')
 end
 
----The modules of a model with their classes and parameters. With inputs the model is called once, in evaluation mode and
+---Returns the modules of a model with their classes and parameters. With inputs the model is called once, in evaluation mode and
 ---without gradients, and the shape of each module's output is there too. Python has torchinfo.summary for it.
 ---@param module nn.Module
----@param ... any what the model is called with
+---@param ... any the arguments of the model
 ---@return nn.Summary
 ---
 ---```lua

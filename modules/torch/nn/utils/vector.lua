@@ -6,7 +6,7 @@ local torch = require 'torch'
 
 local vector = {}
 
----All parameters in one vector.
+---Returns all parameters in one vector.
 ---@param parameters torch.Tensor[]
 ---@return torch.Tensor vector (number of elements of all)
 function vector.parameters_to_vector(parameters)

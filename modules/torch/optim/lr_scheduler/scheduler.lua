@@ -102,7 +102,7 @@ function LRScheduler:_take_numbers(bound, names)
   end
 end
 
----The groups' fields of a name: `lr`, `initial_lr`.
+---Returns the groups' fields of a name: `lr`, `initial_lr`.
 ---@param name string
 ---@return number[]
 function LRScheduler:_of_groups(name)
@@ -120,7 +120,7 @@ function LRScheduler:_scaled(factor)
   return out
 end
 
----A value for each group from one for all, or a list of them.
+---Returns a value for each group from one for all, or a list of them.
 ---@param name string the parameter, for the message
 ---@param value any
 ---@return any[]
@@ -138,7 +138,7 @@ function LRScheduler:_per_group(name, value)
   return out
 end
 
----The rates of the current epoch, one for each group: what a schedule defines.
+---Returns the rates of the current epoch, one for each group: what a schedule defines.
 ---@return number[]
 function LRScheduler:get_lr() self:_raise('a schedule of your own defines get_lr()') end
 
@@ -257,7 +257,7 @@ function LRScheduler:load_state_dict(state)
   end
 end
 
----A schedule whose parameters, numbers, become fields of the same names before the first step.
+---Returns a schedule whose parameters, numbers, become fields of the same names before the first step.
 ---@param name string
 ---@param parameters (string|table)[] as in base.args, between `optimizer` and `last_epoch`
 ---@return table class which may define `_prepare(bound)` for other parameters, and `_finish(bound)`

@@ -16,7 +16,7 @@ end
 
 local function is_inexact(tensor) return tensor:is_floating_point() or tensor:is_complex() end
 
----An avg_fn for exponential moving averages: decay·average + (1 - decay)·weight.
+---Returns an avg_fn for exponential moving averages: decay·average + (1 - decay)·weight.
 ---@param decay? number default 0.999
 ---@return fun(average: torch.Tensor, weight: torch.Tensor, num_averaged: integer): torch.Tensor
 function swa_utils.get_ema_avg_fn(decay)
@@ -35,7 +35,7 @@ function swa_utils.get_ema_multi_avg_fn(decay)
   end
 end
 
----An avg_fn for equal weights: average + (weight - average) / (num_averaged + 1).
+---Returns an avg_fn for equal weights: average + (weight - average) / (num_averaged + 1).
 ---@return fun(average: torch.Tensor, weight: torch.Tensor, num_averaged: integer): torch.Tensor
 function swa_utils.get_swa_avg_fn()
   return function(average, weight, num_averaged) return average + (weight - average) / (num_averaged + 1) end

@@ -80,7 +80,7 @@ end
 ---```
 function collate.default_collate(samples, dtype) return collate_values(samples, dtype) end
 
----A sample that is not put into a batch, as it is: what Python makes tensors of here (NumPy's arrays) has no equivalent.
+---Returns a sample that is not put into a batch, as it is: what Python makes tensors of here (NumPy's arrays) has no equivalent.
 ---@param data any
 ---@return any data
 function collate.default_convert(data) return data end

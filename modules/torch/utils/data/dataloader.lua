@@ -93,7 +93,7 @@ function DataLoader:init(...)
   set_samplers(self, a)
 end
 
----The loader's arguments as a table that DataLoader{…} takes again: for a loader that differs in some of them.
+---Returns the loader's arguments as a table that DataLoader{…} takes again: for a loader that differs in some of them.
 ---@return table options
 function DataLoader:options()
   local options = {}

@@ -52,7 +52,7 @@ function DistributedSampler:init(...)
   made[self] = true
 end
 
----All that are there, in any order, for a group whose size changes.
+---Returns all that are there, in any order, for a group whose size changes.
 ---@return fun(): data.DistributedSampler|nil
 function DistributedSampler.each()
   local sampler
@@ -62,7 +62,7 @@ function DistributedSampler.each()
   end
 end
 
----The part of another rank, or of one of another number of ranks, from the next order on. Its state stays: what is left of an
+---Returns the part of another rank, or of one of another number of ranks, from the next order on. Its state stays: what is left of an
 ---epoch is dealt out again, where the state is loaded behind this.
 ---@param num_replicas integer
 ---@param rank integer
@@ -77,7 +77,7 @@ function DistributedSampler:len() return self.num_samples end
 ---@return integer count of the samples that all ranks share
 function DistributedSampler:count() return self.dataset:len() end
 
----How many samples of this rank's order are its own: those behind them repeat the first ones of the dataset.
+---Returns how many samples of this rank's order are its own: those behind them repeat the first ones of the dataset.
 ---@param seen? integer samples that all ranks had seen when the order was dealt out, default 0
 ---@return integer
 function DistributedSampler:num_own(seen)
@@ -85,7 +85,7 @@ function DistributedSampler:num_own(seen)
   return math.min(share(self, left), math.max(math.ceil((left - self.rank) / self.num_replicas), 0))
 end
 
----The order that all ranks share.
+---Returns the order that all ranks share.
 ---@return torch.Tensor indices int64
 function DistributedSampler:order()
   local total = self:count()
@@ -219,7 +219,7 @@ for _, name in ipairs {'set_epoch', 'state', 'load_state', 'resume'} do
   UnpaddedSampler[name] = function(self, ...) return self.sampler[name](self.sampler, ...) end
 end
 
----The same part without padding, for means that count each sample once.
+---Returns the same part without padding, for means that count each sample once.
 ---@return data.Sampler
 function DistributedSampler:unpadded() return UnpaddedSampler(self) end
 

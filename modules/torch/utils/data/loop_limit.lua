@@ -45,7 +45,7 @@ local function repeated(list)
   end
 end
 
----The batches of a loop, within the limit.
+---Returns the batches of a loop, within the limit.
 ---@param owner table|userdata what is looped over
 ---@param start fun(): (fun(): ...) begins the loop
 ---@return fun(): ... next_batch

@@ -17,7 +17,7 @@ function loop_watch.set(fn) watcher = fn end
 ---@field samples? integer
 ---@field dataset_size? integer of which these samples are a part
 
----The batches of a loop, as whoever watches sees them.
+---Returns the batches of a loop, as whoever watches sees them.
 ---@param next_batch fun(): ...
 ---@param describe fun(): LoopProgress of the epoch: first, batches, batch_size, samples, dataset_size
 ---@return fun(): ... next_batch

@@ -36,7 +36,7 @@ local function offsets_of(self) return ffi.cast('const int64_t *', self.offsets:
 
 local function characters_of(self) return ffi.cast('const char *', self.bytes:data_ptr()) end
 
----The rows of a Lua list; nil and torch.none are null.
+---Returns the rows of a Lua list; nil and torch.none are null.
 ---@param list (string|nil)[]
 ---@param count? integer number of rows (default #list)
 ---@param binary? boolean
@@ -80,7 +80,7 @@ local function offsets_of_rows(self, indices)
   return torch.cat{torch.zeros({1}, {dtype = 'int64'}), lengths:cumsum(0)}
 end
 
----The rows at the given places, in that order.
+---Returns the rows at the given places, in that order.
 ---@param indices torch.Tensor int64 (n), from 0
 ---@return data.Strings
 function Strings:take(indices)
@@ -101,7 +101,7 @@ local function used_bytes(self)
   return first, tonumber(offsets[count]) - first
 end
 
----The same column with offsets that begin at 0 and no unused bytes.
+---Returns the same column with offsets that begin at 0 and no unused bytes.
 ---@return data.Strings
 function Strings:compact()
   local first, length = used_bytes(self)
@@ -109,7 +109,7 @@ function Strings:compact()
   return Strings(self.offsets - first, self.bytes:narrow(0, first, length), options_of(self, self.valid))
 end
 
----The rows of several columns behind each other.
+---Returns the rows of several columns behind each other.
 ---@param list data.Strings[]
 ---@return data.Strings
 function Strings.concat(list)

@@ -30,7 +30,7 @@ local function index_now()
   return current_indices:select(0, 0):item()
 end
 
----The generator of the sample that a loader is making, for the random operators that a dataset or transform of your own
+---Returns the generator of the sample that a loader is making, for the random operators that a dataset or transform of your own
 ---calls; nil outside of a loader, which means the default generator.
 ---@return userdata|nil
 ---
@@ -71,7 +71,7 @@ end
 ---Called when the batch is made: nothing is being made any more.
 function worker.finish() context, current_index, current_indices, current_generator = nil, nil, nil, nil end
 
----The seeds that the generators of the batch's samples have, in order, for transforms that draw for a whole batch at once;
+---Returns the seeds that the generators of the batch's samples have, in order, for transforms that draw for a whole batch at once;
 ---nil outside of a loader and while single samples are made.
 ---@return torch.Tensor|nil int64
 function worker.batch_seeds()

@@ -31,7 +31,7 @@ function color._blend(x, y, ratio)
   return (as_float(x) * ratio + y * (1 - ratio)):clamp(0, image.max_value(x.dtype)):to(x.dtype)
 end
 
----The image without colours: 0.2989 · red + 0.587 · green + 0.114 · blue. Arguments: img, num_output_channels = 1 (or 3 equal
+---Returns the image without colours: 0.2989 · red + 0.587 · green + 0.114 · blue. Arguments: img, num_output_channels = 1 (or 3 equal
 ---ones).
 ---
 ---```lua

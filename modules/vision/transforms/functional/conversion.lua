@@ -37,7 +37,7 @@ defined('to_tensor', {'pic'}, function(p)
   return x:to(torch.get_default_dtype()):div_(255)
 end)
 
----An image (h, w) or (h, w, c) → (c, h, w) with the same dtype and numbers. Arguments: pic.
+---Returns an image (h, w) or (h, w, c) → (c, h, w) with the same dtype and numbers. Arguments: pic.
 defined('pil_to_tensor', {'pic'}, function(p) return to_channels_first('pil_to_tensor', p.pic) end)
 
 ---Refuses a PIL mode.
@@ -87,7 +87,7 @@ local function levels_to_levels(x, dtype)
   return x:to(dtype):mul(math.floor((to + 1) / (from + 1)))
 end
 
----The image in another dtype, its levels spread over that dtype's range: uint8 0 … 255 ↔ floats 0 … 1. Arguments: image,
+---Returns the image in another dtype, its levels spread over that dtype's range: uint8 0 … 255 ↔ floats 0 … 1. Arguments: image,
 ---dtype = 'float32'.
 ---
 ---```lua

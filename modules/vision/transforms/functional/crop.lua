@@ -25,7 +25,7 @@ local function cut(x, top, left, height, width)
   return torch.constant_pad_nd(x, {-left, left + width - w, -top, top + height - h}, 0)
 end
 
----The part of height × width with the given upper left corner; black where it reaches beyond the image. Arguments: img,
+---Returns the part of height × width with the given upper left corner; black where it reaches beyond the image. Arguments: img,
 ---top, left, height, width.
 ---
 ---```lua
@@ -49,7 +49,7 @@ local function center(x, size)
   return cut(x, sizes.round((h - size[1]) / 2), sizes.round((w - size[2]) / 2), size[1], size[2])
 end
 
----The middle; a smaller image gets a black border. Arguments: img, output_size (a number or {height, width}).
+---Returns the middle; a smaller image gets a black border. Arguments: img, output_size (a number or {height, width}).
 defined('center_crop', {'img', 'output_size'}, function(p)
   local size = sizes.pair('center_crop: output_size', p.output_size)
   return image.channels_first('center_crop', p.img, function(x) return center(x, size) end)
@@ -78,14 +78,14 @@ local function five(x, size, owner)
           cut(x, h - height, w - width, height, width), center(x, size)}
 end
 
----A list of five parts: upper left, upper right, lower left, lower right, middle. Arguments: img, size (a number or {height,
+---Returns a list of five parts: upper left, upper right, lower left, lower right, middle. Arguments: img, size (a number or {height,
 ---width}).
 defined('five_crop', {'img', 'size'}, function(p)
   local size = sizes.pair('five_crop: size', p.size)
   return image.channels_first('five_crop', p.img, function(x) return five(x, size, 'five_crop') end)
 end)
 
----A list of ten parts: those of five_crop, then the same of the mirrored image. Arguments: img, size (a number or {height,
+---Returns a list of ten parts: those of five_crop, then the same of the mirrored image. Arguments: img, size (a number or {height,
 ---width}), vertical_flip = false (mirror top to bottom).
 defined('ten_crop', {'img', 'size', {'vertical_flip', false}}, function(p)
   local size = sizes.pair('ten_crop: size', p.size)

@@ -4,7 +4,7 @@ local torch = require 'torch'
 
 local geometry = {}
 
----The matrix {a, b, c, d, e, f} from places of the result to places of the image, for a map that shears, rotates, scales
+---Returns the matrix {a, b, c, d, e, f} from places of the result to places of the image, for a map that shears, rotates, scales
 ---about the centre and then shifts.
 ---@param map {center: number[], angle: number, translate: number[], scale: number, shear: number[]} degrees and pixels
 ---@return number[]
@@ -63,7 +63,7 @@ function geometry.affine_grid(matrix, size, out, like)
   return base:bmm(scaled):view{1, out[1], out[2], 2}
 end
 
----The eight numbers of the map that takes the endpoints to the startpoints.
+---Returns the eight numbers of the map that takes the endpoints to the startpoints.
 ---@param startpoints number[][]
 ---@param endpoints number[][]
 ---@return number[]

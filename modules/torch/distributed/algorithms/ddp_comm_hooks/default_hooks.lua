@@ -18,7 +18,8 @@ function default_hooks._allreduce_fut(process_group, tensor)
   return sum(tensor, process_group):then_(function(fut) return fut:value()[1] end)
 end
 
----The mean over the ranks: what DistributedDataParallel does without a hook. PyTorch equivalent: default_hooks.allreduce_hook.
+---Averages the bucket over the ranks, as DistributedDataParallel does without a hook. PyTorch equivalent:
+---default_hooks.allreduce_hook.
 ---@param process_group? ProcessGroup default: all ranks
 ---@param bucket GradBucket
 ---@return Future
@@ -44,14 +45,14 @@ local function compress_hook(dtype, process_group, bucket)
   return sum(compressed, process_group):then_(function(fut) return buffer:copy_(fut:value()[1]) end)
 end
 
----Gradients travel as float16: divided by the number of ranks, then added up. PyTorch equivalent:
+---Sends gradients as float16: divided by the number of ranks, then summed. PyTorch equivalent:
 ---default_hooks.fp16_compress_hook.
 ---@param process_group? ProcessGroup default: all ranks
 ---@param bucket GradBucket
 ---@return Future
 function default_hooks.fp16_compress_hook(process_group, bucket) return compress_hook(torch.float16, process_group, bucket) end
 
----Gradients travel as bfloat16: divided by the number of ranks, then added up. PyTorch equivalent:
+---Sends gradients as bfloat16: divided by the number of ranks, then summed. PyTorch equivalent:
 ---default_hooks.bf16_compress_hook.
 ---@param process_group? ProcessGroup default: all ranks
 ---@param bucket GradBucket
@@ -69,13 +70,13 @@ local function compress_wrapper(name, dtype, hook)
   end
 end
 
----The hook with buckets in float16; its result goes back to the dtype of the gradients. PyTorch equivalent:
+---Returns the hook with buckets in float16; its result is converted back to the dtype of the gradients. PyTorch equivalent:
 ---default_hooks.fp16_compress_wrapper.
 ---@param hook fun(state: any, bucket: GradBucket): Future
 ---@return fun(state: any, bucket: GradBucket): Future
 function default_hooks.fp16_compress_wrapper(hook) return compress_wrapper('fp16_compress_wrapper', torch.float16, hook) end
 
----The hook with buckets in bfloat16; its result goes back to the dtype of the gradients. PyTorch equivalent:
+---Returns the hook with buckets in bfloat16; its result is converted back to the dtype of the gradients. PyTorch equivalent:
 ---default_hooks.bf16_compress_wrapper.
 ---@param hook fun(state: any, bucket: GradBucket): Future
 ---@return fun(state: any, bucket: GradBucket): Future

@@ -21,14 +21,14 @@ local SIGNATURE = args.signature('PowerSGDState', {
   {'use_error_feedback', true}, {'warm_start', true}, {'orthogonalization_epsilon', 0}, {'random_seed', 0},
   {'compression_stats_logging_frequency', 10000}, {'batch_tensors_with_same_shape', false}})
 
----What PowerSGD keeps between steps, and how it compresses. Arguments: process_group (nil: all ranks),
----matrix_approximation_rank (1; more is more exact and more to send), start_powerSGD_iter (1000: steps before it, with plain
----all_reduce), min_compression_rate (2: a matrix that would shrink by less travels as it is), use_error_feedback (true),
+---The state of PowerSGD between steps, and its settings. Arguments: process_group (nil: all ranks),
+---matrix_approximation_rank (1; a larger rank is more exact and sends more), start_powerSGD_iter (1000: number of first steps
+---with plain all_reduce), min_compression_rate (2: a matrix that would shrink by less is sent uncompressed), use_error_feedback (true),
 ---warm_start (true), orthogonalization_epsilon (0; 1e-8 where columns may be zero), random_seed (0),
----batch_tensors_with_same_shape (false), compression_stats_logging_frequency (nothing is logged: compression_stats() says it).
+---batch_tensors_with_same_shape (false), compression_stats_logging_frequency (no effect: see compression_stats()).
 ---Raises code 'argument' for start_powerSGD_iter below 2 with error feedback or warm start: buckets change in the first steps.
----All ranks count the same steps: where a worker takes a lost one's place (train.elastic), or a run goes on from a checkpoint,
----each loads a state_dict of the same step. PyTorch equivalent: PowerSGDState, whose random numbers these are.
+---All ranks must count the same steps: when a process replaces a lost rank (train.elastic), or a run continues from a checkpoint,
+---each rank loads a state_dict of the same step. PyTorch equivalent: PowerSGDState, which draws the same random numbers.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -71,7 +71,7 @@ function PowerSGDState:init(...)
   self.total_numel_before_compression, self.total_numel_after_compression = 0, 0
 end
 
----Counts a step with its last bucket.
+---Counts a step, when called with its last bucket.
 ---@param bucket GradBucket
 function PowerSGDState:maybe_increase_iter(bucket)
   if bucket:is_last() then self.iter = self.iter + 1 end
@@ -88,7 +88,8 @@ end
 local KEPT = {'error_dict', 'p_memory_dict', 'q_memory_dict'}
 local COUNTS = {'iter', 'total_numel_before_compression', 'total_numel_after_compression'}
 
----What a checkpoint holds of it. Each rank has errors of its own, so each saves its own. (PyTorch pickles the object.)
+---Returns the state for a checkpoint. Each rank has its own errors, so each rank saves its own state. (PyTorch pickles the
+---object.)
 ---@return table state_dict tensors and numbers
 function PowerSGDState:state_dict()
   local out = {rng = self.rng:get_state()}
@@ -100,7 +101,7 @@ function PowerSGDState:state_dict()
   return out
 end
 
----Goes on from what state_dict gave.
+---Continues from a result of state_dict.
 ---@param state_dict table
 function PowerSGDState:load_state_dict(state_dict)
   self.rng:set_state(state_dict.rng)
@@ -280,7 +281,7 @@ local function decompress(batches)
   end
 end
 
----PowerSGD, layer by layer: matrices are compressed, vectors travel as they are.
+---PowerSGD, layer by layer: matrices are compressed, vectors are sent uncompressed.
 ---PyTorch equivalent: powerSGD_hook.powerSGD_hook.
 ---@param state PowerSGDState
 ---@param bucket GradBucket
@@ -320,7 +321,7 @@ function powerSGD_hook.powerSGD_hook(state, bucket)
   end)
 end
 
----PowerSGD of each whole bucket as one square matrix: quicker, and less exact. PyTorch equivalent:
+---PowerSGD of each whole bucket as one square matrix: faster, and less exact. PyTorch equivalent:
 ---powerSGD_hook.batched_powerSGD_hook.
 ---@param state PowerSGDState
 ---@param bucket GradBucket
