@@ -41,7 +41,7 @@ function repr.list(list)
   return '[' .. table.concat(out, ', ') .. ']'
 end
 
----Returns a number that Python has as a float: 0.5, 1.0, 1e-05. Lists of them too.
+---Returns a number as Python writes a float: 0.5, 1.0, 1e-05; or a list of such numbers.
 ---@param value number|number[]
 ---@return string
 function repr.float(value)
@@ -66,8 +66,8 @@ function repr.type_name(value)
   return TYPE_NAMES[type(value)] or (#value > 0 and 'list' or 'dict')
 end
 
----"name=value, name=value" for pairs {name, value}; an entry without a name is the value alone; {name, text, true} shows
----the text without quotes.
+---Returns "name=value, name=value" for pairs {name, value}. An entry with an empty name gives only the value; {name, text,
+---true} gives the text without quotes.
 ---@param pairs_list any[][]
 ---@return string
 function repr.fields(pairs_list)

@@ -95,7 +95,7 @@ function RNNBase:_flat_weights()
   return out
 end
 
----What PyTorch calls to lay the weights out for cuDNN; cuDNN does it here at each call.
+---Does nothing. PyTorch calls it to arrange the weights for cuDNN; here cuDNN does that in each call.
 function RNNBase:flatten_parameters() end
 
 function RNNBase:_output_size() return self.proj_size > 0 and self.proj_size or self.hidden_size end
@@ -179,11 +179,11 @@ end
 local take = inputs({'input', {'hx'}}, {'input'})
 
 ---input (L, N, input_size), or (N, L, input_size) with batch_first, or (L, input_size), or a PackedSequence. The state is
----(num_layers · directions, N, hidden_size), without N for an input without a batch; LSTM has a list {h, c} of two.
----Arguments: input, hx (the state, zeros by default).
+---(num_layers · directions, N, hidden_size), without N for an input without a batch; for LSTM it is a list {h, c}.
+---Arguments: input, hx (the state, default: zeros).
 ---@param ... any
 ---@return torch.Tensor|nn.utils.rnn.PackedSequence output (L, N, directions · hidden_size): the states of the last layer
----@return torch.Tensor|torch.Tensor[] state the last one of each layer
+---@return torch.Tensor|torch.Tensor[] state the last state of each layer
 function RNNBase:forward(...)
   local input, state = take(self, ...)
   if class.is(input, PackedSequence) then return forward_packed(self, input, state) end

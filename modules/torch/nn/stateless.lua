@@ -6,7 +6,7 @@ local inputs = require 'torch.nn.inputs'
 local repr = require 'torch.nn.repr'
 local Module = require('torch.nn.module').Module
 
--- Returns how print shows a field: {name, value} for repr.fields, or nil to leave it out.
+-- Each function returns a field in the form that print shows: {name, value} for repr.fields, or nil to omit it.
 local SHOWN = {
   plain = function(name, value) return {name, value} end,
   -- Shown as a float, as in Python; Lua has only one kind of number.
@@ -21,13 +21,13 @@ local SHOWN = {
   flag = function(name, value) return value and {name, value} or nil end,
 }
 
----A class whose arguments become fields of the same names.
+---Makes a class whose arguments become fields of the same names.
 ---@param name string
----@param parameters (string|table)[] as args.signature takes them
+---@param parameters (string|table)[] in the form of args.signature
 ---@param forward fun(self: nn.Module, ...): any
 ---@param shown? (string|string[])[] fields that print shows: 'dim', or {'alpha', 'float'}, {'inplace', 'flag'}, {'size',
 ---  'bare'}
----@param taken? (string|table)[] the inputs of forward, {'input'} by default
+---@param taken? (string|table)[] the inputs of forward, default {'input'}
 ---@return table class
 local function stateless(name, parameters, forward, shown, taken)
   local Layer = Module:extend(name)

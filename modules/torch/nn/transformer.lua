@@ -1,8 +1,8 @@
 -- torch/nn/transformer.lua: Transformer, its encoder and its decoder (Vaswani et al. 2017).
 --
--- L and S are the lengths of source and target, N the batch, E d_model: tensors are (L, N, E), (N, L, E) with
+-- L and S are the lengths of source and target, N is the batch, E is d_model: tensors are (L, N, E), (N, L, E) with
 -- batch_first, (L, E) without a batch. PyTorch's fast path for inference, which packs padded sequences, is not
--- implemented: only the results at padded places differ from it.
+-- implemented: only the results at padded places differ.
 
 local args = require 'base.args'
 local checks = require 'torch.functions.checks'
@@ -38,8 +38,8 @@ end
 local LAYER = {'d_model', 'nhead', {'dim_feedforward', 2048}, {'dropout', 0.1}, {'activation', 'relu'},
   {'layer_norm_eps', 1e-5}, {'batch_first', false}, {'norm_first', false}, {'bias', true}, {'device'}, {'dtype'}}
 
--- Registers the parts in PyTorch's order: attentions, feed-forward network, then norms and dropouts, one more each than
--- attentions.
+-- Registers the parts in PyTorch's order: attentions, feed-forward network, then norms and dropouts; there is one more of
+-- each than of attentions.
 local function set_up_layer(self, a, attentions)
   local like = {bias = a.bias, device = a.device, dtype = a.dtype}
   for _, name in ipairs(attentions) do
@@ -103,7 +103,7 @@ function TransformerEncoderLayer:forward(...)
   return residual(self, x, self.norm2, function(input) return feed_forward(self, input, self.dropout2) end)
 end
 
----Self-attention, attention to the encoder's output and a feed-forward network; arguments as TransformerEncoderLayer's.
+---Self-attention, attention to the encoder's output and a feed-forward network; arguments as of TransformerEncoderLayer.
 ---@class nn.TransformerDecoderLayer: nn.Module
 ---@overload fun(d_model: integer, nhead: integer, options?: table): nn.TransformerDecoderLayer
 local TransformerDecoderLayer = Module:extend('TransformerDecoderLayer')
@@ -152,8 +152,8 @@ local function length_of(x, layer)
   return x:size(x:dim() == 3 and layer.self_attn.batch_first and 1 or 0)
 end
 
----Several encoder layers one after the other, all beginning with the parameters of the given one, as in PyTorch.
----Arguments: encoder_layer, num_layers, {norm, enable_nested_tensor, mask_check (both without effect)}.
+---Several encoder layers in sequence. All start with the parameters of the given layer, as in PyTorch.
+---Arguments: encoder_layer, num_layers, {norm, enable_nested_tensor, mask_check (the last two have no effect)}.
 ---@class nn.TransformerEncoder: nn.Module
 ---@overload fun(encoder_layer: nn.TransformerEncoderLayer, num_layers: integer, options?: table): nn.TransformerEncoder
 local TransformerEncoder = Module:extend('TransformerEncoder')
@@ -182,7 +182,7 @@ function TransformerEncoder:forward(...)
   return self.norm and self.norm(x) or x
 end
 
----Several decoder layers one after the other. Arguments: decoder_layer, num_layers, {norm}.
+---Several decoder layers in sequence. Arguments: decoder_layer, num_layers, {norm}.
 ---Shape: (T, N, E), (S, N, E) → (T, N, E); with batch_first N comes first.
 ---@class nn.TransformerDecoder: nn.Module
 ---@overload fun(decoder_layer: nn.TransformerDecoderLayer, num_layers: integer, options?: table): nn.TransformerDecoder

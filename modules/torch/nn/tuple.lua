@@ -2,7 +2,7 @@
 
 local errors = require 'base.errors'
 
----One number for each of `dims` dimensions: 3 → {3, 3}.
+---Returns a list of one number for each of `dims` dimensions: 3 → {3, 3}.
 ---@param value number|number[]
 ---@param dims integer
 ---@param name string the parameter, for the message

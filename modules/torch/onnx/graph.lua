@@ -9,7 +9,7 @@ local ordered = require 'base.ordered'
 ---@field initializers table an ordered map: name → tensor
 ---@field inputs {name: string, dtype: string, shape: (integer|string)[]}[]
 ---@field outputs {name: string, dtype: string, shape: (integer|string)[]}[]
----@field scope string what the names of new nodes begin with
+---@field scope string prefix of the names of new nodes
 local Graph = class('Graph')
 
 function Graph:init()
@@ -28,9 +28,9 @@ end
 
 ---Adds a node. Attributes are integers, lists of integers, strings, or {float = x}.
 ---@param op string ONNX's operator
----@param inputs string[] '' for one that is left out
+---@param inputs string[] names; '' for an omitted input
 ---@param attributes? table
----@param count? integer of outputs (1)
+---@param count? integer number of outputs (1)
 ---@return string ... names of the outputs
 function Graph:add(op, inputs, attributes, count)
   local name = self:fresh(self.scope .. op)
@@ -49,7 +49,7 @@ function Graph:constant(tensor, name)
   return name
 end
 
----A 0-dim constant.
+---Adds a 0-dim constant and returns its name.
 ---@param value number|boolean
 ---@param dtype string
 ---@return string name
@@ -62,7 +62,7 @@ function Graph:scalar(value, dtype)
   return self._scalars[key]
 end
 
----A list of int64.
+---Adds a constant list of int64 and returns its name.
 ---@param values integer[]
 ---@return string name
 function Graph:integers(values)
@@ -91,8 +91,8 @@ local function multiplied(self, expression)
   return expression.factor == 1 and name or self:add('Mul', {name, self:integers{expression.factor}})
 end
 
----A list of one int64 with the size's value.
----@param size torch.onnx.Size one that has an expression
+---Returns the name of a list of one int64 with the size's value.
+---@param size torch.onnx.Size a size that has an expression
 ---@return string name
 function Graph:size(size)
   local key = size:text()
@@ -105,7 +105,7 @@ function Graph:size(size)
   return self._sizes[key]
 end
 
----Drops what no output needs.
+---Removes nodes and initializers that no output needs.
 function Graph:prune()
   local needed, kept = {}, {}
   for _, output in ipairs(self.outputs) do needed[output.name] = true end

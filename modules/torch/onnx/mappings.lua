@@ -1,8 +1,8 @@
 -- torch/onnx/mappings.lua: ATen's operators → the functions that make nodes of their calls.
 --
--- A mapping gets the translator, the call's arguments by ATen's names (tensors as the trace has them; numbers that
+-- A mapping gets the translator, the call's arguments by ATen's names (tensors in the form of the trace; numbers that
 -- follow a dynamic axis as Sizes), and the call. It returns the graph's names of the results, or a list of them; nil to
--- translate the operators called within instead.
+-- translate the nested calls of operators instead.
 
 local mappings = {}
 
@@ -19,7 +19,7 @@ local function load()
   end
 end
 
----@param name string 'relu'; 'relu_' is that too
+---@param name string 'relu'; 'relu_' gives the same mapping
 ---@return function? mapping
 function mappings.of(name)
   if not known then load() end

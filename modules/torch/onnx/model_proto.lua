@@ -23,7 +23,7 @@ local FLOAT, INT, STRING, INTS, STRINGS = 1, 2, 3, 7, 8
 local EXTERNAL = 1
 
 ---@param dtype string
----@return integer type ONNX's number of it
+---@return integer type ONNX's number for the dtype
 function model_proto.type_of(dtype)
   if DTYPES[dtype] then return DTYPES[dtype] end
   errors.raise('unsupported', ('torch.onnx.export: ONNX has no %s'):format(dtype))
@@ -77,7 +77,7 @@ function ExternalData:init(path)
   self.path, self.location, self.pieces, self.size = path .. '.data', (path .. '.data'):match '[^/]*$', {}, 0
 end
 
----Appends a tensor's values, and says in the message where they are.
+---Appends a tensor's values, and adds their place to the message.
 ---@param message torch.onnx.Message
 ---@param tensor torch.Tensor
 function ExternalData:add(message, tensor)
@@ -120,7 +120,7 @@ end
 ---@return boolean
 function model_proto.has_opset(opset_version) return IR_VERSIONS[opset_version] ~= nil end
 
----Writes the graph as a model. The file of the values, where there is one, is complete before the model names it.
+---Writes the graph as a model. The file of the values, if any, is complete before the model refers to it.
 ---@param graph torch.onnx.Graph
 ---@param options {path: string, name: string, opset_version: integer, external_data: boolean?}
 function model_proto.write(graph, options)

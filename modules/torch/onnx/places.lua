@@ -92,12 +92,12 @@ local function range(first, last)
   return out
 end
 
----Returns the tensor with the dimensions that have indices first.
+---Returns the tensor with its indexed dimensions first.
 ---@param name string
 ---@return string name
 function Places:to_front(name) return transposed(self._translator, name, joined(self.dims, self:_others())) end
 
----The way back.
+---Returns the tensor with its dimensions in the original order.
 ---@param name string
 ---@return string name
 function Places:restored(name) return transposed(self._translator, name, inverse(joined(self.dims, self:_others()))) end
@@ -113,7 +113,7 @@ end
 ---@return string name
 function Places:from_front(name) return transposed(self._translator, name, inverse(self:_order())) end
 
----Values that PyTorch spreads over the places, as ScatterND takes them.
+---Returns the values that PyTorch assigns to the places, in the form of ScatterND.
 ---@param name string
 ---@return string name
 function Places:spread(name)
@@ -124,7 +124,7 @@ function Places:spread(name)
   return transposed(t, t:add('Expand', {name, t:sizes(sizes)}), self:_order())
 end
 
----Returns the places: (…, number of dimensions with indices) int64.
+---Returns the places: (…, number of indexed dimensions) int64.
 ---@return string name
 function Places:name()
   local t, parts, common = self._translator, {}, self:_common()

@@ -47,8 +47,8 @@ end
 
 function Message:_key(field, kind) self:_add(varint(field * 8 + kind)) end
 
----Each of these adds a field and returns the message.
----@param field integer its number
+---Each of these methods adds a field and returns the message.
+---@param field integer number of the field
 ---@param value integer
 function Message:integer(field, value)
   self:_key(field, VARINT)
@@ -80,7 +80,7 @@ function Message:integers(field, values)
   return self
 end
 
----Returns the values of a tensor as they lie in memory.
+---Adds the values of a tensor, as they are in memory.
 ---@param field integer
 ---@param tensor torch.Tensor
 function Message:tensor(field, tensor)

@@ -2,16 +2,16 @@
 -- axes.
 --
 -- The first trace has the sizes of the example; in each of the next traces one axis has another size, in the last trace
--- all have. A number that follows one axis is a · size + b, and a number that follows several is a · size · size …; the
--- last trace verifies the expression.
+-- all axes have other sizes. A number that follows one axis is a · size + b, and a number that follows several is a · size ·
+-- size …; the last trace verifies the expression.
 
 local class = require 'base.class'
 
 ---@class torch.onnx.Axis
 ---@field name string 'batch'
 ---@field values integer[] its size in each trace
----@field input string of the graph
----@field dim integer of that input
+---@field input string name of an input of the graph
+---@field dim integer dimension of that input
 
 ---@class torch.onnx.Size
 ---@field values number[] in each trace
@@ -40,7 +40,7 @@ local function of_axes(values, axes)
   return {factor = values[1] / product, axes = axes, offset = 0}
 end
 
----@return {factor: integer, axes: torch.onnx.Axis[], offset: integer}? expression nil when it is none of that form
+---@return {factor: integer, axes: torch.onnx.Axis[], offset: integer}? expression nil if the values have no such form
 function Size:expression()
   local values, followed, trace = self.values, {}, nil
   for i, axis in ipairs(self._axes) do
@@ -55,8 +55,8 @@ function Size:expression()
   return out
 end
 
----What the model's declaration calls it: 'batch', '2*batch + 1'.
----@return string? nil where expression() is nil
+---Returns the name of the size in the model's declaration: 'batch', '2*batch + 1'.
+---@return string? nil if expression() is nil
 function Size:text()
   local expression = self:expression()
   if not expression then return nil end

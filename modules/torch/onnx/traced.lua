@@ -15,7 +15,7 @@ function traced.is_tensor(value) return type(value) == 'table' and value.id ~= n
 ---@return string
 function traced.plain_name(call) return (call.name:gsub('^aten::', '')) end
 
----Returns the field of each of several tables.
+---Returns the values of a field in several tables.
 ---@param calls table[]
 ---@param field string
 ---@return any[]
@@ -25,7 +25,7 @@ function traced.field_of(calls, field)
   return out
 end
 
----Returns whether any of the values, or of the lists in them, is a tensor for which fn(tensor) holds.
+---Returns whether any of the values, or of the items of lists in them, is a tensor for which fn(tensor) holds.
 ---@param values table
 ---@param fn fun(value: table): boolean
 ---@return boolean
@@ -44,7 +44,7 @@ local function is_equal(a, b)
   return a.dtype == b.dtype and tostring(a.shape) == tostring(b.shape) and torch.equal(a, b)
 end
 
----Returns whether all traces have the same values. NaN is equal to itself here.
+---Returns whether all traces have the same values. NaN counts as equal to itself.
 ---@param value table
 ---@return boolean
 function traced.has_equal_twins(value)

@@ -18,8 +18,8 @@ local function other_sizes(size)
   return first, first + 1, first + 3
 end
 
----Gives each axis its size in each trace.
----@param axes torch.onnx.Axis[] with `size`, the example's
+---Assigns each axis its size in each trace.
+---@param axes torch.onnx.Axis[] with `size`, the size of the example
 function tracing.plan(axes)
   for i, axis in ipairs(axes) do
     local first, other, last = other_sizes(axis.size)
@@ -29,7 +29,7 @@ function tracing.plan(axes)
   end
 end
 
--- Returns the example, with its items repeated or left out along an axis.
+-- Returns the example, with its items repeated or cut along an axis.
 local function resized(tensor, dim, size)
   local length = tensor:size(dim)
   if length == size then return tensor end
@@ -93,7 +93,7 @@ end
 ---@param examples torch.Tensor[]
 ---@param axes torch.onnx.Axis[] after plan()
 ---@return {calls: table[], inputs: torch.Tensor[], outputs: {name: string?, tensor: torch.Tensor}[]}[] traces
----Errors: those of the model; where it does not take another size than the example's, with the way to fix that.
+---Errors: those of the model; if it does not accept another size than the example's, with advice.
 function tracing.run(model, examples, axes)
   local traces = {}
   for trace = 1, #axes + 2 do

@@ -296,11 +296,11 @@ local function written_storages(calls, inputs)
   return written
 end
 
----@param traces table[] of tracing.run
+---@param traces table[] result of tracing.run
 ---@param input_names string[]
 ---@param output_names string[]
 ---@return torch.onnx.Graph graph
----Errors: 'unsupported', naming operator, module and line.
+---Errors: 'unsupported', with operator, module and line.
 function Translation:translate(traces, input_names, output_names)
   self._traces, self._written = traces, written_storages(traces[1].calls, traces[1].inputs)
   add_inputs(self, traces, input_names)

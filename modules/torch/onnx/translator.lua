@@ -1,5 +1,5 @@
--- torch/onnx/translator.lua: what the mappings (operators/*.lua) are given: it finds the graph's names of traced values
--- and adds nodes to the graph. translation.lua walks through the calls.
+-- torch/onnx/translator.lua: Translator, the first argument of the mappings (operators/*.lua): it finds the graph's names of
+-- traced values and adds nodes to the graph. translation.lua walks through the calls.
 --
 -- Numbers that differ between the traces follow dynamic axes, and become nodes that compute them.
 
@@ -10,7 +10,7 @@ local Size = require 'torch.onnx.sizes'
 local traced = require 'torch.onnx.traced'
 local Views = require 'torch.onnx.views'
 
----@class torch.onnx.Translator what a mapping is given first
+---@class torch.onnx.Translator the first argument of a mapping
 ---@field graph torch.onnx.Graph
 ---@field opset_version integer
 local Translator = class('Translator')
@@ -35,9 +35,9 @@ local PACKED = 'ONNX has no packed sequences: they go from pack_padded_sequence 
 
 Translator.is_tensor = is_tensor
 
----Raises that the call has no form in ONNX.
+---Raises an error that the call has no form in ONNX.
 ---@param message string a format
----@param ... any its values
+---@param ... any values for the format
 function Translator:fail(message, ...)
   local call = self.call
   local where = {}
@@ -57,7 +57,7 @@ function Translator:dtype(value) return value.tensor.dtype end
 ---@return integer
 function Translator:rank(value) return value.tensor:dim() end
 
----Returns the sizes of a tensor, a number or a Size each.
+---Returns the sizes of a tensor, each a number or a Size.
 ---@param value table
 ---@return (integer|torch.onnx.Size)[]
 function Translator:shape(value)
@@ -73,7 +73,7 @@ function Translator:shape(value)
   return out
 end
 
----Returns the size of a dimension, which has to be the same in every trace.
+---Returns the size of a dimension, which must be the same in every trace.
 ---@param value table
 ---@param dim integer
 ---@return integer
@@ -85,7 +85,7 @@ function Translator:fixed_size(value, dim)
   return size
 end
 
----Refuses a number that follows a dynamic axis.
+---Raises an error for a number that follows a dynamic axis.
 ---@param value number|torch.onnx.Size
 ---@param name string for the message
 ---@return number value
@@ -103,7 +103,7 @@ local function check_size(self, size)
     'it was %s', table.concat(values, ', '))
 end
 
----Returns a list of int64 for a list of numbers and Sizes.
+---Returns the name of a list of int64 for a list of numbers and Sizes.
 ---@param sizes (integer|torch.onnx.Size)[]
 ---@return string name
 function Translator:sizes(sizes)
@@ -144,7 +144,7 @@ local function size_of_number(self, value)
   return Size(values, self._axes)
 end
 
--- Raises where the value shares memory with a tensor that a call has changed.
+-- Raises an error if the value shares memory with a tensor that a call has changed.
 function Translator:_check_stale(value)
   local by = self._stale[value.id] or not self._names[value.id] and self._stale[value.storage]
   if by then
@@ -172,7 +172,7 @@ end
 
 ---Returns the graph's name of an argument.
 ---@param value table|number|boolean|torch.onnx.Size a tensor of the trace, or a number
----@param dtype? string the one that it is needed in; its own without
+---@param dtype? string the required dtype; default: its own
 ---@return string name
 function Translator:operand(value, dtype)
   if value == nil then return '' end
@@ -211,10 +211,10 @@ function Translator:follows_input(value) return self._follows_input[value.id] ==
 
 ---Returns the graph's form of the data of a packed sequence: the padded form.
 ---@param value table
----@return {padded: string, lengths: string, size: integer|torch.onnx.Size, is_clean: boolean} size: the longest there may be
+---@return {padded: string, lengths: string, size: integer|torch.onnx.Size, is_clean: boolean} size: the greatest possible length
 function Translator:packed(value) return self._packed[value.id] or self:fail(PACKED) end
 
----Says what the graph has of the data of a packed sequence.
+---Sets the graph's form of the data of a packed sequence.
 ---@param value table
 ---@param form table as packed() returns it
 function Translator:set_packed(value, form) self._packed[value.id] = form end
@@ -224,7 +224,7 @@ function Translator:set_packed(value, form) self._packed[value.id] = form end
 ---@return string ... names of the outputs
 function Translator:add(...) return self.graph:add(...) end
 
----Returns the name with the shape of a traced tensor.
+---Returns the name of a tensor reshaped to the shape of a traced tensor.
 ---@param name string
 ---@param like table
 ---@return string name
@@ -236,10 +236,10 @@ function Translator:reshaped(name, like)
   return self:add('Reshape', {name, self:sizes(unknown > 1 and self:shape(like) or shape)})
 end
 
----Returns a reduction of ONNX, whose axes are an input from opset 18 on; those of sums are one in any case.
+---Adds a reduction of ONNX. Its axes are an input from opset 18 on; those of sums are an input in every opset.
 ---@param op string
 ---@param name string
----@param axes? integer[] all without
+---@param axes? integer[] default: all
 ---@param keepdims? boolean
 ---@return string name
 function Translator:reduce(op, name, axes, keepdims)
@@ -257,7 +257,7 @@ end
 ---@return string dtype
 function Translator:result_dtype(n) return self.call.results[n or 1].tensor.dtype end
 
----Gives a tensor its name, or another one: its value has changed.
+---Sets the name of a tensor; a tensor whose value has changed gets a new one.
 ---@param value table
 ---@param name string
 function Translator:set_name(value, name)

@@ -40,8 +40,8 @@ local function put_back(t, view, base, name)
 end
 
 ---Updates the bases of a view after a write to it: gives them their new names.
----@param value table a tensor whose name is the new one
----@return table<number, boolean> changed the identities of those that have new names, and the tensor's own
+---@param value table a tensor with a new name
+---@return table<number, boolean> changed the identities of the tensors with new names, including the tensor's own
 function Views:write_through(value)
   local t, changed = self._translator, {[value.id] = true}
   local view = self._known[value.id]

@@ -2,10 +2,10 @@
 
 local windows = {}
 
----One number for all dimensions, or one for each.
+---Returns a list with a number for each dimension, given one number for all or a list.
 ---@param value number|number[]
 ---@param dims integer
----@param default? number[] in place of an empty list
+---@param default? number[] replaces an empty list
 ---@return number[]
 function windows.per_dim(value, dims, default)
   local out = {}
@@ -14,7 +14,7 @@ function windows.per_dim(value, dims, default)
   return out
 end
 
----Returns the padding of both sides: first all that come before, then all that come behind.
+---Returns the padding of both sides: first all numbers before, then all numbers after.
 ---@param values number[]
 ---@return number[]
 function windows.twice(values)

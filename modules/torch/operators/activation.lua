@@ -1,4 +1,4 @@
--- torch/operators/activation.lua: activation functions, which torch.nn.functional has under the same names.
+-- torch/operators/activation.lua: activation functions, also in torch.nn.functional under the same names.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
@@ -6,7 +6,7 @@
 
 local torch = {}
 
----1 / (1 + exp(-input)).
+---Computes 1 / (1 + exp(-input)).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -16,7 +16,7 @@ local torch = {}
 ---@return torch.Tensor # of the shape of input
 function torch.sigmoid(input) end
 
----max(input, 0). F.relu and nn.ReLU have {inplace = true}.
+---Computes max(input, 0). F.relu and nn.ReLU have {inplace = true}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -26,7 +26,7 @@ function torch.sigmoid(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.relu(input) end
 
----input · Φ(input) (Hendrycks and Gimpel 2016).
+---Computes input · Φ(input) (Hendrycks and Gimpel 2016).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -37,7 +37,7 @@ function torch.relu(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.gelu(input, approximate) end
 
----exp(input) / Σ exp(input) along dim, so that it sums to 1 there.
+---Computes exp(input) / Σ exp(input) along dim; the results sum to 1 along dim.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -61,7 +61,7 @@ function torch.softmax(input, dim, dtype) end
 ---@return torch.Tensor # of the shape of input
 function torch.log_softmax(input, dim, dtype) end
 
----input where it is above the threshold, else value.
+---Returns input where it is above the threshold, else value.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -73,7 +73,7 @@ function torch.log_softmax(input, dim, dtype) end
 ---@return torch.Tensor # of the shape of input
 function torch.threshold(input, threshold, value) end
 
----Leaky ReLU with a random slope in training (Xu et al. 2015).
+---Computes leaky ReLU with a random slope in training (Xu et al. 2015).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -84,10 +84,10 @@ function torch.threshold(input, threshold, value) end
 ---@param upper? number
 ---@param training? boolean
 ---@param generator? torch.Generator where the random numbers come from
----@return torch.Tensor # of the shape of input
+---@param generator? torch.Generator source of the random numbers
 function torch.rrelu(input, lower, upper, training, generator) end
 
----Returns the first half times the sigmoid of the second (Dauphin et al. 2017).
+---Multiplies the first half of input by the sigmoid of the second half (Dauphin et al. 2017).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -98,7 +98,7 @@ function torch.rrelu(input, lower, upper, training, generator) end
 ---@return torch.Tensor # (…, n, …)
 function torch.glu(input, dim) end
 
----input, times negative_slope where it is below 0.
+---Multiplies negative elements by negative_slope.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -109,7 +109,7 @@ function torch.glu(input, dim) end
 ---@return torch.Tensor # of the shape of input
 function torch.leaky_relu(input, negative_slope) end
 
----input · sigmoid(input), also known as swish.
+---Computes input · sigmoid(input), also known as swish.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -119,7 +119,7 @@ function torch.leaky_relu(input, negative_slope) end
 ---@return torch.Tensor # of the shape of input
 function torch.silu(input) end
 
----input · tanh(softplus(input)) (Misra 2019).
+---Computes input · tanh(softplus(input)) (Misra 2019).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -129,7 +129,7 @@ function torch.silu(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.mish(input) end
 
----input; alpha · (exp(input) - 1) where it is below 0 (Clevert et al. 2016).
+---Replaces negative elements by alpha · (exp(input) - 1) (Clevert et al. 2016).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -140,7 +140,7 @@ function torch.mish(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.elu(input, alpha) end
 
----ELU with the constants that keep mean and variance (Klambauer et al. 2017).
+---Computes ELU with constants that preserve mean and variance (Klambauer et al. 2017).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -150,7 +150,7 @@ function torch.elu(input, alpha) end
 ---@return torch.Tensor # of the shape of input
 function torch.selu(input) end
 
----input; alpha · (exp(input / alpha) - 1) where it is below 0 (Barron 2017).
+---Replaces negative elements by alpha · (exp(input / alpha) - 1) (Barron 2017).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -161,7 +161,7 @@ function torch.selu(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.celu(input, alpha) end
 
----min(max(input, 0), 6).
+---Computes min(max(input, 0), 6).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -171,7 +171,7 @@ function torch.celu(input, alpha) end
 ---@return torch.Tensor # of the shape of input
 function torch.relu6(input) end
 
----input · min(max(input + 3, 0), 6) / 6 (Howard et al. 2019).
+---Computes input · min(max(input + 3, 0), 6) / 6 (Howard et al. 2019).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -181,7 +181,7 @@ function torch.relu6(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.hardswish(input) end
 
----log(1 + exp(beta · input)) / beta.
+---Computes log(1 + exp(beta · input)) / beta.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -189,11 +189,11 @@ function torch.hardswish(input) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param beta? number
----@param threshold? number above it, in units of beta · input, the result is input
+---@param threshold? number if beta · input is above it, the result is input
 ---@return torch.Tensor # of the shape of input
 function torch.softplus(input, beta, threshold) end
 
----input between min_val and max_val.
+---Clamps input to min_val … max_val.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -205,7 +205,7 @@ function torch.softplus(input, beta, threshold) end
 ---@return torch.Tensor # of the shape of input
 function torch.hardtanh(input, min_val, max_val) end
 
----min(max(input + 3, 0), 6) / 6.
+---Computes min(max(input + 3, 0), 6) / 6.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -215,7 +215,7 @@ function torch.hardtanh(input, min_val, max_val) end
 ---@return torch.Tensor # of the shape of input
 function torch.hardsigmoid(input) end
 
----input where |input| > lambd, else 0.
+---Returns input where |input| > lambd, else 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -226,7 +226,7 @@ function torch.hardsigmoid(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.hardshrink(input, lambd) end
 
----input moved by lambd towards 0; 0 within.
+---Moves input by lambd towards 0; elements within lambd of 0 become 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -237,7 +237,7 @@ function torch.hardshrink(input, lambd) end
 ---@return torch.Tensor # of the shape of input
 function torch.softshrink(input, lambd) end
 
----log(sigmoid(input)), computed stably.
+---Computes log(sigmoid(input)), stably.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -247,7 +247,7 @@ function torch.softshrink(input, lambd) end
 ---@return torch.Tensor # of the shape of input
 function torch.log_sigmoid(input) end
 
----input, times weight where it is below 0 (He et al. 2015).
+---Multiplies negative elements by weight (He et al. 2015).
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -13,12 +13,12 @@ local torch = {}
 ---local x = torch.ones(1, {requires_grad = true})
 ---assert(not torch.no_grad(function() return x * 2 end).requires_grad)
 ---```
----@param fn fun(...): ... what runs without gradients
----@param ... any its arguments
----@return ... # what fn returns
+---@param fn fun(...): ... called without recording
+---@param ... any arguments of fn
+---@return ... # the results of fn
 function torch.no_grad(fn, ...) end
 
----Runs a function with recording, inside no_grad. PyTorch equivalent: with torch.enable_grad().
+---Runs a function with recording, also inside no_grad. PyTorch equivalent: with torch.enable_grad().
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -26,19 +26,19 @@ function torch.no_grad(fn, ...) end
 ---assert(torch.no_grad(torch.enable_grad, function() return (x * 2).requires_grad end))
 ---```
 ---@param fn fun(...): ...
----@param ... any its arguments
----@return ... # what fn returns
+---@param ... any arguments of fn
+---@return ... # the results of fn
 function torch.enable_grad(fn, ...) end
 
----As no_grad, and faster: what it makes can never take part in a graph. PyTorch equivalent: with torch.inference_mode().
+---As no_grad, and faster: tensors made in fn can never be part of a graph. PyTorch equivalent: with torch.inference_mode().
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.inference_mode(function() return torch.ones(2):sum():item() end) == 2)
 ---```
 ---@param fn fun(...): ...
----@param ... any its arguments
----@return ... # what fn returns
+---@param ... any arguments of fn
+---@return ... # the results of fn
 function torch.inference_mode(fn, ...) end
 
 ---Returns whether operations are recorded.
@@ -50,7 +50,7 @@ function torch.inference_mode(fn, ...) end
 ---@return boolean
 function torch.is_grad_enabled() end
 
----Returns whether it runs inside inference_mode.
+---Returns whether the caller runs inside inference_mode.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -59,11 +59,11 @@ function torch.is_grad_enabled() end
 ---@return boolean
 function torch.is_inference_mode_enabled() end
 
----Switches the recording of operations from here on.
+---Switches the recording of operations on or off.
 ---@param mode boolean
 function torch.set_grad_enabled(mode) end
 
----Runs a function and frees at once the tensors that it made and does not return, instead of when the collector comes.
+---Runs a function, and then at once frees the tensors that it made and does not return, without waiting for the collector.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -71,11 +71,11 @@ function torch.set_grad_enabled(mode) end
 ---assert(y:sum():item() == 6)
 ---```
 ---@param fn fun(...): ...
----@param ... any its arguments
----@return ... # what fn returns
+---@param ... any arguments of fn
+---@return ... # the results of fn
 function torch.scope(fn, ...) end
 
----Threads that one operation uses on the CPU.
+---Returns the number of threads that one operation uses on the CPU.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -84,17 +84,17 @@ function torch.scope(fn, ...) end
 ---@return integer
 function torch.get_num_threads() end
 
----Sets the threads that one operation uses on the CPU.
+---Sets the number of threads that one operation uses on the CPU.
 ---@param count integer
 function torch.set_num_threads(count) end
 
----Operations that cannot give the same result every time raise, or warn. PyTorch equivalent:
+---Makes operations without a deterministic form raise an error, or warn. PyTorch equivalent:
 ---torch.use_deterministic_algorithms.
 ---@param mode boolean
 ---@param options? {warn_only: boolean}
 function torch.use_deterministic_algorithms(mode, options) end
 
----Threads that run independent operations at the same time.
+---Returns the number of threads that run independent operations at the same time.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -103,21 +103,21 @@ function torch.use_deterministic_algorithms(mode, options) end
 ---@return integer
 function torch.get_num_interop_threads() end
 
----Sets the threads that run independent operations; only before the first operation.
+---Sets the number of threads that run independent operations; only before the first operation.
 ---@param count integer
 function torch.set_num_interop_threads(count) end
 
----Numbers too small for their full precision become 0, which is faster.
+---Sets whether denormal numbers become 0, which is faster.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---torch.set_flush_denormal(false)
 ---```
 ---@param mode boolean
----@return boolean # whether the processor can
+---@return boolean # whether the processor supports it
 function torch.set_flush_denormal(mode) end
 
----How exactly float32 matrices are multiplied.
+---Returns the precision of products of float32 matrices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -126,7 +126,7 @@ function torch.set_flush_denormal(mode) end
 ---@return 'highest'|'high'|'medium'
 function torch.get_float32_matmul_precision() end
 
----Sets how exactly float32 matrices are multiplied.
+---Sets the precision of products of float32 matrices.
 ---@param precision 'highest'|'high'|'medium'
 function torch.set_float32_matmul_precision(precision) end
 
@@ -139,7 +139,7 @@ function torch.set_float32_matmul_precision(precision) end
 ---@return boolean
 function torch.is_warn_always_enabled() end
 
----Shows a warning every time, not only the first.
+---Sets whether a warning is shown every time, or only once.
 ---@param mode boolean
 function torch.set_warn_always(mode) end
 

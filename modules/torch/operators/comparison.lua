@@ -1,4 +1,4 @@
--- torch/operators/comparison.lua: comparisons and logic of each element, and what chooses by them.
+-- torch/operators/comparison.lua: elementwise comparisons and logic, and selection by them.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
@@ -6,7 +6,7 @@
 
 local torch = {}
 
----Chooses between two tensors, element by element.
+---Selects elements of two tensors by a condition.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -14,13 +14,13 @@ local torch = {}
 ---assert(torch.equal(torch.where(x:gt(0), x, 0), torch.tensor{0, 2}))
 ---```
 ---@param condition torch.Tensor bool
----@param input? torch.Tensor|number taken where condition is true
----@param other? torch.Tensor|number taken elsewhere
----@return torch.Tensor # of the broadcast shape; with condition alone a list of the indices of its true elements, one tensor
+---@param input? torch.Tensor|number values where condition is true
+---@param other? torch.Tensor|number values where condition is false
+---@return torch.Tensor # of the broadcast shape; with only a condition, a list of the indices of its true elements, one tensor
 ---  for each dimension
 function torch.where(condition, input, other) end
 
----Returns a copy with value where mask is true.
+---Returns a copy of input with value where mask is true.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -32,7 +32,7 @@ function torch.where(condition, input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.masked_fill(input, mask, value) end
 
----Returns whether both are not 0.
+---Returns whether both elements are nonzero.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -43,7 +43,7 @@ function torch.masked_fill(input, mask, value) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.logical_and(input, other) end
 
----Returns whether one is not 0.
+---Returns whether at least one element is nonzero.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -54,7 +54,7 @@ function torch.logical_and(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.logical_or(input, other) end
 
----Returns whether it is 0. Python's operator: ~x of a bool tensor.
+---Returns whether the element is 0. Python's operator: ~x of a bool tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -64,7 +64,7 @@ function torch.logical_or(input, other) end
 ---@return torch.Tensor # bool, of the shape of input
 function torch.logical_not(input) end
 
----The bits that both have, of integers or booleans.
+---Computes the bitwise AND of integers or booleans.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -75,7 +75,7 @@ function torch.logical_not(input) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.bitwise_and(input, other) end
 
----Returns whether the elements are equal. (x == y asks whether two variables are one tensor.)
+---Returns whether the elements are equal. (x == y compares whether two variables are the same tensor.)
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -97,7 +97,7 @@ function torch.eq(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.ne(input, other) end
 
----input < other.
+---Returns input < other, elementwise.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -108,7 +108,7 @@ function torch.ne(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.lt(input, other) end
 
----input ≤ other.
+---Returns input ≤ other, elementwise.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -119,7 +119,7 @@ function torch.lt(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.le(input, other) end
 
----input > other.
+---Returns input > other, elementwise.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -130,7 +130,7 @@ function torch.le(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.gt(input, other) end
 
----input ≥ other.
+---Returns input ≥ other, elementwise.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -141,7 +141,7 @@ function torch.gt(input, other) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.ge(input, other) end
 
----Returns whether it is NaN.
+---Returns whether each element is NaN.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -151,7 +151,7 @@ function torch.ge(input, other) end
 ---@return torch.Tensor # bool, of the shape of input
 function torch.isnan(input) end
 
----Returns whether it is infinite.
+---Returns whether each element is infinite.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -161,7 +161,7 @@ function torch.isnan(input) end
 ---@return torch.Tensor # bool, of the shape of input
 function torch.isinf(input) end
 
----Returns whether it is neither infinite nor NaN.
+---Returns whether each element is neither infinite nor NaN.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -185,7 +185,7 @@ function torch.isfinite(input) end
 ---@return torch.Tensor # bool, of the broadcast shape
 function torch.isclose(input, other, rtol, atol, equal_nan) end
 
----Returns whether all elements are close, as isclose has it.
+---Returns whether all elements are close, as in isclose.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -26,7 +26,7 @@ function torch.real(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.imag(input) end
 
----Returns the angle of complex numbers in radians; of real ones 0 or π.
+---Returns the angle of complex numbers in radians; for real numbers 0 or π.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,4 +1,4 @@
--- torch/operators/creation.lua: tensors that are made from nothing or like others.
+-- torch/operators/creation.lua: new tensors, from sizes, data or other tensors.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
@@ -6,8 +6,8 @@
 
 local torch = {}
 
----Returns a tensor with a copy of the data. PyTorch equivalent: torch.tensor. Lists of unequal lengths and numbers that do not fit the
----dtype are errors that name the place or the number.
+---Returns a tensor with a copy of the data. PyTorch equivalent: torch.tensor. Lists of unequal lengths and numbers that do not
+---fit the dtype raise an error with the place or the number.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -17,13 +17,13 @@ local torch = {}
 ---assert(torch.equal(torch.tensor('1 2 3; 4 5 6'), x))
 ---```
 ---@param data any a number, boolean, int64 or complex object, nested lists of these, a tensor, or a text: numbers between
----  spaces or commas are a vector, rows between semicolons a matrix
+---  by spaces or commas are a vector, rows separated by semicolons a matrix
 ---@param options? {dtype: torch.dtype, device: torch.device, requires_grad: boolean, pin_memory: boolean}
----  numbers give the default float dtype, 1LL int64, booleans bool
----@return torch.Tensor # its shape is that of the lists
+---  numbers get the default float dtype, 1LL int64, booleans bool
+---@return torch.Tensor # of the shape of the lists
 function torch.tensor(data, options) end
 
----Returns a number that keeps its dtype in arithmetic: an operand that is neither int64 nor double.
+---Returns a number that keeps its dtype in arithmetic, for an operand that is neither int64 nor double.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -41,7 +41,7 @@ function torch.scalar(value, dtype) end
 ---assert(torch.zeros(2, 3):sum():item() == 0)
 ---assert(torch.zeros({4}, {dtype = torch.int64}).dtype == 'int64')
 ---```
----@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param size integer[] lengths of the dimensions; also as separate arguments: zeros(2, 3)
 ---@param dtype? torch.dtype default: torch.get_default_dtype()
 ---@return torch.Tensor # (size)
 function torch.zeros(size, dtype) end
@@ -52,7 +52,7 @@ function torch.zeros(size, dtype) end
 ---local torch = require 'torch'
 ---assert(torch.ones(2, 3):sum():item() == 6)
 ---```
----@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param size integer[] lengths of the dimensions; also as separate arguments: zeros(2, 3)
 ---@param dtype? torch.dtype default: torch.get_default_dtype()
 ---@return torch.Tensor # (size)
 function torch.ones(size, dtype) end
@@ -69,18 +69,18 @@ function torch.ones(size, dtype) end
 ---@return torch.Tensor # (size)
 function torch.full(size, fill_value, dtype) end
 
----Returns a tensor that is not filled.
+---Returns an uninitialized tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.empty(2, 0, 3):numel() == 0)
 ---```
----@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param size integer[] lengths of the dimensions; also as separate arguments: zeros(2, 3)
 ---@param dtype? torch.dtype default: torch.get_default_dtype()
----@return torch.Tensor # (size) with whatever the memory held
+---@return torch.Tensor # (size) with arbitrary values
 function torch.empty(size, dtype) end
 
----Zeros like another tensor.
+---Returns zeros of the shape of another tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -90,7 +90,7 @@ function torch.empty(size, dtype) end
 ---@return torch.Tensor # of the shape, dtype and device of input
 function torch.zeros_like(input) end
 
----Ones like another tensor.
+---Returns ones of the shape of another tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -100,7 +100,7 @@ function torch.zeros_like(input) end
 ---@return torch.Tensor # of the shape, dtype and device of input
 function torch.ones_like(input) end
 
----One value in the shape of another tensor.
+---Returns one value in the shape of another tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -129,7 +129,7 @@ function torch.empty_like(input) end
 ---local x = torch.rand(100)
 ---assert(x:min():item() >= 0 and x:max():item() < 1)
 ---```
----@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param size integer[] lengths of the dimensions; also as separate arguments: zeros(2, 3)
 ---@param generator? torch.Generator where the random numbers come from
 ---@return torch.Tensor # (size)
 function torch.rand(size, generator) end
@@ -141,7 +141,7 @@ function torch.rand(size, generator) end
 ---torch.manual_seed(0)
 ---assert(math.abs(torch.randn(1000):mean():item()) < 0.2)
 ---```
----@param size integer[] lengths of the dimensions; also one after the other: zeros(2, 3)
+---@param size integer[] lengths of the dimensions; also as separate arguments: zeros(2, 3)
 ---@param generator? torch.Generator where the random numbers come from
 ---@return torch.Tensor # (size)
 function torch.randn(size, generator) end

@@ -367,7 +367,7 @@ function Tensor:retain_grad() end
 ---local torch = require 'torch'
 ---assert(torch.arange(6):view(2, -1).shape[2] == 3)
 ---```
----@param size integer[] -1 once: what is left; also one after the other: x:view(2, 3)
+---@param size integer[] one size may be -1, it is computed from the others; also as separate arguments: x:view(2, 3)
 ---@param dtype? torch.dtype instead of the size: the same bytes read as another dtype
 ---@return torch.Tensor # (size), a view
 function Tensor:view(size, dtype) end

@@ -7,8 +7,8 @@ local torch = require 'torch'
 local normalization = {}
 local defined = checks.definer(normalization)
 
--- Statistics of a single value are meaningless. `first`: the dimension (from 1) from which sizes are multiplied with the
--- batch size.
+-- Raises an error if `count` is 1, since statistics of a single value are meaningless. `what` names the values, for the
+-- message.
 local function check_values(name, what, count, x)
   if count ~= 1 then return end
   errors.raise('argument', ('%s: expected more than 1 %s when training, got input size %s'):format(name, what,

@@ -47,7 +47,7 @@ end
 
 local NORM = {{'norm_type', 2}, {'error_if_nonfinite', false}, {'foreach'}}
 
----Returns the norm of tensors, all taken as one vector. Arguments: tensors (a list or one), {norm_type = 2 (math.huge: the largest
+---Returns the norm of all tensors as one vector. Arguments: tensors (a list or one), {norm_type = 2 (math.huge: the largest
 ---value), error_if_nonfinite = false, foreach}.
 defined('get_total_norm', {'tensors', unpack(NORM)}, function(p)
   return torch.no_grad(total_norm, parameter_list(p.tensors, 'get_total_norm'), p, 'get_total_norm')
@@ -59,7 +59,7 @@ defined('clip_grads_with_norm_', {'parameters', 'max_norm', 'total_norm', {'fore
   torch.no_grad(scale, grads_of(p.parameters, 'clip_grads_with_norm_'), p, p.total_norm)
 end)
 
----Scales the gradients so that their norm, all taken as one vector, is at most max_norm, and returns the norm () before
+---Scales the gradients so that their norm as one vector is at most max_norm, and returns the norm () before
 ---clipping. Arguments: parameters (a list or one tensor), max_norm, {norm_type = 2, error_if_nonfinite = false, foreach
 ---(false: one operation for each tensor)}.
 ---

@@ -19,8 +19,8 @@ local function fused(weight, bias, p, shape)
   return Parameter(new_weight, weight.requires_grad), Parameter(new_bias, bias ~= nil and bias.requires_grad)
 end
 
----Weight and bias of a convolution with the normalization in them. Arguments: conv_w, conv_b (or nil), bn_rm (running mean),
----bn_rv (running variance), bn_eps, bn_w, bn_b (or nil), transpose = false. Returns two parameters.
+---Returns weight and bias of a convolution that includes the normalization. Arguments: conv_w, conv_b (or nil), bn_rm (running
+---mean), bn_rv (running variance), bn_eps, bn_w, bn_b (or nil), transpose = false. Returns two parameters.
 defined('fuse_conv_bn_weights', {'conv_w', {'conv_b'}, {'bn_rm'}, {'bn_rv'}, {'bn_eps'}, {'bn_w'}, {'bn_b'},
                                  {'transpose', false}}, function(p)
   local shape = p.transpose and {1, -1} or {-1, 1}
@@ -28,7 +28,7 @@ defined('fuse_conv_bn_weights', {'conv_w', {'conv_b'}, {'bn_rm'}, {'bn_rv'}, {'b
   return fused(p.conv_w, p.conv_b, p, shape)
 end)
 
----The same of a linear layer. Arguments: linear_w, linear_b (or nil), bn_rm, bn_rv, bn_eps, bn_w, bn_b.
+---Likewise for a linear layer. Arguments: linear_w, linear_b (or nil), bn_rm, bn_rv, bn_eps, bn_w, bn_b.
 defined('fuse_linear_bn_weights', {'linear_w', {'linear_b'}, {'bn_rm'}, {'bn_rv'}, {'bn_eps'}, {'bn_w'}, {'bn_b'}},
   function(p) return fused(p.linear_w, p.linear_b, p, {-1, 1}) end)
 

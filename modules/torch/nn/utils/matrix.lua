@@ -5,7 +5,7 @@ local F = require 'torch.nn.functional'
 
 local matrix = {}
 
----Returns the weight (…) as a matrix (size of dim, all others).
+---Returns the weight (…) as a matrix (size of dim, product of the other sizes).
 ---@param weight torch.Tensor
 ---@param dim integer
 ---@return torch.Tensor
@@ -20,7 +20,7 @@ function matrix.of(weight, dim)
   return weight:flatten(1)
 end
 
----Returns the vector with length 1.
+---Returns the vector scaled to length 1.
 ---@param vector torch.Tensor (n)
 ---@param eps number
 ---@return torch.Tensor

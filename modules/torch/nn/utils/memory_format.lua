@@ -14,18 +14,18 @@ local function convert(module, format, classes)
   return module
 end
 
----Gives the weights of Conv2d and ConvTranspose2d below a module a memory format.
+---Converts the weights of Conv2d and ConvTranspose2d below a module to a memory format.
 ---@param module nn.Module
 ---@param format string 'channels_last'
----@return nn.Module module the same one
+---@return nn.Module module the given module
 function memory_format.convert_conv2d_weight_memory_format(module, format)
   return convert(module, format, {conv.Conv2d, conv.ConvTranspose2d})
 end
 
----Gives the weights of Conv3d and ConvTranspose3d below a module a memory format.
+---Converts the weights of Conv3d and ConvTranspose3d below a module to a memory format.
 ---@param module nn.Module
 ---@param format string 'channels_last_3d'
----@return nn.Module module the same one
+---@return nn.Module module the given module
 function memory_format.convert_conv3d_weight_memory_format(module, format)
   return convert(module, format, {conv.Conv3d, conv.ConvTranspose3d})
 end

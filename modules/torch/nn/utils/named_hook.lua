@@ -5,9 +5,9 @@ local errors = require 'base.errors'
 
 local named_hook = {}
 
----The list and the index of the module's hook of that class and name.
+---Returns the list and the index of the module's hook of that class and name.
 ---@param module nn.Module
----@param of table class of the hook, whose field `name` is the weight
+---@param of table class of the hook; its field `name` is the weight
 ---@param name string
 ---@return table[]|nil list
 ---@return integer|nil index
@@ -18,11 +18,11 @@ function named_hook.find(module, of, name)
   end
 end
 
----Takes the hook off the module.
+---Removes the hook from the module and returns it.
 ---@param module nn.Module
 ---@param of table
 ---@param name string
----@param what string what the message calls it
+---@param what string description of the hook, for the message
 ---@return any hook
 function named_hook.take(module, of, name, what)
   local list, index = named_hook.find(module, of, name)

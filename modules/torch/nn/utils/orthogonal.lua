@@ -85,7 +85,8 @@ local function invert_householder(q, is_wide)
   return is_wide and a.mT:clone() or a
 end
 
----Returns the value whose image is q; the base of the trivialization becomes q, so that it is minus the identity.
+---Returns the original value whose parametrized value is q. The base of the trivialization becomes q, so the original is minus
+---the identity.
 ---@param q torch.Tensor
 ---@return torch.Tensor|nil
 function Orthogonal:right_inverse(q)
@@ -94,7 +95,7 @@ function Orthogonal:right_inverse(q)
   local is_wide = n < k
   if is_wide then q, n, k = q.mT, k, n end
   if not self.use_trivialization then
-    -- The other maps cannot be inverted without a base; PyTorch does not report this either.
+    -- The other maps have no inverse without a base; PyTorch does not report this either.
     if self.orthogonal_map ~= 'householder' then return nil end
     return invert_householder(q, is_wide)
   end

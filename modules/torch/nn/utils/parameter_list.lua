@@ -4,10 +4,10 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local torch = require 'torch'
 
----@param given any a list of tensors, or one
----@param name string of the function
+---@param given any a list of tensors, or one tensor
+---@param name string the function
 ---@return torch.Tensor[]
----Raises code 'argument' for anything else, such as the model itself: it would pass for a list without parameters.
+---Raises code 'argument' for other values, such as the model itself, which would count as a list without parameters.
 return function(given, name)
   if type(given) == 'userdata' and torch.is_tensor(given) then return {given} end
   local of = class.of(given)

@@ -18,7 +18,7 @@ function WeightNorm:forward(weight_g, weight_v) return torch._weight_norm(weight
 
 function WeightNorm:right_inverse(weight) return torch.norm_except_dim(weight, 2, self.dim), weight end
 
----Splits a weight into its length (original0) and its direction (original1), which are trained in its place (Salimans and
+---Splits a weight into its length (original0) and its direction (original1), which are trained instead (Salimans and
 ---Kingma 2016). Arguments: module, name = 'weight', dim = 0 (-1: one length for the whole weight, Python's None). Returns
 ---the module. A state_dict of torch.nn.utils.weight_norm can be loaded.
 ---
@@ -79,7 +79,7 @@ function SpectralNorm:forward(weight)
   return weight / torch.dot(self._u:clone(), flat:mv(self._v:clone()))
 end
 
----An assigned weight becomes the original as it is.
+---Returns the value: an assigned weight becomes the original.
 ---@param value torch.Tensor
 ---@return torch.Tensor
 function SpectralNorm:right_inverse(value) return value end

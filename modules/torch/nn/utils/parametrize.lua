@@ -34,8 +34,8 @@ local function register(module, name, tensor)
   module:register_buffer(name, tensor)
 end
 
----The parametrizations of one tensor, applied one after the other, and what they are applied to: `original`, or
----`original0`, `original1`, … when right_inverse gives several tensors.
+---The parametrizations of one tensor, applied one after the other, and the tensors to which they are applied: `original`, or
+---`original0`, `original1`, … if right_inverse returns several tensors.
 ---@class nn.utils.parametrize.ParametrizationList: nn.ModuleList
 ---@field original torch.Tensor|nil
 local ParametrizationList = container.ModuleList:extend('ParametrizationList')
@@ -157,11 +157,11 @@ local function add_to_list(list, p)
   list.unsafe = list.unsafe or p.unsafe
 end
 
----Computes a parameter or buffer of a module by another module: `module[tensor_name]` is parametrization(original) from
----then on; a second one is applied to the result. A parametrization that has a method right_inverse(value) lets the tensor
----be assigned. Arguments: module, tensor_name, parametrization, {unsafe = false (true: it may change dtype and shape)}.
+---Computes a parameter or buffer of a module by another module: `module[tensor_name]` is then parametrization(original);
+---a second parametrization is applied to the result of the first. If a parametrization has a method right_inverse(value), the
+---tensor can be assigned. Arguments: module, tensor_name, parametrization, {unsafe = false (true: it may change dtype and shape)}.
 ---@param ... any
----@return nn.Module module the same one
+---@return nn.Module module the given module
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -210,9 +210,9 @@ local function final_tensor(module, name, list, leaves)
 end
 
 ---Undoes register_parametrization. Arguments: module, tensor_name, leave_parametrized = true (the tensor keeps its computed
----value; false: the original's).
+---value; false: it gets the original's value).
 ---@param ... any
----@return nn.Module module the same one
+---@return nn.Module module the given module
 function parametrize.remove_parametrizations(...)
   local p = removal:bind(...)
   local module, name = p.module, p.tensor_name
@@ -228,14 +228,14 @@ function parametrize.remove_parametrizations(...)
   return module
 end
 
----Returns the class that a module had before it was parametrized.
+---Returns the class of a module before it was parametrized.
 ---@param module nn.Module
 ---@return table class
 function parametrize.type_before_parametrizations(module)
   return class.of(module)._before_parametrizations or class.of(module)
 end
 
----Calls fn; meanwhile each parametrized tensor is computed once. PyTorch equivalent: `with parametrize.cached():`.
+---Calls fn; in it each parametrized tensor is computed once. PyTorch equivalent: `with parametrize.cached():`.
 ---@param fn fun(): ...
 ---@return any ... the results of fn
 function parametrize.cached(fn)

@@ -1,7 +1,7 @@
 -- torch/nn/utils/prune.lua: torch.nn.utils.prune: sets unimportant elements of parameters to zero.
 --
 -- A pruned parameter `weight` becomes the tensor weight_orig · weight_mask (parameter weight_orig, buffer weight_mask),
--- computed before each forward. `amount` is a share between 0 and 1, or from 1 on a number of elements (channels).
+-- computed before each forward. `amount` is a share between 0 and 1, or a number of elements (channels) of at least 1.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -49,7 +49,7 @@ local function method(name, kind, parameters)
   return Method
 end
 
----Prunes nothing, but makes the mask.
+---Prunes no elements, but makes the mask.
 ---@class nn.utils.prune.Identity: nn.utils.prune.BasePruningMethod
 local Identity = method('Identity', 'unstructured', {})
 prune.Identity = Identity
@@ -152,7 +152,7 @@ defined('random_unstructured', {'module', 'name', 'amount'}, function(p)
   return p.module
 end)
 
----Prunes the elements nearest to 0. Arguments: module, name, amount, {importance_scores: what decides instead of the
+---Prunes the elements nearest to 0. Arguments: module, name, amount, {importance_scores: values that decide instead of the
 ---parameter}. Returns the module.
 ---
 ---```lua
@@ -230,7 +230,7 @@ defined('remove', {'module', 'name'}, function(p)
   return p.module
 end)
 
----Returns whether a parameter of the module, or of one below it, is pruned.
+---Returns whether a parameter of the module, or of a module below it, is pruned.
 ---@param module nn.Module
 ---@return boolean
 function prune.is_pruned(module)

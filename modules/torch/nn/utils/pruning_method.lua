@@ -9,8 +9,8 @@ local torch = require 'torch'
 
 local function fail(message, ...) errors.raise('argument', 'prune: ' .. message:format(...)) end
 
----Base of the ways to prune a parameter. A subclass sets PRUNING_TYPE ('unstructured', 'structured' with a field `dim`, or
----'global') and defines compute_mask(t, default_mask) → mask. `Sub:apply(module, name, …)` makes one and prunes.
+---Base of pruning methods. A subclass sets PRUNING_TYPE ('unstructured', 'structured' with a field `dim`, or
+---'global') and defines compute_mask(t, default_mask) → mask. `Sub:apply(module, name, …)` makes an instance and prunes.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -30,8 +30,8 @@ local BasePruningMethod = class('BasePruningMethod')
 BasePruningMethod.__class_methods = {apply = true}
 
 ---Returns the mask of ones and zeros; a subclass defines it.
----@param t torch.Tensor what decides: the parameter, or its importance scores
----@param default_mask torch.Tensor what is pruned already
+---@param t torch.Tensor the parameter, or its importance scores
+---@param default_mask torch.Tensor the mask of earlier prunings
 ---@return torch.Tensor mask
 function BasePruningMethod:compute_mask(t, default_mask) -- luacheck: ignore t default_mask
   fail('%s defines no compute_mask', class.of(self).__name)
@@ -56,7 +56,7 @@ function BasePruningMethod:prune(t, options)
   return t * self:compute_mask(options.importance_scores or t, options.default_mask or torch.ones_like(t))
 end
 
----Makes the pruning permanent: the parameter holds the zeros, the mask is gone.
+---Makes the pruning permanent: the parameter contains the zeros, and the mask is removed.
 ---@param module nn.Module
 function BasePruningMethod:remove(module)
   local pruned = torch.no_grad(self.apply_mask, self, module)
@@ -67,7 +67,7 @@ function BasePruningMethod:remove(module)
   module:register_parameter(self.name, original)
 end
 
----Several prunings of one parameter, each of what the others left.
+---Several prunings of one parameter; each prunes the elements that the earlier ones left.
 ---@class nn.utils.prune.PruningContainer: nn.utils.prune.BasePruningMethod
 ---@overload fun(...: nn.utils.prune.BasePruningMethod): nn.utils.prune.PruningContainer
 local PruningContainer = BasePruningMethod:extend('PruningContainer')
@@ -90,7 +90,7 @@ end
 ---@return integer
 function PruningContainer:len() return #self._methods end
 
--- Returns the places that the method may still prune, as an index; nil for all.
+-- Returns the places that the method may still prune, as an index; nil for all places.
 local function open_places(method, t, mask)
   if method.PRUNING_TYPE == 'unstructured' then return mask:eq(1) end
   if method.PRUNING_TYPE == 'global' then return nil end
@@ -105,7 +105,7 @@ local function open_places(method, t, mask)
   return index
 end
 
----Returns the mask of the method that was added last, on what the mask so far leaves.
+---Returns the mask of the method that was added last, applied to the elements that the present mask keeps.
 ---@param t torch.Tensor
 ---@param default_mask torch.Tensor
 ---@return torch.Tensor
@@ -148,10 +148,10 @@ local function install(module, method, scores)
   module:register_forward_pre_hook(method)
 end
 
----Prunes a parameter of a module with a new method of this class. Called on the class.
+---Prunes a parameter of a module with a new instance of this class. Called on the class.
 ---@param module nn.Module
 ---@param name string
----@param ... any arguments of the class; among the keywords importance_scores, a tensor of the parameter's shape
+---@param ... any arguments of the class; the keywords may include importance_scores, a tensor of the parameter's shape
 ---@return nn.utils.prune.BasePruningMethod method
 function BasePruningMethod:apply(module, name, ...)
   local given, count, scores = {...}, select('#', ...), nil

@@ -8,14 +8,14 @@ local torch = require 'torch'
 local rnn = {}
 local defined = args.definer(rnn)
 
----Sequences of different lengths, step after step without padding: what pack_padded_sequence and pack_sequence give and
----RNN, LSTM and GRU take.
+---Sequences of different lengths, step after step without padding. pack_padded_sequence and pack_sequence return it;
+---RNN, LSTM and GRU accept it.
 ---@class nn.utils.rnn.PackedSequence
 ---@field data torch.Tensor (Σ lengths, …)
----@field batch_sizes torch.Tensor (longest length) int64: how many sequences have a step of that number
+---@field batch_sizes torch.Tensor (longest length) int64: number of sequences that have this step
 ---@field sorted_indices torch.Tensor|nil (N): the order of the sequences in data, longest first
----@field unsorted_indices torch.Tensor|nil (N): the way back
----@field is_cuda boolean whether the data lies on a GPU
+---@field unsorted_indices torch.Tensor|nil (N): the inverse permutation
+---@field is_cuda boolean whether the data is on a GPU
 local PackedSequence = class('PackedSequence')
 rnn.PackedSequence = PackedSequence
 
@@ -65,7 +65,7 @@ function PackedSequence:pin_memory()
     pinned(self.unsorted_indices))
 end
 
----Returns whether the data lies in page-locked memory.
+---Returns whether the data is in page-locked memory.
 ---@return boolean
 function PackedSequence:is_pinned() return self.data:is_pinned() end
 
@@ -100,7 +100,7 @@ defined('pack_padded_sequence', {'input', 'lengths', {'batch_first', false}, {'e
 end)
 
 ---Returns the padded batch of a PackedSequence, and the lengths. Arguments: sequence, {batch_first = false, padding_value = 0,
----total_length}. Returns (L, N, …) and (N) int64.
+---total_length}. The results are (L, N, …) and (N) int64.
 defined('pad_packed_sequence', {'sequence', {'batch_first', false}, {'padding_value', 0}, {'total_length'}}, function(p)
   local packed = p.sequence
   local longest = packed.batch_sizes:size(0)
@@ -116,14 +116,14 @@ defined('pad_packed_sequence', {'sequence', {'batch_first', false}, {'padding_va
   return padded:index_select(p.batch_first and 0 or 1, unsorted), lengths:index_select(0, unsorted:to{device = 'cpu'})
 end)
 
----Sequences (Lᵢ, …) in one padded batch (L, N, …). Arguments: sequences (a list), {batch_first = false, padding_value = 0,
+---Pads sequences (Lᵢ, …) to one batch (L, N, …). Arguments: sequences (a list), {batch_first = false, padding_value = 0,
 ---padding_side = 'right' | 'left'}.
 defined('pad_sequence', {'sequences', {'batch_first', false}, {'padding_value', 0}, {'padding_side', 'right'}}, function(p)
   return torch.pad_sequence(p.sequences, p.batch_first, p.padding_value, p.padding_side)
 end)
 
----Returns the sequences of a padded batch, without the padding. Arguments: padded_sequences (L, N, …), lengths (N), {batch_first =
----false}.
+---Returns the sequences of a padded batch, without the padding. Arguments: padded_sequences (L, N, …), lengths (N), {batch_first
+---= false}.
 defined('unpad_sequence', {'padded_sequences', 'lengths', {'batch_first', false}}, function(p)
   local padded, out = p.batch_first and p.padded_sequences or p.padded_sequences:transpose(0, 1), {}
   for i, length in ipairs(lengths_tensor(p.lengths):tolist()) do out[i] = padded[i - 1]:narrow(0, 0, length) end

@@ -6,7 +6,7 @@ local ordered = require 'base.ordered'
 
 local stateless = {}
 
--- Returns the place of each parameter and buffer: {name, module, field}; shared ones appear under each name.
+-- Returns the place of each parameter and buffer: {name, module, field}; shared tensors appear under each name.
 local function places(module)
   local found = {}
   for prefix, owner in module:named_modules() do
@@ -59,11 +59,11 @@ local function replacements(found, given, ties)
   end
 end
 
----Calls a module with other tensors in place of its parameters and buffers, which it keeps. Arguments: module,
+---Calls a module with other tensors in place of its parameters and buffers; the module keeps its own. Arguments: module,
 ---parameters_and_buffers (name → tensor, or a list of such tables), args (a tensor or a list), {tie_weights = true: shared
 ---tensors are replaced under all their names}.
 ---@param ... any
----@return any ... what the module returns
+---@return any ... the results of the module
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -73,7 +73,7 @@ end
 ---assert(y:item() == 2)
 ---```
 function stateless.functional_call(...)
-  -- A map of names would be taken for keywords as the last argument.
+  -- As the last argument, a map of names would be treated as keywords.
   local first, second = ...
   if type(second) ~= 'table' then errors.raise('argument', 'functional_call: expected a table of names and tensors') end
   second = merged(second)
@@ -87,7 +87,7 @@ function stateless.functional_call(...)
   local inputs = type(p.args) == 'table' and p.args or {p.args}
   local results = {pcall(first, unpack(inputs))}
   for i, place in ipairs(found) do
-    -- A buffer that forward replaced is restored to the module's own tensor.
+    -- Restores the module's own tensor if forward replaced a buffer.
     place[2][place[3]] = old[i]
   end
   if not results[1] then error(results[2], 0) end

@@ -65,10 +65,10 @@ local function outputs_of(model, inputs)
   return shapes
 end
 
----What `summary` gives; print shows it as a table.
+---The result of `summary`; print shows it as a table.
 ---@class nn.Summary
 ---@field rows {name: string, class: string, output_shape: string, parameters: integer}[] one for each module; parameters:
----  without those of the modules below it
+---  excludes those of the modules below it
 ---@field parameters integer of all modules
 ---@field trainable_parameters integer
 ---@field size_bytes integer of all parameters and buffers
@@ -131,8 +131,8 @@ function Summary:__tostring()
   return table.concat(lines, '\n')
 end
 
----Returns the modules of a model with their classes and parameters. With inputs the model is called once, in evaluation mode and
----without gradients, and the shape of each module's output is there too. Python has torchinfo.summary for it.
+---Returns the modules of a model with their classes and parameters. With inputs it calls the model once, in evaluation mode and
+---without gradients, and adds the shape of each module's output. Python equivalent: torchinfo.summary.
 ---@param module nn.Module
 ---@param ... any the arguments of the model
 ---@return nn.Summary

@@ -6,17 +6,17 @@ local torch = require 'torch'
 
 local vector = {}
 
----Returns all parameters in one vector.
+---Returns all parameters as one vector.
 ---@param parameters torch.Tensor[]
----@return torch.Tensor vector (number of elements of all)
+---@return torch.Tensor vector (number of elements of all parameters)
 function vector.parameters_to_vector(parameters)
   local parts = {}
   for i, param in ipairs(parameter_list(parameters, 'parameters_to_vector')) do parts[i] = param:reshape(-1) end
   return torch.cat(parts)
 end
 
----Gives the parameters the values of a vector, as data: no gradient flows back to it.
----@param values torch.Tensor (number of elements of all)
+---Sets the parameters to the values of a vector, without recording gradients.
+---@param values torch.Tensor (number of elements of all parameters)
 ---@param parameters torch.Tensor[]
 ---
 ---```lua

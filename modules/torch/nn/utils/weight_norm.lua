@@ -23,7 +23,7 @@ function WeightNorm:__call(module) module[self.name] = self:_compute(module) end
 local utils = {}
 local defined = args.definer(utils)
 
----Splits a weight into its direction and its length, which are trained in its place (Salimans and Kingma 2016): parameters
+---Splits a weight into its direction and its length, which are trained instead (Salimans and Kingma 2016): parameters
 ---`weight_v` and `weight_g`. Arguments: module, name = 'weight', dim = 0 (-1: one length for the whole weight, Python's
 ---None). Returns the module.
 ---
@@ -50,7 +50,7 @@ defined('weight_norm', {'module', {'name', 'weight'}, {'dim', 0}}, function(p)
   return module
 end)
 
----Undoes weight_norm: the weight is a parameter again. Arguments: module, name = 'weight'. Returns the module.
+---Undoes weight_norm: the weight becomes a parameter again. Arguments: module, name = 'weight'. Returns the module.
 defined('remove_weight_norm', {'module', {'name', 'weight'}}, function(p)
   local module, hook = p.module, named_hook.take(p.module, WeightNorm, p.name, 'weight_norm')
   local weight = torch.no_grad(hook._compute, hook, module)
