@@ -83,7 +83,7 @@ function torch.threshold(input, threshold, value) end
 ---@param lower? number
 ---@param upper? number
 ---@param training? boolean
----@param generator? torch.Generator where the random numbers come from
+---@param generator? torch.Generator source of the random numbers
 ---@param generator? torch.Generator source of the random numbers
 function torch.rrelu(input, lower, upper, training, generator) end
 

@@ -16,8 +16,8 @@ local torch = {}
 ---assert(torch.tensor({1, 2}, {dtype = torch.int64}).dtype == 'int64')
 ---assert(torch.equal(torch.tensor('1 2 3; 4 5 6'), x))
 ---```
----@param data any a number, boolean, int64 or complex object, nested lists of these, a tensor, or a text: numbers between
----  by spaces or commas are a vector, rows separated by semicolons a matrix
+---@param data any a number, boolean, int64 or complex object, nested lists of these, a tensor, or a text:
+---  numbers separated by spaces or commas are a vector, rows separated by semicolons a matrix
 ---@param options? {dtype: torch.dtype, device: torch.device, requires_grad: boolean, pin_memory: boolean}
 ---  numbers get the default float dtype, 1LL int64, booleans bool
 ---@return torch.Tensor # of the shape of the lists
@@ -111,7 +111,7 @@ function torch.ones_like(input) end
 ---@return torch.Tensor # of the shape, dtype and device of input
 function torch.full_like(input, fill_value) end
 
----Returns a tensor like another one, not filled.
+---Returns an uninitialized tensor of the shape of another tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -121,7 +121,7 @@ function torch.full_like(input, fill_value) end
 ---@return torch.Tensor # of the shape, dtype and device of input
 function torch.empty_like(input) end
 
----Random numbers, uniform on [0, 1).
+---Returns random numbers, uniform on [0, 1).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -130,11 +130,11 @@ function torch.empty_like(input) end
 ---assert(x:min():item() >= 0 and x:max():item() < 1)
 ---```
 ---@param size integer[] lengths of the dimensions; also as separate arguments: zeros(2, 3)
----@param generator? torch.Generator where the random numbers come from
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # (size)
 function torch.rand(size, generator) end
 
----Random numbers from the normal distribution with mean 0 and variance 1.
+---Returns random numbers from the normal distribution with mean 0 and variance 1.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -142,21 +142,21 @@ function torch.rand(size, generator) end
 ---assert(math.abs(torch.randn(1000):mean():item()) < 0.2)
 ---```
 ---@param size integer[] lengths of the dimensions; also as separate arguments: zeros(2, 3)
----@param generator? torch.Generator where the random numbers come from
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # (size)
 function torch.randn(size, generator) end
 
----Random integers from low to high - 1, each equally likely.
+---Returns random integers from low to high - 1, each equally likely.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---local x = torch.randint(1, 7, {20})
 ---assert(x:min():item() >= 1 and x:max():item() <= 6 and x.dtype == 'int64')
 ---```
----@param low? integer the least, default 0
----@param high integer one above the greatest
+---@param low? integer the smallest value, default 0
+---@param high integer the greatest value + 1
 ---@param size integer[]
----@param generator? torch.Generator where the random numbers come from
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # (size) int64
 function torch.randint(low, high, size, generator) end
 
@@ -167,11 +167,11 @@ function torch.randint(low, high, size, generator) end
 ---assert(torch.randperm(5):sum():item() == 10)
 ---```
 ---@param n integer
----@param generator? torch.Generator where the random numbers come from
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # (n) int64
 function torch.randperm(n, generator) end
 
----Uniform random numbers in the shape of another tensor.
+---Returns uniform random numbers in the shape of another tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -181,7 +181,7 @@ function torch.randperm(n, generator) end
 ---@return torch.Tensor # of the shape of input
 function torch.rand_like(input) end
 
----Normal random numbers in the shape of another tensor.
+---Returns normal random numbers in the shape of another tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -191,7 +191,7 @@ function torch.rand_like(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.randn_like(input) end
 
----Numbers from start up to end. As keywords: {start = …, end_ = …, step = …}.
+---Returns the numbers from start to end, without end. As keywords: {start = …, end_ = …, step = …}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -199,24 +199,24 @@ function torch.randn_like(input) end
 ---assert(torch.arange(0, 1, 0.25).dtype == 'float32')
 ---```
 ---@param start? number default 0
----@param end_ number not part of the result
+---@param end_ number exclusive
 ---@param step? number default 1
----@return torch.Tensor # (⌈(end - start) / step⌉), int64 when all are integral
+---@return torch.Tensor # (⌈(end - start) / step⌉), int64 if all arguments are integral
 function torch.arange(start, end_, step) end
 
----Numbers at equal distances from start to end.
+---Returns evenly spaced numbers from start to end.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.linspace(0, 1, 5)[3]:item() == 0.75)
 ---```
 ---@param start number
----@param end_ number is part of the result
----@param steps integer how many
+---@param end_ number inclusive
+---@param steps integer number of values
 ---@return torch.Tensor # (steps)
 function torch.linspace(start, end_, steps) end
 
----base to the powers of linspace(start, end, steps).
+---Returns base to the powers of linspace(start, end, steps).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -224,12 +224,12 @@ function torch.linspace(start, end_, steps) end
 ---```
 ---@param start number
 ---@param end_ number
----@param steps integer how many
+---@param steps integer number of values
 ---@param base? number
 ---@return torch.Tensor # (steps)
 function torch.logspace(start, end_, steps, base) end
 
----Ones on the diagonal, zeros elsewhere.
+---Returns a matrix with ones on the diagonal and zeros elsewhere.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -240,7 +240,7 @@ function torch.logspace(start, end_, steps, base) end
 ---@return torch.Tensor # (n, m)
 function torch.eye(n, m) end
 
----Complex numbers of their parts.
+---Returns complex numbers, given their real and imaginary parts.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -258,8 +258,8 @@ function torch.complex(real, imag) end
 ---assert(torch.equal(torch.bernoulli(torch.ones(4)), torch.ones(4)))
 ---```
 ---@param input torch.Tensor any shape, probabilities in 0 … 1
----@param p? number one probability for all, input then gives the shape
----@param generator? torch.Generator where the random numbers come from
+---@param p? number one probability for all elements; input then only gives the shape
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # of the shape of input: 0 or 1
 function torch.bernoulli(input, p, generator) end
 
@@ -271,12 +271,12 @@ function torch.bernoulli(input, p, generator) end
 ---```
 ---@param input torch.Tensor (C) or (N, C), weights that need not sum to 1
 ---@param num_samples integer
----@param replacement? boolean whether an index may come twice
----@param generator? torch.Generator where the random numbers come from
+---@param replacement? boolean whether an index may be drawn repeatedly
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # (num_samples) or (N, num_samples) int64
 function torch.multinomial(input, num_samples, replacement, generator) end
 
----Normal random numbers.
+---Returns normal random numbers.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -284,12 +284,12 @@ function torch.multinomial(input, num_samples, replacement, generator) end
 ---```
 ---@param mean number|torch.Tensor
 ---@param std? number|torch.Tensor
----@param size? integer[] where mean and std are numbers
----@param generator? torch.Generator where the random numbers come from
+---@param size? integer[] if mean and std are numbers
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # of the broadcast shape of mean and std, or (size)
 function torch.normal(mean, std, size, generator) end
 
----Indices of the lower triangle of a row × col matrix.
+---Returns the indices of the lower triangle of a row × col matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -301,8 +301,8 @@ function torch.normal(mean, std, size, generator) end
 ---@return torch.Tensor # (2, count) int64
 function torch.tril_indices(row, col, offset) end
 
----Seeds the default random generators: the numbers that follow are PyTorch's on the CPU for that seed. PyTorch equivalent:
----torch.manual_seed.
+---Seeds the default random generators. On the CPU they then draw the same numbers as PyTorch with that seed. PyTorch
+---equivalent: torch.manual_seed.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -312,10 +312,10 @@ function torch.tril_indices(row, col, offset) end
 ---assert(torch.equal(a, torch.rand(2)))
 ---```
 ---@param seed integer
----@return torch.Generator # the default one
+---@return torch.Generator # the default generator
 function torch.manual_seed(seed) end
 
----Seeds the default random generator with a number that cannot be foretold.
+---Seeds the default random generator with an unpredictable number.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -324,7 +324,7 @@ function torch.manual_seed(seed) end
 ---@return integer # the new seed
 function torch.seed() end
 
----Returns the seed that the default random generator was set to last.
+---Returns the last seed of the default random generator.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -346,11 +346,11 @@ function torch.initial_seed() end
 ---@return torch.Tensor # uint8
 function torch.get_rng_state() end
 
----Puts the default random generator into a state.
+---Sets the state of the default random generator.
 ---@param new_state torch.Tensor uint8, from get_rng_state
 function torch.set_rng_state(new_state) end
 
----Returns the dtype of tensors that are made of Lua numbers: float32 unless set.
+---Returns the dtype of tensors that are made from Lua numbers: float32 unless changed.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -359,7 +359,7 @@ function torch.set_rng_state(new_state) end
 ---@return torch.dtype
 function torch.get_default_dtype() end
 
----Sets the dtype of tensors that are made of Lua numbers.
+---Sets the dtype of tensors that are made from Lua numbers.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -367,7 +367,7 @@ function torch.get_default_dtype() end
 ---assert(torch.zeros(1).dtype == 'float64')
 ---torch.set_default_dtype(torch.float32)
 ---```
----@param dtype torch.dtype a floating one
+---@param dtype torch.dtype a floating-point dtype
 function torch.set_default_dtype(dtype) end
 
 ---Returns whether a value is a tensor.
@@ -380,7 +380,7 @@ function torch.set_default_dtype(dtype) end
 ---@return boolean
 function torch.is_tensor(value) end
 
----Returns a tensor with a copy of the bytes, in the order of this machine. torch.frombuffer is PyTorch's name.
+---Returns a tensor with a copy of the bytes, in this machine's byte order. torch.frombuffer is PyTorch's name.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -6,7 +6,7 @@
 
 local linalg = {}
 
----Computes the lower triangular L with input = L · Lᵀ. Raises code 'argument' where input is not positive definite.
+---Computes the lower triangular L with input = L · Lᵀ. Raises code 'argument' if input is not positive definite.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -17,7 +17,7 @@ local linalg = {}
 ---@return torch.Tensor # (…, n, n)
 function linalg.cholesky(input, upper) end
 
----cholesky that reports instead of raising.
+---As cholesky, but returns an error code instead of raising an error.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -26,12 +26,12 @@ function linalg.cholesky(input, upper) end
 ---```
 ---@param input torch.Tensor (…, n, n)
 ---@param upper? boolean
----@param check_errors? boolean true raises
+---@param check_errors? boolean true: raises an error instead
 ---@return torch.Tensor L (…, n, n)
 ---@return torch.Tensor # info (…) int32: 0, or the order of the minor that is not positive
 function linalg.cholesky_ex(input, upper, check_errors) end
 
----Eigenvalues and eigenvectors of a square matrix. For symmetric ones eigh is faster and exact.
+---Computes eigenvalues and eigenvectors of a square matrix. For a symmetric one eigh is faster and exact.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -39,11 +39,11 @@ function linalg.cholesky_ex(input, upper, check_errors) end
 ---assert(math.abs(torch.real(values)[0]:item() - 3) < 1e-6)
 ---```
 ---@param input torch.Tensor (…, n, n)
----@return torch.Tensor eigenvalues (…, n) complex, in no order
+---@return torch.Tensor eigenvalues (…, n) complex, unordered
 ---@return torch.Tensor eigenvectors (…, n, n) complex, in columns
 function linalg.eig(input) end
 
----Eigenvalues and eigenvectors of a symmetric matrix.
+---Computes eigenvalues and eigenvectors of a symmetric matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -51,8 +51,8 @@ function linalg.eig(input) end
 ---assert(math.abs(values[0]:item() - 3) < 1e-6)
 ---```
 ---@param input torch.Tensor (…, n, n), symmetric or Hermitian
----@param UPLO? 'L'|'U' the triangle that is read
----@return torch.Tensor eigenvalues (…, n), rising
+---@param UPLO? 'L'|'U' the triangle to read
+---@return torch.Tensor eigenvalues (…, n), ascending
 ---@return torch.Tensor eigenvectors (…, n, n), in columns
 function linalg.eigh(input, UPLO) end
 
@@ -73,11 +73,11 @@ function linalg.eigvals(input) end
 ---assert(math.abs(torch.linalg.eigvalsh(torch.eye(2) * 3)[1]:item() - 3) < 1e-6)
 ---```
 ---@param input torch.Tensor (…, n, n)
----@param UPLO? 'L'|'U' the triangle that is read
----@return torch.Tensor # (…, n), rising
+---@param UPLO? 'L'|'U' the triangle to read
+---@return torch.Tensor # (…, n), ascending
 function linalg.eigvalsh(input, UPLO) end
 
----Returns the first columns of a product of Householder matrices, as torch.geqrf gives them.
+---Returns the first columns of a product of Householder matrices, given in the form of torch.geqrf.
 ---@param input torch.Tensor (…, n, m), m ≤ n
 ---@param tau torch.Tensor (…, k), k ≤ m
 ---@return torch.Tensor # (…, n, m)
@@ -90,16 +90,16 @@ function linalg.householder_product(input, tau) end
 ---@return torch.Tensor # pivots (…, n)
 function linalg.ldl_factor(input, hermitian) end
 
----ldl_factor that reports instead of raising.
+---As ldl_factor, but returns an error code instead of raising an error.
 ---@param input torch.Tensor (…, n, n)
 ---@param hermitian? boolean
----@param check_errors? boolean true raises
+---@param check_errors? boolean true: raises an error instead
 ---@return torch.Tensor # LD (…, n, n)
 ---@return torch.Tensor # pivots (…, n)
 ---@return torch.Tensor # info (…)
 function linalg.ldl_factor_ex(input, hermitian, check_errors) end
 
----Solves a system with what ldl_factor gave.
+---Solves a system with a result of ldl_factor.
 ---@param LD torch.Tensor (…, n, n) from ldl_factor
 ---@param pivots torch.Tensor (…, n)
 ---@param B torch.Tensor (…, n, k)
@@ -133,16 +133,16 @@ function linalg.lu(A, pivot) end
 ---@return torch.Tensor # pivots (…, k) int32, from 1
 function linalg.lu_factor(A, pivot) end
 
----lu_factor that reports instead of raising.
+---As lu_factor, but returns an error code instead of raising an error.
 ---@param A torch.Tensor (…, n, m)
 ---@param pivot? boolean
----@param check_errors? boolean true raises
+---@param check_errors? boolean true: raises an error instead
 ---@return torch.Tensor # LU (…, n, m)
 ---@return torch.Tensor # pivots (…, k)
 ---@return torch.Tensor # info (…)
 function linalg.lu_factor_ex(A, pivot, check_errors) end
 
----Solves a system with what lu_factor gave.
+---Solves a system with a result of lu_factor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -153,12 +153,12 @@ function linalg.lu_factor_ex(A, pivot, check_errors) end
 ---@param pivots torch.Tensor (…, n)
 ---@param B torch.Tensor (…, n, k)
 ---@param left? boolean false solves X · A = B
----@param adjoint? boolean of the adjoint matrix
+---@param adjoint? boolean true: solves with the adjoint matrix
 ---@return torch.Tensor # (…, n, k)
 function linalg.lu_solve(LU, pivots, B, left, adjoint) end
 
----Computes the polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. From LibTorch 2.14 on.
----
+---Computes the polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. Needs LibTorch
+---2.14.
 ---```lua
 ---local torch = require 'torch'
 ---local has_it, polar = pcall(function() return torch.linalg.polar end)
@@ -190,10 +190,10 @@ function linalg.qr(A, mode) end
 ---assert(torch.allclose(u:matmul(s:diag()):matmul(vh), torch.ones(3, 2), {atol = 1e-5}))
 ---```
 ---@param A torch.Tensor (…, n, m)
----@param full_matrices? boolean false: U and Vh without what belongs to no singular value
+---@param full_matrices? boolean false: U and Vh without the columns and rows that belong to no singular value
 ---@param driver? string on a GPU
 ---@return torch.Tensor U (…, n, n) or (…, n, k)
----@return torch.Tensor S (…, k), falling
+---@return torch.Tensor S (…, k), descending
 ---@return torch.Tensor Vh (…, m, m) or (…, k, m)
 function linalg.svd(A, full_matrices, driver) end
 
@@ -205,7 +205,7 @@ function linalg.svd(A, full_matrices, driver) end
 ---```
 ---@param A torch.Tensor (…, n, m)
 ---@param driver? string on a GPU
----@return torch.Tensor # (…, k), falling
+---@return torch.Tensor # (…, k), descending
 function linalg.svdvals(A, driver) end
 
 return linalg

@@ -13,9 +13,9 @@ local fft = {}
 ---assert(torch.real(torch.fft.fft(torch.ones(4)))[0]:item() == 4)
 ---```
 ---@param input torch.Tensor (…, n) real or complex
----@param n? integer length that is transformed: cut, or filled with zeros
+---@param n? integer transformed length: input is cut or padded with zeros
 ---@param dim? integer
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, n) complex
 function fft.fft(input, n, dim, norm) end
 
@@ -27,22 +27,22 @@ function fft.fft(input, n, dim, norm) end
 ---assert(torch.allclose(torch.real(torch.fft.ifft(torch.fft.fft(x))), x))
 ---```
 ---@param input torch.Tensor (…, n) complex
----@param n? integer length that is transformed: cut, or filled with zeros
+---@param n? integer transformed length: input is cut or padded with zeros
 ---@param dim? integer
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, n) complex
 function fft.ifft(input, n, dim, norm) end
 
----fft of real numbers: the half that tells the rest.
+---Computes fft of real numbers: only the half that determines the rest.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.fft.rfft(torch.ones(8)).shape[1] == 5)
 ---```
 ---@param input torch.Tensor (…, n) real
----@param n? integer length that is transformed: cut, or filled with zeros
+---@param n? integer transformed length: input is cut or padded with zeros
 ---@param dim? integer
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, ⌊n / 2⌋ + 1) complex
 function fft.rfft(input, n, dim, norm) end
 
@@ -53,125 +53,125 @@ function fft.rfft(input, n, dim, norm) end
 ---assert(torch.allclose(torch.fft.irfft(torch.fft.rfft(torch.ones(8))), torch.ones(8)))
 ---```
 ---@param input torch.Tensor (…, m) complex
----@param n? integer length that is transformed: cut, or filled with zeros
+---@param n? integer transformed length: input is cut or padded with zeros
 ---@param dim? integer
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, n) real, n = 2 · (m - 1) by default
 function fft.irfft(input, n, dim, norm) end
 
----fft of a half-given Hermitian signal.
+---Computes fft of a Hermitian signal, of which one half is given.
 ---@param input torch.Tensor (…, m) complex
----@param n? integer length that is transformed: cut, or filled with zeros
+---@param n? integer transformed length: input is cut or padded with zeros
 ---@param dim? integer
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, n) real
 function fft.hfft(input, n, dim, norm) end
 
 ---Computes the inverse of hfft.
 ---@param input torch.Tensor (…, n) real
----@param n? integer length that is transformed: cut, or filled with zeros
+---@param n? integer transformed length: input is cut or padded with zeros
 ---@param dim? integer
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, ⌊n / 2⌋ + 1) complex
 function fft.ihfft(input, n, dim, norm) end
 
----fft along the last two dimensions.
+---Computes fft along the last two dimensions.
 ---@param input torch.Tensor (…, h, w)
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, h, w) complex
 function fft.fft2(input, s, dim, norm) end
 
 ---Computes the inverse of fft2.
 ---@param input torch.Tensor (…, h, w) complex
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, h, w) complex
 function fft.ifft2(input, s, dim, norm) end
 
----rfft along the last two dimensions.
+---Computes rfft along the last two dimensions.
 ---@param input torch.Tensor (…, h, w) real
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, h, ⌊w / 2⌋ + 1) complex
 function fft.rfft2(input, s, dim, norm) end
 
 ---Computes the inverse of rfft2.
 ---@param input torch.Tensor (…, h, m) complex
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, h, w) real
 function fft.irfft2(input, s, dim, norm) end
 
----hfft along the last two dimensions.
+---Computes hfft along the last two dimensions.
 ---@param input torch.Tensor (…, h, m) complex
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, h, w) real
 function fft.hfft2(input, s, dim, norm) end
 
 ---Computes the inverse of hfft2.
 ---@param input torch.Tensor (…, h, w) real
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # (…, h, ⌊w / 2⌋ + 1) complex
 function fft.ihfft2(input, s, dim, norm) end
 
----fft along several dimensions, by default all.
+---Computes fft along several dimensions (default: all).
 ---@param input torch.Tensor any shape
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # complex, of that shape
 function fft.fftn(input, s, dim, norm) end
 
 ---Computes the inverse of fftn.
 ---@param input torch.Tensor any shape, complex
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # complex, of that shape
 function fft.ifftn(input, s, dim, norm) end
 
----rfft along several dimensions, by default all.
+---Computes rfft along several dimensions (default: all).
 ---@param input torch.Tensor any shape, real
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # complex, the last dimension halved
 function fft.rfftn(input, s, dim, norm) end
 
 ---Computes the inverse of rfftn.
 ---@param input torch.Tensor any shape, complex
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # real
 function fft.irfftn(input, s, dim, norm) end
 
----hfft along several dimensions, by default all.
+---Computes hfft along several dimensions (default: all).
 ---@param input torch.Tensor any shape, complex
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # real
 function fft.hfftn(input, s, dim, norm) end
 
 ---Computes the inverse of hfftn.
 ---@param input torch.Tensor any shape, real
----@param s? integer|integer[] lengths that are transformed
+---@param s? integer|integer[] transformed lengths
 ---@param dim? integer|integer[]
----@param norm? 'backward'|'forward'|'ortho' which direction divides by the count, or both by its root; default 'backward'
+---@param norm? 'backward'|'forward'|'ortho' direction that divides by n; 'ortho': both divide by √n; default 'backward'
 ---@return torch.Tensor # complex, the last dimension halved
 function fft.ihfftn(input, s, dim, norm) end
 
----Returns the frequencies that belong to the results of fft.
+---Returns the frequencies of the results of fft.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -182,7 +182,7 @@ function fft.ihfftn(input, s, dim, norm) end
 ---@return torch.Tensor # (n)
 function fft.fftfreq(n, d) end
 
----Returns the frequencies that belong to the results of rfft.
+---Returns the frequencies of the results of rfft.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -193,7 +193,7 @@ function fft.fftfreq(n, d) end
 ---@return torch.Tensor # (⌊n / 2⌋ + 1)
 function fft.rfftfreq(n, d) end
 
----Puts the frequency 0 into the middle.
+---Moves the frequency 0 to the middle.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,4 +1,4 @@
--- torch/operators/indexing.lua: parts of tensors by indices or masks, and what writes to them.
+-- torch/operators/indexing.lua: reads and writes parts of tensors by indices or masks.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
@@ -19,7 +19,7 @@ local torch = {}
 ---@return torch.Tensor # a view
 function torch.narrow(input, dim, start, length) end
 
----One slice along a dimension. The same along the first by index: x[i].
+---Returns one slice along a dimension. Along the first dimension the same by index: x[i].
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -27,11 +27,11 @@ function torch.narrow(input, dim, start, length) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim integer
----@param index integer negative: from the end
+---@param index integer negative: counted from the end
 ---@return torch.Tensor # a view without dim
 function torch.select(input, dim, index) end
 
----Slices along a dimension by their numbers.
+---Selects slices along a dimension by their indices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -43,7 +43,7 @@ function torch.select(input, dim, index) end
 ---@return torch.Tensor # of length k along dim
 function torch.index_select(input, dim, index) end
 
----Along dim the element with the number that index holds.
+---Returns for each entry of index the element at this position along dim.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -52,12 +52,12 @@ function torch.index_select(input, dim, index) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim integer
----@param index torch.Tensor int64, of as many dimensions
+---@param index torch.Tensor int64, with as many dimensions as input
 ---@param sparse_grad? boolean
 ---@return torch.Tensor # of the shape of index
 function torch.gather(input, dim, index, sparse_grad) end
 
----Returns a copy of input with src put to the places along dim that index holds.
+---Returns a copy of input with src written to the positions along dim given by index.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -65,14 +65,14 @@ function torch.gather(input, dim, index, sparse_grad) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim integer
----@param index torch.Tensor int64, of as many dimensions
+---@param index torch.Tensor int64, with as many dimensions as input
 ---@param src? torch.Tensor of at least the shape of index
 ---@param value? number instead of src
 ---@param reduce? 'add'|'multiply'
 ---@return torch.Tensor # of the shape of input
 function torch.scatter(input, dim, index, src, value, reduce) end
 
----Returns a copy of input with src added at the places along dim that index holds.
+---Returns a copy of input with src added at the positions along dim given by index.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -80,12 +80,12 @@ function torch.scatter(input, dim, index, src, value, reduce) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim integer
----@param index torch.Tensor int64, of as many dimensions
+---@param index torch.Tensor int64, with as many dimensions as input
 ---@param src torch.Tensor of at least the shape of index
 ---@return torch.Tensor # of the shape of input
 function torch.scatter_add(input, dim, index, src) end
 
----Returns a copy of input with src joined at the places along dim that index holds.
+---Returns a copy of input with src combined at the positions along dim given by index.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -93,14 +93,14 @@ function torch.scatter_add(input, dim, index, src) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim integer
----@param index torch.Tensor int64, of as many dimensions
+---@param index torch.Tensor int64, with as many dimensions as input
 ---@param src torch.Tensor of at least the shape of index
 ---@param reduce 'sum'|'prod'|'mean'|'amax'|'amin'
----@param include_self? boolean whether what input held counts
+---@param include_self? boolean whether the values of input are included
 ---@return torch.Tensor # of the shape of input
 function torch.scatter_reduce(input, dim, index, src, reduce, include_self) end
 
----Returns a copy of input with alpha · source added to the slices that index names.
+---Returns a copy of input with alpha · source added to the slices given by index.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -114,18 +114,18 @@ function torch.scatter_reduce(input, dim, index, src, reduce, include_self) end
 ---@return torch.Tensor # of the shape of input
 function torch.index_add(input, dim, index, source, alpha) end
 
----Elements of the flattened tensor by their numbers.
+---Returns elements of the flattened tensor by their indices.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.tensor{{1, 2}, {3, 4}}:take(torch.tensor{3LL})[0]:item() == 4)
 ---```
 ---@param input torch.Tensor any shape
----@param index torch.Tensor int64 of the flattened input
+---@param index torch.Tensor int64, positions in the flattened input
 ---@return torch.Tensor # of the shape of index
 function torch.take(input, index) end
 
----Elements along a dimension by their numbers; input and indices broadcast.
+---Returns elements along a dimension by their indices; input and indices broadcast.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -149,7 +149,7 @@ function torch.take_along_dim(input, indices, dim) end
 ---@return torch.Tensor # (count), a copy
 function torch.masked_select(input, mask) end
 
----Replaces the elements where mask is true by those of source, in order.
+---Replaces the elements where mask is true by the elements of source, in order.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -157,7 +157,7 @@ function torch.masked_select(input, mask) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param mask torch.Tensor bool, broadcasts with input
----@param source torch.Tensor with at least as many elements as mask is true
+---@param source torch.Tensor with at least as many elements as mask has true ones
 ---@return torch.Tensor # a copy
 function torch.masked_scatter(input, mask, source) end
 
@@ -174,18 +174,18 @@ function torch.masked_scatter(input, mask, source) end
 ---@return torch.Tensor # a copy
 function torch.index_copy(input, dim, index, source) end
 
----Where elements would be put into a sorted sequence.
+---Returns the positions at which elements would be inserted into a sorted sequence.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.searchsorted(torch.tensor{1, 3, 5}, 3):item() == 1)
 ---```
----@param sorted_sequence torch.Tensor (…, n), rising
+---@param sorted_sequence torch.Tensor (…, n), ascending
 ---@param input torch.Tensor|number
 ---@param out_int32? boolean
----@param right? boolean true: behind equal elements
----@param side? 'left'|'right' the same as right
----@param sorter? torch.Tensor the order in which the sequence is sorted
+---@param right? boolean true: after equal elements
+---@param side? 'left'|'right' the same as a word
+---@param sorter? torch.Tensor indices that sort the sequence
 ---@return torch.Tensor # int64, of the shape of input
 function torch.searchsorted(sorted_sequence, input, out_int32, right, side, sorter) end
 

@@ -1,4 +1,4 @@
--- torch/operators/layers.lua: what layers compute: torch.nn.functional has them under the same names.
+-- torch/operators/layers.lua: operators of layers, also in torch.nn.functional under the same names.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
@@ -6,7 +6,7 @@
 
 local torch = {}
 
----input · weightᵀ + bias.
+---Computes input · weightᵀ + bias.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -18,7 +18,7 @@ local torch = {}
 ---@return torch.Tensor # (…, out)
 function torch.linear(input, weight, bias) end
 
----input1ᵀ · weight · input2 + bias.
+---Computes input1ᵀ · weight · input2 + bias.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -30,7 +30,7 @@ function torch.linear(input, weight, bias) end
 ---@param bias? torch.Tensor|nil (out)
 ---@return torch.Tensor # (…, out)
 function torch.bilinear(input1, input2, weight, bias) end
-
+---Computes a convolution over one dimension.
 ---Convolution over one dimension.
 ---
 ---```lua
@@ -174,7 +174,7 @@ function torch.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_
 ---@return torch.Tensor # (N, C, D′, H′, W′)
 function torch.avg_pool3d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) end
 
----Means such that the output has the given length.
+---Computes means such that the output has the given length.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -185,7 +185,7 @@ function torch.avg_pool3d(input, kernel_size, stride, padding, ceil_mode, count_
 ---@return torch.Tensor # (N, C, output_size)
 function torch.adaptive_avg_pool1d(input, output_size) end
 
----Puts the channels of the groups between one another (Zhang et al. 2018).
+---Interleaves the channels of the groups (Zhang et al. 2018).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -196,7 +196,7 @@ function torch.adaptive_avg_pool1d(input, output_size) end
 ---@return torch.Tensor # of the shape of input
 function torch.channel_shuffle(input, groups) end
 
----channel_shuffle with a kernel of its own.
+---As channel_shuffle, with a separate kernel.
 ---@param input torch.Tensor (N, C, …)
 ---@param groups integer divides C
 ---@return torch.Tensor # of the shape of input
@@ -210,7 +210,7 @@ function torch.native_channel_shuffle(input, groups) end
 ---```
 ---@param x1 torch.Tensor (N, D) or (D)
 ---@param x2 torch.Tensor (N, D) or (D)
----@param p? number of the norm
+---@param p? number order of the norm
 ---@param eps? number added to the difference
 ---@param keepdim? boolean
 ---@return torch.Tensor # (N)
@@ -223,7 +223,7 @@ function torch.pairwise_distance(x1, x2, p, eps, keepdim) end
 ---assert(torch.pdist(torch.ones(4, 2)).shape[1] == 6)
 ---```
 ---@param input torch.Tensor (N, D)
----@param p? number of the norm
+---@param p? number order of the norm
 ---@return torch.Tensor # (N · (N - 1) / 2)
 function torch.pdist(input, p) end
 
@@ -258,7 +258,7 @@ function torch.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mo
 ---@return torch.Tensor # (N, C, H′, W′)
 function torch.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) end
 
----Means such that the output has the given size.
+---Computes means such that the output has the given size.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -276,13 +276,13 @@ function torch.adaptive_avg_pool2d(input, output_size) end
 ---assert(torch.pad(torch.ones(1, 2), {1, 1}).shape[2] == 4)
 ---```
 ---@param input torch.Tensor any shape
----@param pad integer[] left and right of the last dimension, then of the one before it, …; negative ones cut
+---@param pad integer[] left and right of the last dimension, then of the one before it, …; negative numbers crop
 ---@param mode? 'constant'|'reflect'|'replicate'|'circular'
----@param value? number of constant, default 0
+---@param value? number for mode 'constant', default 0
 ---@return torch.Tensor
 function torch.pad(input, pad, mode, value) end
 
----Labels as rows with a single 1.
+---Converts labels to rows with a single 1.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -293,7 +293,7 @@ function torch.pad(input, pad, mode, value) end
 ---@return torch.Tensor # (…, num_classes) int64
 function torch.one_hot(input, num_classes) end
 
----Makes images larger out of channels.
+---Enlarges images by moving channels into pixels.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -304,7 +304,7 @@ function torch.one_hot(input, num_classes) end
 ---@return torch.Tensor # (…, C, H · r, W · r)
 function torch.pixel_shuffle(input, upscale_factor) end
 
----Makes channels out of images.
+---Moves pixels of images into channels.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -324,11 +324,11 @@ function torch.pixel_unshuffle(input, downscale_factor) end
 ---@param x1 torch.Tensor
 ---@param x2 torch.Tensor broadcasts with x1
 ---@param dim? integer
----@param eps? number least product of the lengths
+---@param eps? number smallest product of the lengths
 ---@return torch.Tensor # without dim
 function torch.cosine_similarity(x1, x2, dim, eps) end
 
----softmax(query · keyᵀ · scale + mask) · value (Vaswani et al. 2017), with the fastest kernel there is.
+---Computes softmax(query · keyᵀ · scale + mask) · value (Vaswani et al. 2017), with the fastest available kernel.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -338,11 +338,11 @@ function torch.cosine_similarity(x1, x2, dim, eps) end
 ---@param query torch.Tensor (N, …, L, E)
 ---@param key torch.Tensor (N, …, S, E)
 ---@param value torch.Tensor (N, …, S, V)
----@param attn_mask? torch.Tensor|nil (…, L, S): bool, true where a place may be looked at, or added to the scores
+---@param attn_mask? torch.Tensor|nil (…, L, S): bool, true where attention is allowed, or numbers added to the scores
 ---@param dropout_p? number
----@param is_causal? boolean a place sees itself and those before it
+---@param is_causal? boolean a position attends only to itself and to earlier ones
 ---@param scale? number default 1 / √E
----@param enable_gqa? boolean fewer heads of keys than of queries
+---@param enable_gqa? boolean allows fewer heads of keys than of queries
 ---@return torch.Tensor # (N, …, L, V)
 function torch.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa) end
 
@@ -354,11 +354,11 @@ function torch.scaled_dot_product_attention(query, key, value, attn_mask, dropou
 ---```
 ---@param input torch.Tensor any shape
 ---@param p number
----@param train boolean false: input
+---@param train boolean false: returns input
 ---@return torch.Tensor
 function torch.dropout(input, p, train) end
 
----Rows of a table by their numbers. F.embedding takes the indices first.
+---Selects rows of a table by their indices. F.embedding takes the indices first.
 ---
 ---```lua
 ---local torch = require 'torch'

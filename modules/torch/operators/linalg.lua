@@ -6,7 +6,7 @@
 
 local linalg = {}
 
----Computes the condition number: how much errors grow when a system is solved.
+---Computes the condition number: the factor by which errors grow when a system is solved.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -52,7 +52,7 @@ function linalg.det(A) end
 ---@return torch.Tensor # a view, the diagonal in its last dimension
 function linalg.diagonal(A, offset, dim1, dim2) end
 
----Computes the inverse of a matrix. Raises code 'argument' for a singular one.
+---Computes the inverse of a matrix. Raises code 'argument' for a singular matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -62,7 +62,7 @@ function linalg.diagonal(A, offset, dim1, dim2) end
 ---@return torch.Tensor # (…, n, n)
 function linalg.inv(A) end
 
----inv that reports instead of raising.
+---As inv, but returns an error code instead of raising an error.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -70,7 +70,7 @@ function linalg.inv(A) end
 ---assert(info:item() ~= 0)
 ---```
 ---@param A torch.Tensor (…, n, n)
----@param check_errors? boolean true raises
+---@param check_errors? boolean true: raises an error instead
 ---@return torch.Tensor # inverse (…, n, n)
 ---@return torch.Tensor # info (…) int32: 0 where it exists
 function linalg.inv_ex(A, check_errors) end
@@ -113,7 +113,7 @@ function linalg.matmul(input, other) end
 ---@return torch.Tensor # (…, n, n)
 function linalg.matrix_exp(input) end
 
----Computes the square root of a symmetric, or Hermitian, positive-definite matrix. From LibTorch 2.14 on.
+---Computes the square root of a symmetric, or Hermitian, positive-definite matrix. Needs LibTorch 2.14.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -132,20 +132,20 @@ function linalg.matrix_sqrth(input) end
 ---```
 ---@param input torch.Tensor (…, n, m)
 ---@param ord? number|string 'fro', 'nuc', ±inf, ±1, ±2
----@param dim? integer[] the two of the matrices
+---@param dim? integer[] the two dimensions of the matrices
 ---@param keepdim? boolean
 ---@param dtype? torch.dtype
 ---@return torch.Tensor # without dim
 function linalg.matrix_norm(input, ord, dim, keepdim, dtype) end
 
----Returns a matrix multiplied with itself.
+---Computes a power of a matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.linalg.matrix_power(torch.eye(2) * 2, 3)[0][0]:item() == 8)
 ---```
 ---@param input torch.Tensor (…, n, n)
----@param n integer negative: of the inverse
+---@param n integer negative: a power of the inverse
 ---@return torch.Tensor # (…, n, n)
 function linalg.matrix_power(input, n) end
 
@@ -181,7 +181,7 @@ function linalg.multi_dot(tensors) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param ord? number|string of vectors p, ±inf; of matrices also 'fro', 'nuc'; default the 2-norm of all elements
----@param dim? integer|integer[] one for vectors, two for matrices
+---@param dim? integer|integer[] one dimension for vectors, two for matrices
 ---@param keepdim? boolean
 ---@param dtype? torch.dtype
 ---@return torch.Tensor # without dim
@@ -194,14 +194,14 @@ function linalg.norm(input, ord, dim, keepdim, dtype) end
 ---assert(torch.allclose(torch.linalg.pinv(torch.eye(2) * 2), torch.eye(2) * 0.5))
 ---```
 ---@param input torch.Tensor (…, n, m)
----@param rcond? number|torch.Tensor relative to the largest
+---@param rcond? number|torch.Tensor relative to the largest singular value
 ---@param atol? number|torch.Tensor
 ---@param rtol? number|torch.Tensor
 ---@param hermitian? boolean
 ---@return torch.Tensor # (…, m, n)
 function linalg.pinv(input, rcond, atol, rtol, hermitian) end
 
----Sign and logarithm of the determinant, where that itself is too large or small.
+---Computes sign and logarithm of the determinant, for determinants that are too large or too small.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -213,7 +213,7 @@ function linalg.pinv(input, rcond, atol, rtol, hermitian) end
 ---@return torch.Tensor # logabsdet (…)
 function linalg.slogdet(A) end
 
----Returns the X of A · X = B: better than inv(A) · B.
+---Returns the X of A · X = B: more exact than inv(A) · B.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -225,11 +225,11 @@ function linalg.slogdet(A) end
 ---@return torch.Tensor X of the shape of B
 function linalg.solve(A, B, left) end
 
----solve that reports instead of raising.
+---As solve, but returns an error code instead of raising an error.
 ---@param A torch.Tensor (…, n, n)
 ---@param B torch.Tensor (…, n) or (…, n, k)
 ---@param left? boolean false solves X · A = B
----@param check_errors? boolean true raises
+---@param check_errors? boolean true: raises an error instead
 ---@return torch.Tensor # result of the shape of B
 ---@return torch.Tensor # info (…)
 function linalg.solve_ex(A, B, left, check_errors) end
@@ -244,12 +244,12 @@ function linalg.solve_ex(A, B, left, check_errors) end
 ---@param B torch.Tensor (…, n, k)
 ---@param upper boolean
 ---@param left? boolean false solves X · input = B
----@param unitriangular? boolean the diagonal counts as 1
+---@param unitriangular? boolean treats the diagonal as ones
 ---@return torch.Tensor # of the shape of B
 function linalg.solve_triangular(input, B, upper, left, unitriangular) end
 
 ---Computes the inverse for torch.tensordot.
----@param input torch.Tensor of which the first ind dimensions hold as many elements as the others
+---@param input torch.Tensor its first ind dimensions have as many elements as the others
 ---@param ind? integer
 ---@return torch.Tensor
 function linalg.tensorinv(input, ind) end
@@ -257,11 +257,11 @@ function linalg.tensorinv(input, ind) end
 ---Returns the X with torch.tensordot(input, X) = other.
 ---@param input torch.Tensor
 ---@param other torch.Tensor
----@param dims? integer[] of input that are moved to its end
+---@param dims? integer[] dimensions of input to move to its end
 ---@return torch.Tensor
 function linalg.tensorsolve(input, other, dims) end
 
----Returns the matrix of the powers of x, from 0 on.
+---Returns the matrix of the powers of x, starting with power 0.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -43,7 +43,7 @@ function torch.mm(input, mat2, out_dtype) end
 ---@return torch.Tensor # (b, n, m)
 function torch.bmm(input, mat2, out_dtype) end
 
----Returns a matrix times a vector.
+---Multiplies a matrix by a vector.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -76,7 +76,7 @@ function torch.dot(input, tensor) end
 ---@return torch.Tensor # (n, m)
 function torch.outer(input, vec2) end
 
----beta · input + alpha · mat1 · mat2.
+---Computes beta · input + alpha · mat1 · mat2.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -91,7 +91,7 @@ function torch.outer(input, vec2) end
 ---@return torch.Tensor # (n, m)
 function torch.addmm(input, mat1, mat2, beta, alpha, out_dtype) end
 
----beta · input + alpha · batch1 · batch2, matrix by matrix.
+---Computes beta · input + alpha · batch1 · batch2, matrix by matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -146,7 +146,7 @@ function torch.trace(input) end
 ---assert(torch.tril(torch.ones(3, 3)):sum():item() == 6)
 ---```
 ---@param input torch.Tensor any shape
----@param diagonal? integer the highest one that is kept: 0 the main one, above it positive
+---@param diagonal? integer the highest diagonal to keep: 0 is the main diagonal, positive numbers are above it
 ---@return torch.Tensor # of the shape of input
 function torch.tril(input, diagonal) end
 
@@ -157,7 +157,7 @@ function torch.tril(input, diagonal) end
 ---assert(torch.triu(torch.ones(3, 3), 1):sum():item() == 3)
 ---```
 ---@param input torch.Tensor any shape
----@param diagonal? integer the lowest one that is kept
+---@param diagonal? integer the lowest diagonal to keep
 ---@return torch.Tensor # of the shape of input
 function torch.triu(input, diagonal) end
 

@@ -1,4 +1,4 @@
--- torch/operators/pointwise.lua: functions of each element.
+-- torch/operators/pointwise.lua: elementwise functions.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
@@ -6,7 +6,7 @@
 
 local torch = {}
 
----input + alpha · other. The operator: x + y.
+---Computes input + alpha · other. The operator: x + y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -18,7 +18,7 @@ local torch = {}
 ---@return torch.Tensor # of the broadcast shape
 function torch.add(input, other, alpha) end
 
----input - alpha · other. The operator: x - y.
+---Computes input - alpha · other. The operator: x - y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -30,7 +30,7 @@ function torch.add(input, other, alpha) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.sub(input, other, alpha) end
 
----input · other. The operator: x * y.
+---Computes input · other. The operator: x * y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -41,7 +41,7 @@ function torch.sub(input, other, alpha) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.mul(input, other) end
 
----input / other: a floating result, unless rounding_mode is given. The operator: x / y.
+---Computes input / other: a floating result, unless rounding_mode is given. The operator: x / y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -53,7 +53,7 @@ function torch.mul(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.div(input, other, rounding_mode) end
 
----input to the power of exponent. The operator: x ^ y.
+---Computes input to the power of exponent. The operator: x ^ y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -64,7 +64,7 @@ function torch.div(input, other, rounding_mode) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.pow(input, exponent) end
 
-----input. The operator: -x.
+---Computes -input. The operator: -x.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -84,7 +84,7 @@ function torch.neg(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.abs(input) end
 
----e to the power of input.
+---Computes e to the power of input.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -104,7 +104,7 @@ function torch.exp(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.log(input) end
 
----log(1 + input), exact for small values.
+---Computes log(1 + input), exact for small values.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -114,7 +114,7 @@ function torch.log(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.log1p(input) end
 
----exp(input) - 1, exact for small values.
+---Computes exp(input) - 1, exact for small values.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -134,7 +134,7 @@ function torch.expm1(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.sqrt(input) end
 
----1 / √input.
+---Computes 1 / √input.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -144,7 +144,7 @@ function torch.sqrt(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.rsqrt(input) end
 
----input · input.
+---Computes input · input.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -154,7 +154,7 @@ function torch.rsqrt(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.square(input) end
 
----1 / input.
+---Computes 1 / input.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -215,7 +215,7 @@ function torch.tanh(input) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.atan2(input, other) end
 
----√(input² + other²).
+---Computes √(input² + other²).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -236,7 +236,7 @@ function torch.hypot(input, other) end
 ---@return torch.Tensor # of the shape of input
 function torch.erf(input) end
 
----Returns the greatest integer that is not above.
+---Returns the greatest integer that is not greater than the element.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -246,7 +246,7 @@ function torch.erf(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.floor(input) end
 
----Returns the least integer that is not below.
+---Returns the smallest integer that is not smaller than the element.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -256,18 +256,18 @@ function torch.floor(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.ceil(input) end
 
----Returns the nearest integer, halves to the even one.
+---Returns the nearest integer; halves are rounded to even.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.equal(torch.round(torch.tensor{0.5, 1.5}), torch.tensor{0, 2}))
 ---```
 ---@param input torch.Tensor any shape
----@param decimals? integer digits to keep behind the point
+---@param decimals? integer digits to keep after the point
 ---@return torch.Tensor # of the shape of input
 function torch.round(input, decimals) end
 
----Drops what is behind the point.
+---Removes the fractional part.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -277,7 +277,7 @@ function torch.round(input, decimals) end
 ---@return torch.Tensor # of the shape of input
 function torch.trunc(input) end
 
----What is behind the point.
+---Returns the fractional part.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -287,7 +287,7 @@ function torch.trunc(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.frac(input) end
 
-----1, 0 or 1.
+---Returns -1, 0 or 1.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -297,7 +297,7 @@ function torch.frac(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.sign(input) end
 
----Puts every element between min and max.
+---Clamps every element to min … max.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -309,7 +309,7 @@ function torch.sign(input) end
 ---@return torch.Tensor # of the shape of input
 function torch.clamp(input, min, max) end
 
----Computes the rest of the division, with the sign of other. The operator: x % y.
+---Computes the remainder of the division, with the sign of other. The operator: x % y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -320,7 +320,7 @@ function torch.clamp(input, min, max) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.remainder(input, other) end
 
----Computes the rest of the division, with the sign of input.
+---Computes the remainder of the division, with the sign of input.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -331,7 +331,7 @@ function torch.remainder(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.fmod(input, other) end
 
----⌊input / other⌋. Python's operator: x // y.
+---Computes ⌊input / other⌋. Python's operator: x // y.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -342,7 +342,7 @@ function torch.fmod(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.floor_divide(input, other) end
 
----Returns the greater of two elements; NaN where one is.
+---Returns the greater of two elements; NaN if one of them is NaN.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -353,7 +353,7 @@ function torch.floor_divide(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.maximum(input, other) end
 
----Returns the smaller of two elements; NaN where one is.
+---Returns the smaller of two elements; NaN if one of them is NaN.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -364,7 +364,7 @@ function torch.maximum(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.minimum(input, other) end
 
----input + weight · (end - input).
+---Computes input + weight · (end - input).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -376,7 +376,7 @@ function torch.minimum(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.lerp(input, end_, weight) end
 
----input + value · tensor1 · tensor2.
+---Computes input + value · tensor1 · tensor2.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -389,7 +389,7 @@ function torch.lerp(input, end_, weight) end
 ---@return torch.Tensor # of the broadcast shape
 function torch.addcmul(input, tensor1, tensor2, value) end
 
----input + value · tensor1 / tensor2.
+---Computes input + value · tensor1 / tensor2.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -15,10 +15,10 @@ local torch = {}
 ---assert(x:sum(1, {keepdim = true}).shape[2] == 1)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@param dtype? torch.dtype in which it is summed
----@return torch.Tensor # without the reduced dimensions; () when all are
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@param dtype? torch.dtype of the sum
+---@return torch.Tensor # without the reduced dimensions; () if all are reduced
 function torch.sum(input, dim, keepdim, dtype) end
 
 ---Computes the mean of floating-point elements.
@@ -28,10 +28,10 @@ function torch.sum(input, dim, keepdim, dtype) end
 ---assert(torch.mean(torch.tensor{1, 3}):item() == 2)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@param dtype? torch.dtype in which it is summed
----@return torch.Tensor # without the reduced dimensions; () when all are
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@param dtype? torch.dtype of the sum
+---@return torch.Tensor # without the reduced dimensions; () if all are reduced
 function torch.mean(input, dim, keepdim, dtype) end
 
 ---Computes the product of elements.
@@ -42,12 +42,12 @@ function torch.mean(input, dim, keepdim, dtype) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim? integer default: all
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@param dtype? torch.dtype of the result
----@return torch.Tensor # without the reduced dimensions; () when all are
+---@return torch.Tensor # without the reduced dimensions; () if all are reduced
 function torch.prod(input, dim, keepdim, dtype) end
 
----Returns the greatest element, of all, along dim, or of two tensors.
+---Returns the greatest element: of all elements, along dim, or of two tensors.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -56,52 +56,52 @@ function torch.prod(input, dim, keepdim, dtype) end
 ---assert(torch.tensor{1, 5}:max():item() == 5)
 ---```
 ---@param input torch.Tensor any shape
----@param other? torch.Tensor as torch.maximum
----@param dim? integer with it: values and indices
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@return torch.Tensor # values: of all elements a tensor of shape (), along dim without it
----@return torch.Tensor indices int64, where along dim they were
+---@param other? torch.Tensor as in torch.maximum
+---@param dim? integer with dim, values and indices are returned
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@return torch.Tensor # values: a tensor of shape () for all elements, else without dim
+---@return torch.Tensor indices int64, positions along dim
 function torch.max(input, other, dim, keepdim) end
 
----Returns the smallest element, of all, along dim, or of two tensors.
+---Returns the smallest element: of all elements, along dim, or of two tensors.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.tensor{4, 2}:min():item() == 2)
 ---```
 ---@param input torch.Tensor any shape
----@param other? torch.Tensor as torch.minimum
----@param dim? integer with it: values and indices
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@return torch.Tensor # values: of all elements a tensor of shape (), along dim without it
----@return torch.Tensor indices int64, where along dim they were
+---@param other? torch.Tensor as in torch.minimum
+---@param dim? integer with dim, values and indices are returned
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@return torch.Tensor # values: a tensor of shape () for all elements, else without dim
+---@return torch.Tensor indices int64, positions along dim
 function torch.min(input, other, dim, keepdim) end
 
----Returns the greatest elements, without indices; equal ones share the gradient.
+---Returns the greatest elements, without indices; equal elements share the gradient.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.amax(torch.tensor{{1, 5}, {7, 2}}, {0, 1}):item() == 7)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@return torch.Tensor # without the reduced dimensions; () when all are
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@return torch.Tensor # without the reduced dimensions; () if all are reduced
 function torch.amax(input, dim, keepdim) end
 
----Returns the smallest elements, without indices; equal ones share the gradient.
+---Returns the smallest elements, without indices; equal elements share the gradient.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.amin(torch.tensor{{1, 5}, {7, 2}}, 0)[1]:item() == 2)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@return torch.Tensor # without the reduced dimensions; () when all are
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@return torch.Tensor # without the reduced dimensions; () if all are reduced
 function torch.amin(input, dim, keepdim) end
 
----Where the greatest element is: along dim, or in the flattened tensor.
+---Returns the index of the greatest element: along dim, or in the flattened tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -109,11 +109,11 @@ function torch.amin(input, dim, keepdim) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim? integer default: flattened
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor # int64, without dim
 function torch.argmax(input, dim, keepdim) end
 
----Where the smallest element is: along dim, or in the flattened tensor.
+---Returns the index of the smallest element: along dim, or in the flattened tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -121,7 +121,7 @@ function torch.argmax(input, dim, keepdim) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim? integer default: flattened
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor # int64, without dim
 function torch.argmin(input, dim, keepdim) end
 
@@ -132,11 +132,11 @@ function torch.argmin(input, dim, keepdim) end
 ---assert(torch.std(torch.tensor{1, 3}, {correction = 0, dim = 0}):item() == 1)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param correction? number what is taken from the count, default 1
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param correction? number subtracted from the count, default 1
 ---@param unbiased? boolean true: correction 1
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@return torch.Tensor # without the reduced dimensions; () when all are
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@return torch.Tensor # without the reduced dimensions; () if all are reduced
 function torch.std(input, dim, correction, unbiased, keepdim) end
 
 ---Computes the variance.
@@ -146,14 +146,14 @@ function torch.std(input, dim, correction, unbiased, keepdim) end
 ---assert(torch.var(torch.tensor{1, 3}):item() == 2)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param correction? number what is taken from the count, default 1
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param correction? number subtracted from the count, default 1
 ---@param unbiased? boolean true: correction 1
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@return torch.Tensor # without the reduced dimensions; () when all are
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@return torch.Tensor # without the reduced dimensions; () if all are reduced
 function torch.var(input, dim, correction, unbiased, keepdim) end
 
----Computes the variance and the mean at once.
+---Computes both variance and mean.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -161,15 +161,15 @@ function torch.var(input, dim, correction, unbiased, keepdim) end
 ---assert(var:item() == 2 and mean:item() == 2)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param correction? number what is taken from the count, default 1
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param correction? number subtracted from the count, default 1
 ---@param unbiased? boolean true: correction 1
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor # variance
 ---@return torch.Tensor # mean
 function torch.var_mean(input, dim, correction, unbiased, keepdim) end
 
----Computes the standard deviation and the mean at once.
+---Computes both standard deviation and mean.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -177,15 +177,15 @@ function torch.var_mean(input, dim, correction, unbiased, keepdim) end
 ---assert(mean:item() == 2)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param correction? number what is taken from the count, default 1
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param correction? number subtracted from the count, default 1
 ---@param unbiased? boolean true: correction 1
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor # standard deviation
 ---@return torch.Tensor # mean
 function torch.std_mean(input, dim, correction, unbiased, keepdim) end
 
----log(Σ exp(input)), computed stably.
+---Computes log(Σ exp(input)), computed stably.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -193,11 +193,11 @@ function torch.std_mean(input, dim, correction, unbiased, keepdim) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim integer|integer[]
----@param keepdim? boolean true: reduced dimensions stay, with length 1
----@return torch.Tensor # without the reduced dimensions; () when all are
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
+---@return torch.Tensor # without the reduced dimensions; () if all are reduced
 function torch.logsumexp(input, dim, keepdim) end
 
----Running sums along dim.
+---Computes cumulative sums along dim.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -209,7 +209,7 @@ function torch.logsumexp(input, dim, keepdim) end
 ---@return torch.Tensor # of the shape of input
 function torch.cumsum(input, dim, dtype) end
 
----Running products along dim.
+---Computes cumulative products along dim.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -221,55 +221,55 @@ function torch.cumsum(input, dim, dtype) end
 ---@return torch.Tensor # of the shape of input
 function torch.cumprod(input, dim, dtype) end
 
----Returns whether all elements are not 0.
+---Returns whether all elements are nonzero.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.all(torch.tensor{true, true}):item())
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor # bool, without the reduced dimensions
 function torch.all(input, dim, keepdim) end
 
----Returns whether one element is not 0.
+---Returns whether at least one element is nonzero.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.any(torch.tensor{false, true}):item())
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param dim? integer|integer[] dimensions to reduce, default: all
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor # bool, without the reduced dimensions
 function torch.any(input, dim, keepdim) end
 
----Returns how many elements are not 0.
+---Returns how many elements are nonzero.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.count_nonzero(torch.tensor{0, 3, 4}):item() == 2)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer|integer[] the dimensions that are reduced, default: all
+---@param dim? integer|integer[] dimensions to reduce, default: all
 ---@return torch.Tensor # int64
 function torch.count_nonzero(input, dim) end
 
----Computes the median; of an even count the smaller of the two in the middle.
+---Returns the median; for an even number of elements the smaller one of the two in the middle.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.median(torch.tensor{3, 1, 2}):item() == 2)
 ---```
 ---@param input torch.Tensor any shape
----@param dim? integer with it: values and indices
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param dim? integer with dim, values and indices are returned
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor values without dim
----@return torch.Tensor indices int64, where along dim they were
+---@return torch.Tensor indices int64, positions along dim
 function torch.median(input, dim, keepdim) end
 
----Returns the most frequent element along dim; the smallest of equally frequent ones.
+---Returns the most frequent element along dim; among equally frequent elements the smallest.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -277,12 +277,12 @@ function torch.median(input, dim, keepdim) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param dim? integer
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor values without dim
----@return torch.Tensor indices int64, where along dim they were
+---@return torch.Tensor indices int64, positions along dim
 function torch.mode(input, dim, keepdim) end
 
----Returns the value below which the share q of the elements lies.
+---Returns the q-quantile: the value below which the share q of the elements lies.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -291,12 +291,12 @@ function torch.mode(input, dim, keepdim) end
 ---@param input torch.Tensor any shape
 ---@param q number|torch.Tensor in 0 … 1
 ---@param dim? integer default: flattened
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@param interpolation? 'linear'|'lower'|'higher'|'midpoint'|'nearest' between two elements
----@return torch.Tensor # (q, …) when q has a dimension
+---@return torch.Tensor # (q, …) if q has a dimension
 function torch.quantile(input, q, dim, keepdim, interpolation) end
 
----Returns the k greatest elements along dim, with their places.
+---Returns the k greatest elements along dim, with their indices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -306,8 +306,8 @@ function torch.quantile(input, q, dim, keepdim, interpolation) end
 ---@param input torch.Tensor any shape
 ---@param k integer
 ---@param dim? integer
----@param largest? boolean false: the smallest ones
----@param sorted? boolean in order
+---@param largest? boolean false: the smallest elements
+---@param sorted? boolean whether the results are sorted
 ---@return torch.Tensor values of length k along dim
 ---@return torch.Tensor indices int64
 function torch.topk(input, k, dim, largest, sorted) end
@@ -340,7 +340,7 @@ function torch.sort(input, dim, descending, stable) end
 ---@return torch.Tensor # int64, of the shape of input
 function torch.argsort(input, dim, descending, stable) end
 
----Returns the k-th smallest element along dim, k from 1.
+---Returns the k-th smallest element along dim.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -349,12 +349,12 @@ function torch.argsort(input, dim, descending, stable) end
 ---@param input torch.Tensor any shape
 ---@param k integer from 1
 ---@param dim? integer
----@param keepdim? boolean true: reduced dimensions stay, with length 1
+---@param keepdim? boolean true: keeps reduced dimensions, with length 1
 ---@return torch.Tensor values without dim
----@return torch.Tensor indices int64, where along dim they were
+---@return torch.Tensor indices int64, positions along dim
 function torch.kthvalue(input, k, dim, keepdim) end
 
----Returns how often each integer occurs.
+---Counts how often each integer occurs.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -362,11 +362,11 @@ function torch.kthvalue(input, k, dim, keepdim) end
 ---```
 ---@param input torch.Tensor (n) of integers from 0
 ---@param weights? torch.Tensor (n): summed instead of counted
----@param minlength? integer of the result
+---@param minlength? integer minimal length of the result
 ---@return torch.Tensor # (max(input) + 1)
 function torch.bincount(input, weights, minlength) end
 
----Returns a histogram of equally wide bins.
+---Computes a histogram with bins of equal width.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -375,7 +375,7 @@ function torch.bincount(input, weights, minlength) end
 ---@param input torch.Tensor any shape
 ---@param bins? integer
 ---@param min? number
----@param max? number min = max = 0: those of the elements
+---@param max? number min = max = 0: the range of the elements
 ---@return torch.Tensor # (bins)
 function torch.histc(input, bins, min, max) end
 

@@ -1,4 +1,4 @@
--- torch/operators/shape.lua: views and copies in another shape, and what joins and splits tensors.
+-- torch/operators/shape.lua: views and copies in another shape, joining and splitting.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
@@ -14,7 +14,7 @@ local torch = {}
 ---```
 ---@param input torch.Tensor any shape
 ---@param shape integer[] one size may be -1, it is computed from the others; also as separate arguments: x:reshape(2, 3)
----@return torch.Tensor # (shape): a view where that is possible, else a copy
+---@return torch.Tensor # (shape): a view if possible, else a copy
 function torch.reshape(input, shape) end
 
 ---Joins dimensions.
@@ -59,7 +59,7 @@ function torch.squeeze(input, dim) end
 ---assert(torch.zeros(3):unsqueeze(0).shape[1] == 1)
 ---```
 ---@param input torch.Tensor any shape
----@param dim integer before which it comes; -1: at the end
+---@param dim integer position of the new dimension; -1: the last
 ---@return torch.Tensor # a view
 function torch.unsqueeze(input, dim) end
 
@@ -75,14 +75,14 @@ function torch.unsqueeze(input, dim) end
 ---@return torch.Tensor # a view
 function torch.transpose(input, dim0, dim1) end
 
----Puts dimensions into another order.
+---Permutes dimensions.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.zeros(2, 3, 4):permute{2, 0, 1}.shape[1] == 4)
 ---```
 ---@param input torch.Tensor any shape
----@param dims integer[] the old numbers in their new order
+---@param dims integer[] the dimensions in their new order
 ---@return torch.Tensor # a view
 function torch.permute(input, dims) end
 
@@ -108,15 +108,15 @@ function torch.movedim(input, source, destination) end
 ---@return torch.Tensor # a view
 function torch.t(input) end
 
----Makes or takes a diagonal.
+---Makes a matrix with a diagonal, or returns the diagonal of a matrix.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.diag(torch.ones(3)).shape[2] == 3)
 ---```
 ---@param input torch.Tensor (n) or (n, m)
----@param diagonal? integer above the main one positive
----@return torch.Tensor # of a vector the matrix with that diagonal; of a matrix its diagonal
+---@param diagonal? integer positive numbers are above the main diagonal
+---@return torch.Tensor # for a vector the matrix with that diagonal; for a matrix its diagonal
 function torch.diag(input, diagonal) end
 
 ---Returns the diagonals of matrices.
@@ -150,7 +150,7 @@ function torch.broadcast_to(input, size) end
 ---assert(torch.tile(torch.ones(2), {3}).shape[1] == 6)
 ---```
 ---@param input torch.Tensor any shape
----@param dims integer[] how often along each dimension
+---@param dims integer[] number of repetitions along each dimension
 ---@return torch.Tensor # a copy
 function torch.tile(input, dims) end
 
@@ -161,35 +161,35 @@ function torch.tile(input, dims) end
 ---assert(torch.equal(torch.tensor{1, 2}:repeat_interleave(2), torch.tensor{1, 1, 2, 2}))
 ---```
 ---@param input torch.Tensor any shape
----@param repeats integer|torch.Tensor how often, the same or one for each element
+---@param repeats integer|torch.Tensor number of repetitions, the same or one for each element
 ---@param dim? integer default: flattened
----@param output_size? integer the length, where it is known
+---@param output_size? integer the length, if known
 ---@return torch.Tensor # a copy
 function torch.repeat_interleave(input, repeats, dim, output_size) end
 
----Joins tensors along a dimension that they have.
+---Concatenates tensors along an existing dimension.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.cat({torch.zeros(2, 3), torch.ones(1, 3)}, 0).shape[1] == 3)
 ---```
----@param tensors torch.Tensor[] of equal shapes but for dim
+---@param tensors torch.Tensor[] of equal shapes, except for dim
 ---@param dim? integer
 ---@return torch.Tensor
 function torch.cat(tensors, dim) end
 
----Joins tensors along a new dimension.
+---Stacks tensors along a new dimension.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.stack({torch.zeros(3), torch.ones(3)}).shape[1] == 2)
 ---```
 ---@param tensors torch.Tensor[] of equal shapes
----@param dim? integer of the new dimension
+---@param dim? integer position of the new dimension
 ---@return torch.Tensor
 function torch.stack(tensors, dim) end
 
----Joins tensors side by side: along dimension 1, vectors along 0.
+---Concatenates tensors along dimension 1, vectors along dimension 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -199,7 +199,7 @@ function torch.stack(tensors, dim) end
 ---@return torch.Tensor
 function torch.hstack(tensors) end
 
----Puts tensors below one another: along dimension 0, vectors as rows.
+---Concatenates tensors along dimension 0; vectors become rows.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -209,7 +209,7 @@ function torch.hstack(tensors) end
 ---@return torch.Tensor
 function torch.vstack(tensors) end
 
----Cuts into parts of a length.
+---Splits a tensor into parts of a given length.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -217,26 +217,26 @@ function torch.vstack(tensors) end
 ---assert(#parts == 3 and parts[3].shape[1] == 1)
 ---```
 ---@param input torch.Tensor any shape
----@param split_size integer|integer[] length of each part, or of all of them
+---@param split_size integer|integer[] length of each part, or a list of the lengths
 ---@param dim? integer
 ---@return torch.Tensor[] # views; the last may be shorter
 function torch.split(input, split_size, dim) end
 
----Cuts into a number of parts, or at places.
+---Splits a tensor into a number of parts, or at given positions.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(#torch.arange(7):tensor_split(3) == 3)
 ---```
 ---@param input torch.Tensor any shape
----@param sections? integer how many parts
----@param indices? integer[] where parts begin
----@param tensor_indices_or_sections? torch.Tensor the same as a tensor
+---@param sections? integer number of parts
+---@param indices? integer[] positions where parts begin
+---@param tensor_indices_or_sections? torch.Tensor one of these as a tensor
 ---@param dim? integer
 ---@return torch.Tensor[] # views
 function torch.tensor_split(input, sections, indices, tensor_indices_or_sections, dim) end
 
----Cuts into a number of parts.
+---Splits a tensor into a number of parts.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -259,7 +259,7 @@ function torch.chunk(input, chunks, dim) end
 ---@return torch.Tensor[] # views without dim
 function torch.unbind(input, dim) end
 
----Turns the order along dimensions.
+---Reverses the order along dimensions.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -270,7 +270,7 @@ function torch.unbind(input, dim) end
 ---@return torch.Tensor # a copy
 function torch.flip(input, dims) end
 
----Moves elements along a dimension; what leaves at the end comes in at the front.
+---Moves elements along a dimension; elements that leave at the end reappear at the front.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -282,19 +282,19 @@ function torch.flip(input, dims) end
 ---@return torch.Tensor # a copy
 function torch.roll(input, shifts, dims) end
 
----Turns by 90 degrees.
+---Rotates by 90 degrees.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.arange(4):view(2, 2):rot90()[0][0]:item() == 1)
 ---```
 ---@param input torch.Tensor any shape
----@param k? integer quarter turns
----@param dims? integer[] the plane
+---@param k? integer number of rotations
+---@param dims? integer[] the two dimensions of the plane
 ---@return torch.Tensor # a copy
 function torch.rot90(input, k, dims) end
 
----Returns a tensor whose elements lie one after the other in memory.
+---Returns a tensor whose elements are contiguous in memory.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -302,7 +302,7 @@ function torch.rot90(input, k, dims) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param memory_format? 'contiguous_format'|'channels_last'|'channels_last_3d'
----@return torch.Tensor # the tensor itself where it is so already
+---@return torch.Tensor # the tensor itself if it is contiguous
 function torch.contiguous(input, memory_format) end
 
 ---Returns a copy; gradients flow through it.
@@ -318,17 +318,17 @@ function torch.contiguous(input, memory_format) end
 ---@return torch.Tensor
 function torch.clone(input, memory_format) end
 
----Returns the same elements outside the graph.
+---Returns the same elements, detached from the graph.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(not torch.ones(1, {requires_grad = true}):detach().requires_grad)
 ---```
 ---@param input torch.Tensor any shape
----@return torch.Tensor # a view that no gradient flows through
+---@return torch.Tensor # a view through which no gradient flows
 function torch.detach(input) end
 
----Returns a view with any strides.
+---Returns a view with given strides.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -348,10 +348,10 @@ function torch.as_strided(input, size, stride, storage_offset) end
 ---assert(tostring(torch.Size{2, 3}) == 'torch.Size([2, 3])')
 ---```
 ---@param sizes integer[]
----@return torch.Size # a list counted from 1 that prints as PyTorch's
+---@return torch.Size # a list counted from 1, printed as in PyTorch
 function torch.Size(sizes) end
 
----Returns a range in an index: Python's start:stop:step. PyTorch equivalent: slice.
+---Returns a range for an index: Python's start:stop:step. PyTorch equivalent: slice.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -360,9 +360,9 @@ function torch.Size(sizes) end
 ---assert(x[{torch.slice(), torch.slice(nil, nil, 2)}].shape[2] == 2)
 ---```
 ---@param start? integer
----@param stop? integer not part of it; negative: from the end
+---@param stop? integer exclusive; negative: counted from the end
 ---@param step? integer
----@return userdata # for the list in an index
+---@return userdata # an item of an index list
 function torch.slice(start, stop, step) end
 
 return torch

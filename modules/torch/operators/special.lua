@@ -1,4 +1,4 @@
--- torch/operators/special.lua: torch.special: functions of mathematics.
+-- torch/operators/special.lua: torch.special: mathematical functions.
 --
 -- Docstrings for `rtrain doc` and for editors; never required. ATen's schemas define the functions.
 
@@ -56,12 +56,12 @@ function special.modified_bessel_k0(input) end
 ---@return torch.Tensor # of that shape
 function special.modified_bessel_k1(input) end
 
----exp(x) · modified_bessel_k0(x).
+---Computes exp(x) · modified_bessel_k0(x).
 ---@param x torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.scaled_modified_bessel_k0(x) end
 
----exp(x) · modified_bessel_k1(x).
+---Computes exp(x) · modified_bessel_k1(x).
 ---@param x torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.scaled_modified_bessel_k1(x) end
@@ -76,7 +76,7 @@ function special.spherical_bessel_j0(x) end
 ---@return torch.Tensor # of that shape
 function special.i0(input) end
 
----exp(-|input|) · i0(input).
+---Computes exp(-|input|) · i0(input).
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.i0e(input) end
@@ -86,54 +86,54 @@ function special.i0e(input) end
 ---@return torch.Tensor # of that shape
 function special.i1(input) end
 
----exp(-|input|) · i1(input).
+---Computes exp(-|input|) · i1(input).
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.i1e(input) end
 
----Computes the Chebyshev (first kind) polynomial of degree n at x.
+---Computes the Chebyshev polynomial of the first kind of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.chebyshev_polynomial_t(x, n) end
 
----Computes the Chebyshev (second kind) polynomial of degree n at x.
+---Computes the Chebyshev polynomial of the second kind of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.chebyshev_polynomial_u(x, n) end
 
----Computes the Chebyshev (third kind) polynomial of degree n at x.
+---Computes the Chebyshev polynomial of the third kind of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.chebyshev_polynomial_v(x, n) end
 
----Computes the Chebyshev (fourth kind) polynomial of degree n at x.
+---Computes the Chebyshev polynomial of the fourth kind of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.chebyshev_polynomial_w(x, n) end
 
----Computes the shifted Chebyshev (first kind) polynomial of degree n at x.
+---Computes the shifted Chebyshev polynomial of the first kind of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.shifted_chebyshev_polynomial_t(x, n) end
 
----Computes the shifted Chebyshev (second kind) polynomial of degree n at x.
+---Computes the shifted Chebyshev polynomial of the second kind of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.shifted_chebyshev_polynomial_u(x, n) end
 
----Computes the shifted Chebyshev (third kind) polynomial of degree n at x.
+---Computes the shifted Chebyshev polynomial of the third kind of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
 function special.shifted_chebyshev_polynomial_v(x, n) end
 
----Computes the shifted Chebyshev (fourth kind) polynomial of degree n at x.
+---Computes the shifted Chebyshev polynomial of the fourth kind of degree n at x.
 ---@param x torch.Tensor|number
 ---@param n torch.Tensor|number degree
 ---@return torch.Tensor # of the broadcast shape
@@ -173,7 +173,7 @@ function special.digamma(input) end
 ---@return torch.Tensor # of that shape
 function special.psi(input) end
 
----Computes the logarithm of the absolute gamma function.
+---Computes the logarithm of the absolute value of the gamma function.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -195,19 +195,19 @@ function special.gammainc(input, other) end
 ---@return torch.Tensor # of the broadcast shape
 function special.gammaincc(input, other) end
 
----Computes the logarithm of the gamma function in p dimensions.
+---Computes the logarithm of the multivariate gamma function of dimension p.
 ---@param input torch.Tensor any shape
 ---@param p integer dimensions
 ---@return torch.Tensor # of that shape
 function special.multigammaln(input, p) end
 
 ---Computes the n-th derivative of digamma.
----@param n integer which derivative
+---@param n integer order of the derivative
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of the shape of input
 function special.polygamma(n, input) end
 
-----input · ln(input): the entropy of each element.
+---Computes -input · ln(input): the entropy of each element.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -227,12 +227,12 @@ function special.entr(input) end
 ---@return torch.Tensor # of that shape
 function special.erf(input) end
 
----1 - erf(input).
+---Computes 1 - erf(input).
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.erfc(input) end
 
----exp(input²) · erfc(input).
+---Computes exp(input²) · erfc(input).
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.erfcx(input) end
@@ -242,7 +242,7 @@ function special.erfcx(input) end
 ---@return torch.Tensor # of that shape
 function special.erfinv(input) end
 
----2 to the power of input.
+---Computes 2 to the power of input.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -252,33 +252,33 @@ function special.erfinv(input) end
 ---@return torch.Tensor # of that shape
 function special.exp2(input) end
 
----1 / (1 + exp(-input)), as torch.sigmoid.
+---Computes 1 / (1 + exp(-input)), as torch.sigmoid.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.expit(input) end
 
----exp(input) - 1, exact for small values.
+---Computes exp(input) - 1, exact for small values.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.expm1(input) end
 
----log(1 + input), exact for small values.
+---Computes log(1 + input), exact for small values.
 ---@param input torch.Tensor any shape
 ---@return torch.Tensor # of that shape
 function special.log1p(input) end
 
----ln(input / (1 - input)): the inverse of expit.
+---Computes ln(input / (1 - input)): the inverse of expit.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.special.logit(torch.tensor{0.5}):item() == 0)
 ---```
 ---@param input torch.Tensor any shape
----@param eps? number input is put between eps and 1 - eps first
+---@param eps? number input is first clamped to eps … 1 - eps
 ---@return torch.Tensor # of that shape
 function special.logit(input, eps) end
 
----Computes the distribution function of the standard normal distribution.
+---Computes the cumulative distribution function of the standard normal distribution.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -305,27 +305,27 @@ function special.ndtri(input) end
 ---@return torch.Tensor # of that shape
 function special.log_softmax(input, dim, dtype) end
 
----exp(input) / Σ exp(input) along dim.
+---Computes exp(input) / Σ exp(input) along dim.
 ---@param input torch.Tensor any shape
 ---@param dim integer
 ---@param dtype? torch.dtype of the result
 ---@return torch.Tensor # of that shape
 function special.softmax(input, dim, dtype) end
 
----log(Σ exp(input)), computed stably.
+---Computes log(Σ exp(input)), computed stably.
 ---@param input torch.Tensor any shape
 ---@param dim integer|integer[]
 ---@param keepdim? boolean
 ---@return torch.Tensor # without dim
 function special.logsumexp(input, dim, keepdim) end
 
----Returns the nearest integer, halves to the even one.
+---Returns the nearest integer; halves are rounded to even.
 ---@param input torch.Tensor any shape
----@param decimals? integer digits to keep behind the point
+---@param decimals? integer digits to keep after the point
 ---@return torch.Tensor # of that shape
 function special.round(input, decimals) end
 
----sin(π · input) / (π · input), 1 at 0.
+---Computes sin(π · input) / (π · input), 1 at 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -335,13 +335,13 @@ function special.round(input, decimals) end
 ---@return torch.Tensor # of that shape
 function special.sinc(input) end
 
----input · log1p(other), 0 where input is 0.
+---Computes input · log1p(other), 0 where input is 0.
 ---@param input torch.Tensor|number
 ---@param other torch.Tensor|number
 ---@return torch.Tensor # of the broadcast shape
 function special.xlog1py(input, other) end
 
----input · log(other), 0 where input is 0.
+---Computes input · log(other), 0 where input is 0.
 ---
 ---```lua
 ---local torch = require 'torch'

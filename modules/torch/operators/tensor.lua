@@ -6,9 +6,9 @@
 
 local Tensor = {}
 
----An array of numbers of one dtype on one device; it may remember how it was computed. Lists of sizes are Lua lists:
----`x.shape[1]` is the length of dimension 0. `x[i]`, `x[{i, torch.slice(1, 3)}]`, `x[mask]` read and write, counted from 0;
----`#x` is the length of dimension 0.
+---An array of numbers of one dtype on one device; it may record how it was computed. Lists of sizes are Lua lists:
+---`x.shape[1]` is the length of dimension 0. `x[i]`, `x[{i, torch.slice(1, 3)}]` and `x[mask]` read and write elements, counted
+---from 0; `#x` is the length of dimension 0.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -23,7 +23,7 @@ local Tensor = {}
 ---@field device torch.device 'cpu', 'cuda:0'
 ---@field layout string 'strided' or 'sparse_coo'
 ---@field grad torch.Tensor|nil the gradient, after backward(); it can be set
----@field grad_fn string|nil what computed it, nil for a leaf
+---@field grad_fn string|nil the operation that computed it, nil for a leaf
 ---@field requires_grad boolean whether gradients are computed for it; it can be set on leaves
 ---@field is_leaf boolean whether it was made by the user
 ---@field is_cuda boolean whether it is on a GPU
@@ -37,10 +37,10 @@ local Tensor = {}
 ---@field mH torch.Tensor the conjugate with the last two dimensions exchanged
 ---@field real torch.Tensor the real part: a view
 ---@field imag torch.Tensor the imaginary part of complex numbers: a view
----@field data torch.Tensor the same elements outside the graph; it can be set
+---@field data torch.Tensor the same elements, detached from the graph; it can be set
 ---@field retains_grad boolean whether retain_grad() was called
 ---@field is_cpu boolean whether it is on the CPU
----@field is_meta boolean whether it has a shape and no memory
+---@field is_meta boolean whether it has a shape but no memory
 ---@field is_sparse_csr boolean
 ---@field is_mkldnn boolean
 ---@field is_quantized boolean
@@ -64,7 +64,7 @@ local _ = Tensor
 ---@return integer[]|integer # of all dimensions, or of one
 function Tensor:size(dim) end
 
----How far apart in memory neighbours along each dimension lie.
+---Returns the distance in memory between neighbours along each dimension.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -100,7 +100,7 @@ function Tensor:numel() end
 ---@return integer
 function Tensor:nelement() end
 
----Bytes of one element.
+---Returns the number of bytes of one element.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -109,7 +109,7 @@ function Tensor:nelement() end
 ---@return integer
 function Tensor:element_size() end
 
----Where the tensor begins in its memory.
+---Returns the position of the first element in the tensor's memory.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -118,7 +118,7 @@ function Tensor:element_size() end
 ---@return integer # in elements
 function Tensor:storage_offset() end
 
----Returns whether the dtype is a floating one.
+---Returns whether the dtype is a floating-point dtype.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -127,7 +127,7 @@ function Tensor:storage_offset() end
 ---@return boolean
 function Tensor:is_floating_point() end
 
----Returns whether the dtype is a complex one.
+---Returns whether the dtype is a complex dtype.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -136,7 +136,7 @@ function Tensor:is_floating_point() end
 ---@return boolean
 function Tensor:is_complex() end
 
----Returns whether the elements lie in memory in that order, without gaps.
+---Returns whether the elements are contiguous in memory.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -156,7 +156,7 @@ function Tensor:is_contiguous(memory_format) end
 ---@return integer
 function Tensor:data_ptr() end
 
----Returns the value of a tensor with one element. Raises code 'argument' for any other.
+---Returns the value of a tensor with one element. Raises code 'argument' for other tensors.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -174,7 +174,7 @@ function Tensor:item() end
 ---@return any # nested lists; a number for shape ()
 function Tensor:tolist() end
 
----Sets whether gradients are computed for it.
+---Sets whether gradients are computed for the tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -184,7 +184,7 @@ function Tensor:tolist() end
 ---@return torch.Tensor # the tensor itself
 function Tensor:requires_grad_(requires_grad) end
 
----Frees the memory at once; using the tensor afterwards is an error. Python has del.
+---Frees the memory at once; using the tensor afterwards is an error. Python equivalent: del.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -201,9 +201,9 @@ function Tensor:release() end
 ---local x = torch.zeros(2)
 ---assert(x:to(torch.int64).dtype == 'int64' and x:to('cpu') == x)
 ---```
----@param target? string|torch.Tensor a dtype, a device, or a tensor that has both
+---@param target? string|torch.Tensor a dtype, a device, or a tensor whose dtype and device are used
 ---@param options? {dtype: torch.dtype, device: torch.device, copy: boolean, non_blocking: boolean, memory_format: string}
----@return torch.Tensor # the tensor itself where nothing changes
+---@return torch.Tensor # the tensor itself if nothing changes
 function Tensor:to(target, options) end
 
 ---Casts to float32.
@@ -252,7 +252,7 @@ function Tensor:char() end
 ---@return torch.Tensor # uint8
 function Tensor:byte() end
 
----Casts to bool: whether it is not 0.
+---Casts to bool: whether an element is nonzero.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -277,7 +277,7 @@ function Tensor:cdouble() end
 ---@return torch.Tensor # complex32
 function Tensor:chalf() end
 
----Returns the number of the GPU that it is on, -1 on the CPU.
+---Returns the number of the tensor's GPU, -1 on the CPU.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -286,7 +286,7 @@ function Tensor:chalf() end
 ---@return integer
 function Tensor:get_device() end
 
----Returns the dimensions in the order in which they lie in memory, the outermost first.
+---Returns the dimensions in their order in memory, the outermost first.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -295,7 +295,7 @@ function Tensor:get_device() end
 ---@return integer[] # dimensions
 function Tensor:dim_order() end
 
----Calls fn with a leaf after its .grad was added to.
+---Calls fn with a leaf after its .grad has been updated.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -308,8 +308,8 @@ function Tensor:dim_order() end
 ---@return {remove: fun()} handle
 function Tensor:register_post_accumulate_grad_hook(fn) end
 
----Moves to a GPU. Arguments: device (the current GPU without), non_blocking = false, also as keywords {device,
----non_blocking, memory_format}. With non_blocking a copy from pinned memory returns before it is done.
+---Moves to a GPU. Arguments: device (default: the current GPU), non_blocking = false, also as keywords {device,
+---non_blocking, memory_format}. With non_blocking a copy from pinned memory may return before it is complete.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -318,12 +318,12 @@ function Tensor:register_post_accumulate_grad_hook(fn) end
 ---  assert(x.is_cuda and x:to('cpu')[1]:item() == 1)
 ---end
 ---```
----@param device? integer|string of the GPU, default the current one
+---@param device? integer|string of the GPU, default: the current GPU
 ---@param non_blocking? boolean
 ---@return torch.Tensor
 function Tensor:cuda(device, non_blocking) end
 
----Adds to .grad of the leaves the gradient of this tensor. PyTorch equivalent: Tensor.backward.
+---Computes the gradient of this tensor and adds it to .grad of the leaves. PyTorch equivalent: Tensor.backward.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -332,11 +332,11 @@ function Tensor:cuda(device, non_blocking) end
 ---y:backward()
 ---assert(x.grad:item() == 6)
 ---```
----@param gradient? torch.Tensor|nil of the shape of the tensor; a single element needs none
+---@param gradient? torch.Tensor|nil of the shape of the tensor; not needed for a single element
 ---@param options? {retain_graph: boolean, create_graph: boolean, inputs: torch.Tensor[]}
 function Tensor:backward(gradient, options) end
 
----Calls fn with the gradient of this tensor as it is computed; what it returns replaces it.
+---Calls fn with the gradient of this tensor when it is computed; a tensor that fn returns replaces it.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -349,7 +349,7 @@ function Tensor:backward(gradient, options) end
 ---@return {remove: fun()} handle
 function Tensor:register_hook(fn) end
 
----Keeps .grad of a tensor that is not a leaf.
+---Keeps .grad for a tensor that is not a leaf.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -361,14 +361,14 @@ function Tensor:register_hook(fn) end
 ---```
 function Tensor:retain_grad() end
 
----Returns the same memory in another shape. Raises code 'argument' where only a copy could have it: reshape.
+---Returns the same memory in another shape. Raises code 'argument' if only a copy can have that shape: use reshape.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.arange(6):view(2, -1).shape[2] == 3)
 ---```
 ---@param size integer[] one size may be -1, it is computed from the others; also as separate arguments: x:view(2, 3)
----@param dtype? torch.dtype instead of the size: the same bytes read as another dtype
+---@param dtype? torch.dtype instead of the size: interprets the same bytes as another dtype
 ---@return torch.Tensor # (size), a view
 function Tensor:view(size, dtype) end
 
@@ -378,12 +378,12 @@ function Tensor:view(size, dtype) end
 ---local torch = require 'torch'
 ---assert(torch.ones(3, 1):expand(3, 4).shape[2] == 4)
 ---```
----@param size integer[] -1 keeps a length; also one after the other
----@param implicit? boolean for ATen itself
+---@param size integer[] -1 keeps a length; also as separate arguments
+---@param implicit? boolean for internal use by ATen
 ---@return torch.Tensor # (size), a view
 function Tensor:expand(size, implicit) end
 
----expand to the shape of another tensor.
+---Expands to the shape of another tensor.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -393,13 +393,13 @@ function Tensor:expand(size, implicit) end
 ---@return torch.Tensor # of the shape of other, a view
 function Tensor:expand_as(other) end
 
----Repeats the tensor. Python calls it repeat.
+---Repeats the tensor. Python equivalent: repeat.
 ---
 ---```lua
 ---local torch = require 'torch'
 ---assert(torch.ones(2):repeat_(3).shape[1] == 6)
 ---```
----@param repeats integer[] how often along each dimension; also one after the other
+---@param repeats integer[] number of repetitions along each dimension; also as separate arguments
 ---@return torch.Tensor # a copy
 function Tensor:repeat_(repeats) end
 
@@ -410,7 +410,7 @@ function Tensor:repeat_(repeats) end
 ---assert(torch.zeros(2):copy_(torch.ones(2)):sum():item() == 2)
 ---```
 ---@param src torch.Tensor broadcasts to the shape
----@param non_blocking? boolean between devices
+---@param non_blocking? boolean for copies between devices
 ---@return torch.Tensor # the tensor itself
 function Tensor:copy_(src, non_blocking) end
 
@@ -441,7 +441,7 @@ function Tensor:zero_() end
 ---```
 ---@param mean? number
 ---@param std? number
----@param generator? torch.Generator where the random numbers come from
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # the tensor itself
 function Tensor:normal_(mean, std, generator) end
 
@@ -453,7 +453,7 @@ function Tensor:normal_(mean, std, generator) end
 ---```
 ---@param from? number
 ---@param to? number
----@param generator? torch.Generator where the random numbers come from
+---@param generator? torch.Generator source of the random numbers
 ---@return torch.Tensor # the tensor itself
 function Tensor:uniform_(from, to, generator) end
 
@@ -478,7 +478,7 @@ function Tensor:add_(other, alpha) end
 ---@return torch.Tensor # the tensor itself
 function Tensor:mul_(other) end
 
----Windows along a dimension. F.unfold makes columns of image patches.
+---Returns windows along a dimension. F.unfold returns columns of image patches.
 ---
 ---```lua
 ---local torch = require 'torch'
