@@ -27,11 +27,11 @@ local function device_states(devices)
   return states
 end
 
----Calls the function; the random numbers that it draws, on the CPU and on GPUs, do not count afterwards. PyTorch equivalent:
----torch.random.fork_rng.
+---Calls the function, and then restores the random generators of the CPU and GPUs, as if it had drawn no numbers. PyTorch
+---equivalent: torch.random.fork_rng.
 ---@param fn fun(): any
----@param options? {enabled: boolean, devices: (integer|string)[]} enabled = false: only calls it; devices: of these GPUs
----  only, without it of all
+---@param options? {enabled: boolean, devices: (integer|string)[]} enabled = false: only calls it; devices: only these GPUs,
+---  default: all
 ---@return any ... the results of the function
 ---
 ---```lua

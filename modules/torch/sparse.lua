@@ -1,5 +1,5 @@
--- torch/sparse.lua: torch.sparse: products and reductions of sparse tensors, which x:to_sparse(), x:to_sparse_csr() and
--- torch.sparse_coo_tensor(indices, values, size) make.
+-- torch/sparse.lua: torch.sparse: products and reductions of sparse tensors, which are made by x:to_sparse(),
+-- x:to_sparse_csr() and torch.sparse_coo_tensor(indices, values, size).
 
 local args = require 'base.args'
 local aten = require 'torch.functions.aten'
@@ -8,8 +8,8 @@ local sparse = {}
 
 local mm = args.signature('sparse.mm', {'mat1', 'mat2', {'reduce'}})
 
----Returns the product of a sparse (n, m) and a sparse or dense (m, p) matrix. PyTorch equivalent: torch.sparse.mm; gradients of a
----sparse factor are sparse.
+---Computes the product of a sparse (n, m) and a sparse or dense (m, p) matrix. PyTorch equivalent: torch.sparse.mm; gradients
+---of a sparse factor are sparse.
 ---Arguments: mat1, mat2, reduce = nil ('sum', 'mean', 'amax' or 'amin', for CSR only).
 ---@param ... any
 ---@return torch.Tensor (n, p)
@@ -27,7 +27,7 @@ end
 
 local addmm = args.signature('sparse.addmm', {'mat', 'mat1', 'mat2', {'beta', 1}, {'alpha', 1}})
 
----beta · mat + alpha · (mat1 · mat2) with a sparse mat1. PyTorch equivalent: torch.sparse.addmm.
+---Computes beta · mat + alpha · (mat1 · mat2) with a sparse mat1. PyTorch equivalent: torch.sparse.addmm.
 ---Arguments: mat (n, p) dense, mat1 (n, m) sparse, mat2 (m, p) dense, {beta = 1, alpha = 1}.
 ---@param ... any
 ---@return torch.Tensor (n, p)
@@ -49,7 +49,7 @@ end
 
 local sum = args.signature('sparse.sum', {'input', {'dim'}, {'dtype'}})
 
----Returns the sum over some dimensions; dense where all sparse ones are summed. PyTorch equivalent: torch.sparse.sum.
+---Computes the sum over some dimensions; dense if all sparse dimensions are summed. PyTorch equivalent: torch.sparse.sum.
 ---Arguments: input, dim = nil (a number or a list; nil: all), dtype = nil.
 ---@param ... any
 ---@return torch.Tensor
@@ -61,7 +61,7 @@ end
 
 local softmax = args.signature('sparse.softmax', {'input', 'dim', {'dtype'}})
 
----Softmax along dim over the elements that are there; missing ones count as -∞. PyTorch equivalent: torch.sparse.softmax.
+---Computes softmax along dim over the stored elements; missing ones count as -∞. PyTorch equivalent: torch.sparse.softmax.
 ---Arguments: input, dim, {dtype}.
 ---@param ... any
 ---@return torch.Tensor sparse
@@ -72,7 +72,7 @@ end
 
 local log_softmax = args.signature('sparse.log_softmax', {'input', 'dim', {'dtype'}})
 
----log(softmax); arguments as softmax's. PyTorch equivalent: torch.sparse.log_softmax.
+---Computes log(softmax); arguments as of softmax. PyTorch equivalent: torch.sparse.log_softmax.
 ---@param ... any
 ---@return torch.Tensor sparse
 function sparse.log_softmax(...)
@@ -83,8 +83,8 @@ end
 local spdiags = args.signature('sparse.spdiags', {'diagonals', 'offsets', 'shape', {'layout'}})
 
 ---Returns a sparse matrix with the rows of `diagonals` along its diagonals. PyTorch equivalent: torch.sparse.spdiags.
----Arguments: diagonals (k, n), offsets (k) int64: 0 the main one, above it positive, shape {rows, columns}, layout =
----torch.sparse_coo.
+---Arguments: diagonals (k, n), offsets (k) int64: 0 is the main diagonal, positive ones are above it, shape {rows, columns},
+---layout = torch.sparse_coo.
 ---@param ... any
 ---@return torch.Tensor
 function sparse.spdiags(...)

@@ -1,2 +1,2 @@
--- torch/special.lua: torch.special: every operator that ATen calls special_….
+-- torch/special.lua: torch.special: the operators of ATen with the prefix special_.
 return require 'torch.functions.prefixed'('torch.special', 'special_')

@@ -129,12 +129,12 @@ function compare(state, actual, expected)
     tostring(expected), tostring(actual)))
 end
 
----Raises (code 'user') unless both are close: |actual - expected| ≤ atol + rtol · |expected|, with PyTorch's tolerances for
+---Raises code 'user' unless both values are close: |actual - expected| ≤ atol + rtol · |expected|, with PyTorch's tolerances for
 ---their dtypes. Tables are compared item by item. PyTorch equivalent: torch.testing.assert_close.
 ---@param actual any a tensor, a number, a boolean, a string, or a table of these
 ---@param expected any
 ---@param options? table {rtol, atol, equal_nan = false, check_device = true, check_dtype = true, check_layout = true,
----  check_stride = false, msg}: rtol and atol only together; msg is a text or function(text) → text
+---  check_stride = false, msg}: rtol and atol must be given together; msg is a text or function(text) → text
 ---
 ---```lua
 ---local torch = require 'torch'

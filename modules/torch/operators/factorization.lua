@@ -157,8 +157,9 @@ function linalg.lu_factor_ex(A, pivot, check_errors) end
 ---@return torch.Tensor # (…, n, k)
 function linalg.lu_solve(LU, pivots, B, left, adjoint) end
 
----Computes the polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. Needs LibTorch
----2.14.
+---Computes the polar decomposition A = U H: U has orthonormal columns, H is symmetric and positive-semidefinite. Needs
+---LibTorch 2.14.
+---
 ---```lua
 ---local torch = require 'torch'
 ---local has_it, polar = pcall(function() return torch.linalg.polar end)

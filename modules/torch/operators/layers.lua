@@ -30,8 +30,8 @@ function torch.linear(input, weight, bias) end
 ---@param bias? torch.Tensor|nil (out)
 ---@return torch.Tensor # (…, out)
 function torch.bilinear(input1, input2, weight, bias) end
+
 ---Computes a convolution over one dimension.
----Convolution over one dimension.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -47,7 +47,7 @@ function torch.bilinear(input1, input2, weight, bias) end
 ---@return torch.Tensor # (N, out, L′), L′ = ⌊(L + 2 · padding - dilation · (k - 1) - 1) / stride⌋ + 1
 function torch.conv1d(input, weight, bias, stride, padding, dilation, groups) end
 
----Convolution over two dimensions.
+---Computes a convolution over two dimensions.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -63,7 +63,7 @@ function torch.conv1d(input, weight, bias, stride, padding, dilation, groups) en
 ---@return torch.Tensor # (N, out, H′, W′), H′ = ⌊(H + 2 · padding - dilation · (kh - 1) - 1) / stride⌋ + 1
 function torch.conv2d(input, weight, bias, stride, padding, dilation, groups) end
 
----Convolution over three dimensions.
+---Computes a convolution over three dimensions.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -79,7 +79,7 @@ function torch.conv2d(input, weight, bias, stride, padding, dilation, groups) en
 ---@return torch.Tensor # (N, out, D′, H′, W′)
 function torch.conv3d(input, weight, bias, stride, padding, dilation, groups) end
 
----Transposed convolution over two dimensions: the gradient of conv2d by its input.
+---Computes a transposed convolution over two dimensions: the gradient of conv2d by its input.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -96,7 +96,7 @@ function torch.conv3d(input, weight, bias, stride, padding, dilation, groups) en
 ---@return torch.Tensor # (N, out, H′, W′), H′ = (H - 1) · stride - 2 · padding + dilation · (kh - 1) + output_padding + 1
 function torch.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation) end
 
----Transposed convolution over one dimension.
+---Computes a transposed convolution over one dimension.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -113,7 +113,7 @@ function torch.conv_transpose2d(input, weight, bias, stride, padding, output_pad
 ---@return torch.Tensor # (N, out, L′)
 function torch.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation) end
 
----Transposed convolution over three dimensions.
+---Computes a transposed convolution over three dimensions.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -130,7 +130,7 @@ function torch.conv_transpose1d(input, weight, bias, stride, padding, output_pad
 ---@return torch.Tensor # (N, out, D′, H′, W′)
 function torch.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation) end
 
----Convolution over one dimension with the channels last.
+---Computes a convolution over one dimension with the channels last.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -9,8 +9,8 @@ local torch = require 'torch'
 ---Adagrad (Duchi et al. 2011). With the gradient g: s = s + g², θ = θ - lr / (1 + (t - 1)·lr_decay)·g / (√s + ε).
 ---
 ---Options: lr = 1e-2, lr_decay = 0, weight_decay = 0 (added to g), initial_accumulator_value = 0 (the first s),
----eps = 1e-10, foreach, {maximize, differentiable, fused}. Dense gradients take one fused kernel (`fused = false`: the
----operators of Python's default); with sparse ones (an Embedding's) only the rows that they have change.
+---eps = 1e-10, foreach, {maximize, differentiable, fused}. Dense gradients use one fused kernel (`fused = false`: the
+---operators of Python's default); sparse gradients (of an Embedding) change only their rows.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -10,8 +10,8 @@ local torch = require 'torch'
 ---v̂ = v / (1 - β₂^t); `amsgrad` takes the largest v so far.
 ---
 ---Options: lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = 0 (added to g), amsgrad = false, {foreach, maximize,
----capturable, differentiable, fused, decoupled_weight_decay = false}. A step is one fused kernel; `fused = true` also
----lets a GradScaler leave unscaling to it, `fused = false` takes the operators of Python's default.
+---capturable, differentiable, fused, decoupled_weight_decay = false}. A step is one fused kernel. With `fused = true` the
+---kernel also does the unscaling for a GradScaler; `fused = false` uses the operators of Python's default.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -81,7 +81,7 @@ function Adam:_update_plain(group, batch, grads)
 end
 
 ---Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv 1711.05101): θ = θ·(1 - lr·weight_decay) before
----Adam's step. Options as Adam's; weight_decay = 0.01.
+---Adam's step. Options as of Adam; weight_decay = 0.01.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -26,7 +26,8 @@ local SMALL, PER_THREAD = 8192, 32768
 local SMALL_ON_GPU, GATHERED_ON_GPU = 2 ^ 20, 2 ^ 25
 
 ---@param device string
----@return {small: integer, most: integer, piece: number} sizes in elements: what is gathered, how much, how large a piece is
+---@return {small: integer, most: integer, piece: number} sizes in elements: the largest parameter that is gathered, the
+---  largest gathered tensor, and the size of a piece
 local function sizes_for(device)
   if device ~= 'cpu' then return {small = SMALL_ON_GPU, most = GATHERED_ON_GPU, piece = math.huge} end
   local most = PER_THREAD * torch.get_num_threads()
@@ -39,9 +40,9 @@ local Elementwise = Optimizer:extend('Elementwise')
 ---Parameters that are updated with the same coefficients.
 ---@class optim.Unit
 ---@field first table the state of the first parameter
----@field blocks table[] what _update_block takes
----@field indices integer[] where its parameters are in the batch
----@field scalars table<string, torch.Tensor> all parameters' scalars, to be changed in place
+---@field blocks table[] arguments of _update_block
+---@field indices integer[] places of its parameters in the batch
+---@field scalars table<string, torch.Tensor> scalars of all parameters, to be changed in place
 
 local function as_real(tensor, complex) return complex and torch.view_as_real(tensor) or tensor end
 
@@ -168,13 +169,13 @@ function Elementwise:_advance(_, unit) unit.scalars.step:add_(1) end
 
 ---Counts the step.
 ---@param unit optim.Unit
----@return integer step how many steps there were with this one
+---@return integer step number of steps, including this one
 function Elementwise.count_step(unit)
   unit.scalars.step:add_(1)
   return unit.first.step:item()
 end
 
----Begins the count of steps: a tensor on the CPU, as Python's, or next to the parameter where a CUDA graph counts.
+---Initializes the count of steps: a tensor on the CPU, as in Python, or next to the parameter if a CUDA graph counts.
 ---@param state table
 ---@param param torch.Tensor
 function Elementwise:start_step(state, param)
@@ -187,7 +188,7 @@ end
 ---@param group table
 ---@param block table
 ---@return torch.Tensor grad
----@return boolean is_new a tensor that nobody else has
+---@return boolean is_new whether no other code holds the tensor
 function Elementwise.gradient(group, block)
   local grad, decay = block.grad, group.weight_decay or 0
   local negated = group.maximize and grad:neg() or nil
@@ -201,7 +202,7 @@ function Elementwise.gradient(group, block)
   return grad:add(block.param, {alpha = decay}), true
 end
 
----Gives back the memory of temporary tensors at once, so that the next block finds it in the cache.
+---Frees the memory of temporary tensors at once, so that the next block finds it in the cache.
 ---@param ... torch.Tensor|false
 function Elementwise.release(...)
   for i = 1, select('#', ...) do

@@ -92,7 +92,7 @@ local function laid_as_parameters(batch, grads, names)
   return laid
 end
 
----Parameters, gradients and named lists of the state as the kernel takes them: complex numbers as pairs.
+---Returns parameters, gradients and named lists of the state in the form of the kernel: complex numbers as pairs.
 ---@param batch optim.Batch
 ---@param grads torch.Tensor[]
 ---@param names string[]
@@ -106,7 +106,7 @@ function Fused._kernel_lists(batch, grads, names)
   return unpack(lists)
 end
 
----Returns the gradients of a plain step: after maximize, and after weight decay where that is added to them.
+---Returns the gradients of a plain step: after maximize, and after weight decay if that is added to them.
 ---@param group table
 ---@param batch optim.Batch
 ---@param grads torch.Tensor[]
@@ -124,8 +124,8 @@ local HALF = {float16 = true, bfloat16 = true}
 ---@return boolean
 function Fused._has_halves(batch) return HALF[batch.params[1].dtype] and batch.params[1].is_cpu or false end
 
----Multiplies a list of a batch in place. The operator over a list first rounds the number to 16 bits on the CPU, and the
----operator of one tensor, which Python's default takes there, does not.
+---Multiplies a list of a batch in place. On the CPU, the operator over a list first rounds the number to 16 bits; the
+---operator of one tensor, which Python's default uses, does not.
 ---@param batch optim.Batch
 ---@param list torch.Tensor[]
 ---@param number number
@@ -143,8 +143,8 @@ function Fused._counts(batch)
   return counts
 end
 
----Returns the count of steps as the kernels want it: a float32 tensor next to the parameter.
----@param step? torch.Tensor what is there
+---Returns the count of steps in the form of the kernels: a float32 tensor next to the parameter.
+---@param step? torch.Tensor the present count
 ---@param param torch.Tensor
 ---@return torch.Tensor
 function Fused._kernel_step(step, param)
@@ -152,7 +152,7 @@ function Fused._kernel_step(step, param)
   return Plan.scalar(0, {dtype = 'float32', device = param.device})
 end
 
----Takes the step back where a GradScaler found an infinity: the kernel then changed nothing.
+---Takes back the count of the step if a GradScaler found an infinity, since the kernel has changed nothing.
 ---@param batch optim.Batch
 function Fused:_uncount_skipped(batch)
   if not self.found_inf then return end

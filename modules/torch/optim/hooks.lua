@@ -7,8 +7,8 @@ local hooks = {}
 
 local before_step, after_step
 
----From now on the functions are called before and after each step of any optimizer of this process.
----@param before? fun(optimizer: torch.optim.Optimizer) nil: none
+---Sets functions that are called before and after each step of any optimizer of this process.
+---@param before? fun(optimizer: torch.optim.Optimizer) nil: no function
 ---@param after? fun(optimizer: torch.optim.Optimizer)
 function hooks.watch_steps(before, after) before_step, after_step = before, after end
 
@@ -16,7 +16,7 @@ function hooks.watch_steps(before, after) before_step, after_step = before, afte
 ---@param object table
 ---@param name string the list
 ---@param fn function
----@param prepend? boolean run it before those that are there
+---@param prepend? boolean runs it before the existing functions
 ---@return {remove: fun()} handle
 function hooks.add(object, name, fn, prepend)
   if type(fn) ~= 'function' then
@@ -31,7 +31,7 @@ function hooks.add(object, name, fn, prepend)
   return handle(list, entry)
 end
 
----Calls the functions of a list in order; what one returns takes the place of `value` for the next.
+---Calls the functions of a list in order; a function's result, if any, replaces `value` for the next one.
 ---@param object table
 ---@param name string
 ---@param value any

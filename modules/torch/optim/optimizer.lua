@@ -33,7 +33,7 @@ local warnings = require 'base.warnings'
 ---assert(optimizer.param_groups[1].lr == 0.1 and optimizer.param_groups[2].lr == 1)
 ---```
 ---
----An optimizer of one's own extends it, hands the defaults to `init` and defines `step(closure)`:
+---A custom optimizer extends it, passes the defaults to `init` and defines `step(closure)`:
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -52,7 +52,7 @@ local warnings = require 'base.warnings'
 ---assert(math.abs(x:item() - 0.7) < 1e-6)
 ---```
 ---
----What it keeps for a parameter belongs in `self.state[param]`, which is an empty map at first: state_dict saves it.
+---Its state for a parameter is in `self.state[param]`, which is initially an empty map; state_dict saves it.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -125,8 +125,8 @@ local function defaults_of(given)
 end
 
 ---@param params optim.Params parameters, groups {params = …, lr = …}, or model:named_parameters()
----@param ... any the options, in Python's order or by name; an optimizer of one's own passes its table of defaults
----Raises code 'argument' for what cannot be optimized or an impossible value, with the name of the option.
+---@param ... any the options, in Python's order or by name; a custom optimizer passes its table of defaults
+---Raises code 'argument' for values that are not parameters, and with the name of the option for an impossible value.
 function Optimizer:init(params, ...)
   if self._options then
     params, self.defaults = self._options:bind(params, ...)
@@ -179,7 +179,7 @@ local function own_copy(value)
   return copy
 end
 
----Adds parameters with options of their own, for example a new layer's.
+---Adds parameters with separate options, for example a new layer's.
 ---@param group table {params = tensors, option = value, …}
 function Optimizer:add_param_group(group)
   local allowed = {'params'}
@@ -202,7 +202,7 @@ function Optimizer:add_param_group(group)
   if self._init_group then self:_init_group(new) end
 end
 
----Returns the state of a parameter, also where a user has put a plain table in the place of `state`.
+---Returns the state of a parameter, also if the script has replaced `state` by a plain table.
 ---@param param torch.Tensor
 ---@return table
 function Optimizer:_state_of(param)
@@ -214,7 +214,7 @@ function Optimizer:_state_of(param)
   return state
 end
 
----What a step takes as the group's learning rate: the number, or a tensor on the device where a CUDA graph may hold it.
+---Returns the group's learning rate for a step: the number, or a tensor on the device if a CUDA graph may contain the step.
 ---@param group table
 ---@param device string
 ---@return number|torch.Tensor
@@ -223,9 +223,9 @@ function Optimizer:_lr_of(group, device)
   return self._rates:of(group, device)
 end
 
----Makes steps such that a CUDA graph can hold them.
----@param is_capturing boolean work is being captured already
----@return string|nil refusal why that cannot be
+---Prepares the steps for a CUDA graph.
+---@param is_capturing boolean whether a capture has begun
+---@return string|nil refusal why that is impossible
 function Optimizer:_make_capturable(is_capturing)
   local name = class.of(self).__name
   if not self._can_be_captured then
@@ -263,8 +263,8 @@ local function update_groups(self)
   if not has_gradient then warn_of_no_gradient(self) end
 end
 
----One step of optimization.
----@param closure? fun(): torch.Tensor computes the loss again, with gradients
+---Takes one step of optimization.
+---@param closure? fun(): torch.Tensor recomputes the loss, with gradients
 ---@return torch.Tensor|nil loss the result of the closure
 function Optimizer:step(closure)
   if capture.current then capture.current:add_optimizer(self) end
@@ -280,8 +280,8 @@ function Optimizer:step(closure)
   return loss
 end
 
----Forgets the gradients (`set_to_none = false` zeroes them). Gradients that DistributedDataParallel holds in its
----buckets are always zeroed in place.
+---Drops the gradients (`set_to_none = false` zeroes them). Gradients in buckets of DistributedDataParallel
+---are always zeroed in place.
 ---@param options? {set_to_none: boolean} default true
 function Optimizer:zero_grad(options)
   if type(options) == 'boolean' then options = {set_to_none = options} end
@@ -304,7 +304,7 @@ local function wrap_own_step(self)
   end)
 end
 
----Runs fn(optimizer, {closure}) before each step; a list that it returns takes the place of the arguments.
+---Runs fn(optimizer, {closure}) before each step; a list that it returns replaces the arguments.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -334,13 +334,13 @@ local function prepends(options) return args.options(options, {'prepend'}, 'regi
 
 ---Runs fn(optimizer) before state_dict.
 ---@param fn fun(optimizer: optim.Optimizer)
----@param options? {prepend: boolean} before the hooks that are there
+---@param options? {prepend: boolean} before the existing hooks
 ---@return {remove: fun()} handle
 function Optimizer:register_state_dict_pre_hook(fn, options)
   return hooks.add(self, 'state_dict_pre', fn, prepends(options))
 end
 
----Runs fn(optimizer, state) after state_dict; what it returns takes the state's place.
+---Runs fn(optimizer, state) after state_dict; its result, if any, replaces the state.
 ---@param fn fun(optimizer: optim.Optimizer, state: table): table|nil
 ---@param options? {prepend: boolean}
 ---@return {remove: fun()} handle
@@ -348,7 +348,7 @@ function Optimizer:register_state_dict_post_hook(fn, options)
   return hooks.add(self, 'state_dict_post', fn, prepends(options))
 end
 
----Runs fn(optimizer, state) before load_state_dict; what it returns is loaded instead.
+---Runs fn(optimizer, state) before load_state_dict; its result, if any, is loaded instead.
 ---@param fn fun(optimizer: optim.Optimizer, state: table): table|nil
 ---@param options? {prepend: boolean}
 ---@return {remove: fun()} handle
@@ -364,16 +364,16 @@ function Optimizer:register_load_state_dict_post_hook(fn, options)
   return hooks.add(self, 'load_state_dict_post', fn, prepends(options))
 end
 
----State and options, in the layout of Python's: parameters are numbered from 0 over all groups.
+---Returns state and options, in Python's layout: parameters are numbered from 0 over all groups.
 ---@return table state base.ordered map {state, param_groups}; its tensors are the optimizer's own
 function Optimizer:state_dict()
   hooks.run(self, 'state_dict_pre')
   return hooks.run(self, 'state_dict_post', state_dict.pack(self))
 end
 
----Takes over state and options of a state_dict, from here or from Python. The tensors are copied.
+---Loads state and options of a state_dict, from here or from Python. The tensors are copied.
 ---@param state table
----Raises code 'argument' when groups or their numbers of parameters differ; then nothing is changed.
+---Raises code 'argument' if groups or their numbers of parameters differ; then nothing is changed.
 function Optimizer:load_state_dict(state)
   state_dict.load(self, hooks.run(self, 'load_state_dict_pre', state))
   hooks.run(self, 'load_state_dict_post')

@@ -13,22 +13,22 @@ local options = {}
 
 local function is_number(value) return type(value) == 'number' and value == value end
 
----Checks of an option's value: a number from 0 on.
+---Checks of an option's value. This one accepts a number of at least 0.
 ---@param value any
 ---@return boolean
 function options.not_negative(value) return is_number(value) and value >= 0 end
 
----A number up to 0.
+---Accepts a number of at most 0.
 ---@param value any
 ---@return boolean
 function options.not_positive(value) return is_number(value) and value <= 0 end
 
----A number above 0.
+---Accepts a number above 0.
 ---@param value any
 ---@return boolean
 function options.positive(value) return is_number(value) and value > 0 end
 
----A number, or a tensor of one, for which another check holds: a learning rate.
+---Returns a check for a number, or a tensor with one number, for which another check holds: a learning rate.
 ---@param check fun(value: any): boolean
 ---@return fun(value: any): boolean, string?
 function options.number_or_tensor(check)
@@ -39,27 +39,27 @@ function options.number_or_tensor(check)
   end
 end
 
----An integer from 1 on.
+---Accepts an integer of at least 1.
 ---@param value any
 ---@return boolean
 function options.count(value) return is_number(value) and value > 0 and value % 1 == 0 end
 
----Any number.
+---Accepts any number.
 ---@param value any
 ---@return boolean
 function options.number(value) return is_number(value) end
 
----true or false.
+---Accepts true or false.
 ---@param value any
 ---@return boolean
 function options.boolean(value) return type(value) == 'boolean' end
 
----true, false or nothing.
+---Accepts true, false or nil.
 ---@param value any
 ---@return boolean
 function options.optional_boolean(value) return value == nil or type(value) == 'boolean' end
 
----Returns a check for numbers in a range, its ends included.
+---Returns a check for numbers in a range, inclusive.
 ---@param low number
 ---@param high number
 ---@return fun(value: any): boolean
@@ -78,7 +78,7 @@ local function is_betas(value)
   return true
 end
 
----Options that several optimizers have. The last ones are about how Python runs a step, not about what it gives.
+---Options of several optimizers. The last ones affect how Python executes a step, not its results.
 options.lr = {'lr', 1e-3, options.number_or_tensor(options.not_negative), 'learning rate'}
 options.betas = {'betas', {0.9, 0.999}, is_betas}
 options.eps = {'eps', 1e-8, options.not_negative, 'epsilon value'}
@@ -89,7 +89,7 @@ options.fused = {'fused', nil, options.optional_boolean}
 options.capturable = {'capturable', false, options.boolean}
 options.differentiable = {'differentiable', false, options.boolean,
                           unsupported = 'a step is not recorded for gradients'}
----For an optimizer whose step computes on the host.
+---The option of an optimizer whose step computes on the host.
 options.not_capturable = {'capturable', false, options.boolean,
                           unsupported = 'no CUDA graph holds its steps: take Adam, AdamW, SGD or Adadelta'}
 
@@ -104,7 +104,7 @@ Options.__index = Options
 
 ---@param name string the optimizer, for messages
 ---@param specs table[] in the order of Python's parameters after `params`
----@param keys? string[] the order of a group's fields, where Python's differs
+---@param keys? string[] the order of a group's fields, if Python's differs
 ---@param fixed? table fields of a group that are not arguments, with their values
 ---@return table options
 function options.new(name, specs, keys, fixed)
@@ -119,7 +119,7 @@ function options.new(name, specs, keys, fixed)
 end
 
 ---Returns the arguments of a constructor.
----@param ... any what it was called with
+---@param ... any the arguments of the call
 ---@return any params, table defaults base.ordered map of the options
 function Options:bind(...)
   local bound = self.signature:bind(...)
@@ -141,7 +141,7 @@ local function refuse(self, spec, value, why)
     why or ('invalid %s: %s'):format(spec[4] or name, options.text(value))))
 end
 
----Raises code 'argument' for a value that is impossible, 'unsupported' for one that this library has no use for.
+---Raises code 'argument' for an impossible value, 'unsupported' for a value that has no meaning in this library.
 ---@param group table
 function Options:check(group)
   for _, spec in ipairs(self.specs) do
@@ -159,7 +159,7 @@ function Options:check(group)
   end
 end
 
----Returns a value as a message shows it: lists in parentheses.
+---Returns a value as messages show it: lists in parentheses.
 ---@param value any
 ---@return string
 function options.text(value)

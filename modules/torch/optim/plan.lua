@@ -6,8 +6,8 @@
 -- steps `_prepare` may do more. Optimizers define
 --
 --   _names(group)                 → {scalars = {…}, tensors = {…}}, always the same table for the same names
---   _start(state, group, param)   adds what is missing of them to the state of a parameter
---   _kind(state)                  → string, optional: parameters of different kinds are updated apart
+--   _start(state, group, param)   adds the missing names to the state of a parameter
+--   _kind(state)                  → string, optional: parameters of different kinds are updated separately
 --   _prepare(group, batch, loose) optional
 --   _update(group, batch, grads)  one step for the parameters of a batch
 
@@ -19,10 +19,10 @@ local torch = require 'torch'
 ---@field params torch.Tensor[]
 ---@field states table[]
 ---@field lists table<string, torch.Tensor[]> for each name of the state
----@field packed table<string, torch.Tensor> scalars that lie in one tensor
----@field indices? integer[] where the gradients are among the plan's; nil when they are all
----@field strides? integer[][] those of the parameters, in which Fused has laid their state
----@field sparse boolean the gradients are sparse
+---@field packed table<string, torch.Tensor> scalars that are views of one tensor
+---@field indices? integer[] places of the gradients among the plan's; nil for all
+---@field strides? integer[][] strides of the parameters, which Fused has given to their state
+---@field sparse boolean whether the gradients are sparse
 ---@field dtype string
 ---@field device string
 ---@field complex boolean
@@ -30,7 +30,7 @@ local Batch = {}
 Batch.__index = Batch
 
 ---Returns the gradients of this batch.
----@param grads torch.Tensor[] the plan's
+---@param grads torch.Tensor[] the plan's gradients
 ---@return torch.Tensor[]
 function Batch:pick(grads)
   if not self.indices then return grads end
@@ -39,7 +39,7 @@ function Batch:pick(grads)
   return own
 end
 
----Puts a scalar of all states into one tensor of which the states have views: one call then changes all.
+---Puts a scalar of all states into one tensor; the states get views of it. One call then changes all.
 ---@param states table[]
 ---@param name string
 ---@return torch.Tensor packed one element for each state
@@ -51,7 +51,7 @@ local function pack(states, name)
   return packed
 end
 
----Counts one step more for all parameters.
+---Increments the count of steps of all parameters.
 function Batch:count_step()
   if self.packed.step then self.packed.step:add_(1) else torch._foreach_add_(self.lists.step, 1) end
 end
@@ -102,7 +102,7 @@ local function start_state(optimizer, group, param)
   return state
 end
 
--- Replays of a capture would make the state again.
+-- Raises an error in a capture, since its replays would make the state again.
 local function check_no_capture()
   if not capture.is_capturing() then return end
   errors.raise('argument', 'an optimizer stepped in a capture, but its state is not there yet or other parameters have a '
@@ -180,7 +180,7 @@ end
 ---Returns the plan for the gradients that the group's parameters have now.
 ---@param optimizer optim.Optimizer
 ---@param group table
----@return table? plan with `batches`; nil when no parameter has a gradient
+---@return table? plan with `batches`; nil if no parameter has a gradient
 ---@return torch.Tensor[]? grads
 function Plan.of(optimizer, group)
   local names, plan = optimizer:_names(group), optimizer._plans[group]

@@ -24,13 +24,13 @@ function Rates.set(group, rate)
 end
 
 ---@param optimizer optim.Optimizer
----@param dtype string of the tensors: what the kernels take
+---@param dtype string dtype of the tensors that the kernels require
 ---@return optim.Rates
 function Rates.new(optimizer, dtype)
   return setmetatable({_optimizer = optimizer, _dtype = dtype, _of_group = {}}, Rates)
 end
 
----Returns the learning rate of a group on a device. In a capture it must be there already.
+---Returns the learning rate of a group on a device. During a capture it must exist already.
 ---@param group table
 ---@param device string
 ---@return torch.Tensor 0-dim
@@ -49,7 +49,7 @@ function Rates:of(group, device)
   return rate
 end
 
----Brings changed numbers to the devices.
+---Copies changed numbers to the devices.
 function Rates:write()
   for _, group in ipairs(self._optimizer.param_groups) do
     local rates = self._of_group[group]
@@ -62,7 +62,7 @@ function Rates:write()
   end
 end
 
----param - lr · factor · update, in place.
+---Computes param - lr · factor · update, in place.
 ---@param param torch.Tensor
 ---@param update torch.Tensor
 ---@param lr number|torch.Tensor
@@ -76,7 +76,7 @@ function Rates.descend(param, update, lr, factor)
   end
 end
 
----param · (1 - lr · weight_decay), in place.
+---Computes param · (1 - lr · weight_decay), in place.
 ---@param param torch.Tensor
 ---@param lr number|torch.Tensor
 ---@param weight_decay number

@@ -13,8 +13,8 @@ local IGNORED = {capturable = true, differentiable = true}
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
 
----Returns the fields of a group as Python has them, without `params`: the optimizer's options, then what came later
----(initial_lr, …). Options that are None are among them.
+---Returns the fields of a group as Python has them, without `params`: the optimizer's options, then fields that were added later
+---(initial_lr, …), including options that are None.
 ---@param optimizer optim.Optimizer
 ---@param group table
 ---@return string[]
@@ -141,7 +141,7 @@ local function merged(optimizer, own, loaded)
 end
 
 ---@param optimizer optim.Optimizer
----@param given table what pack gave, here or in Python
+---@param given table a result of pack, here or in Python
 function state_dict.load(optimizer, given)
   check_layout(optimizer, given)
   local groups = {}

@@ -23,7 +23,7 @@ end
 ---@return table<torch.Tensor, table> state
 function state_map.new() return setmetatable({}, meta) end
 
----Rebuilds a state from what `__pack` gave.
+---Rebuilds a state from a result of `__pack`.
 ---@param packed {keys: any[], values: table[]}
 ---@return table<torch.Tensor, table> state
 function state_map.unpack(packed)

@@ -21,7 +21,7 @@ local function cubic_minimum(a, b, low, high)
   if not low then low, high = sorted(a.t, b.t) end
   local d1 = a.gtd + b.gtd - 3 * (a.f - b.f) / (a.t - b.t)
   local square = d1 * d1 - a.gtd * b.gtd
-  -- False for NaN too.
+  -- This is false for NaN, too.
   local has_minimum = value(square) >= 0
   if not has_minimum then return (low + high) / 2 end
   local d2 = square:sqrt()
@@ -88,7 +88,7 @@ local function zoom(evaluate, start, points, search)
   return points[low]
 end
 
----Searches along d from where f and its gradient g are known.
+---Searches along d from a point with known f and gradient g.
 ---@param evaluate_at fun(t: number|torch.Tensor, d: torch.Tensor): number, torch.Tensor loss and flat gradient at t
 ---@param given {t: number|torch.Tensor, d: torch.Tensor, f: number, g: torch.Tensor, gtd: torch.Tensor, max_ls: integer}
 ---@return {t: number|torch.Tensor, f: number, g: torch.Tensor, evals: integer} found

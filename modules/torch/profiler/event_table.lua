@@ -122,7 +122,7 @@ end
 
 ---@param events torch.profiler.FunctionEventAvg[] in the order of the rows
 ---@param options table of EventList:table
----@param recording table what was recorded
+---@param recording table the recording
 ---@return string
 local function event_table(events, options, recording)
   if #events == 0 then return '' end

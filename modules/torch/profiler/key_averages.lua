@@ -9,22 +9,22 @@ local EVENT_FIELDS = {
   'self_device_memory_usage', 'flops',
 }
 
----One name's sums. Times are in microseconds, memory in bytes; `cpu_time` and `device_time` are the mean of a call.
+---The sums of one name. Times are in microseconds, memory in bytes; `cpu_time` and `device_time` are means over the calls.
 ---@class torch.profiler.FunctionEventAvg
 ---@field key string
 ---@field count integer
 ---@field cpu_time number
----@field cpu_time_total number with what it calls
+---@field cpu_time_total number including nested calls
 ---@field self_cpu_time_total number without
 ---@field device_time number
 ---@field device_time_total number
 ---@field self_device_time_total number
----@field cpu_memory_usage integer taken less given back
+---@field cpu_memory_usage integer bytes allocated minus bytes freed
 ---@field self_cpu_memory_usage integer
 ---@field device_memory_usage integer
 ---@field self_device_memory_usage integer
 ---@field flops integer
----@field input_shapes string '' unless grouped by them
+---@field input_shapes string '' unless grouped by shapes
 ---@field stack string[] Lua lines
 ---@field device_type string 'cpu' or 'cuda'
 ---@field is_async boolean
@@ -34,7 +34,7 @@ local EVENT_FIELDS = {
 ---@class torch.profiler.EventList
 local EventList = class('torch.profiler.EventList')
 
----Returns the sums of one name; nil where it never came.
+---Returns the sums of one name; nil if it did not occur.
 ---@param key string such as 'aten::mm'
 ---@return torch.profiler.FunctionEventAvg|nil
 function EventList:find(key)
@@ -44,14 +44,14 @@ function EventList:find(key)
   return nil
 end
 
----@return number microseconds of the CPU in all
+---@return number microseconds total time on the CPU
 function EventList:self_cpu_time_total()
   local sum = 0
   for _, event in ipairs(self) do sum = sum + event.self_cpu_time_total end
   return sum
 end
 
--- PyTorch says cuda for any kind of device.
+-- PyTorch uses the name cuda for any kind of device.
 local function field_of(sort_by)
   local field = tostring(sort_by):gsub('cuda', 'device')
   return args.one_of('table: sort_by', field, EVENT_FIELDS)
@@ -70,7 +70,7 @@ local function sorted(list, sort_by)
   return out
 end
 
----Returns the list as text, as PyTorch writes it.
+---Returns the list as a text table, like PyTorch's.
 ---@param options? table `sort_by`: a field, largest first (cuda_… is device_…); `row_limit`: default 100, -1 for all;
 ---  `time_unit`: 's', 'ms' or 'us'; `header`; `max_name_column_width`, `max_shapes_column_width`, `max_src_column_width`
 ---@return string

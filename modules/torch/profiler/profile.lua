@@ -21,8 +21,8 @@ local REFUSED = {
 
 local function engine() return require('torch._C').profiler end
 
----What can be recorded in this process. PyTorch equivalent: torch.profiler.supported_activities.
----@return string[] activities of torch.profiler.ProfilerActivity: CPU, and CUDA where there is a device
+---Returns the activities that can be recorded in this process. PyTorch equivalent: torch.profiler.supported_activities.
+---@return string[] activities of torch.profiler.ProfilerActivity: CPU, and CUDA if there is a device
 local function supported_activities()
   return require('torch.cuda').is_available() and {'CPU', 'CUDA'} or {'CPU'}
 end
@@ -136,7 +136,7 @@ function Profile:stop()
   self:_change(self._action, nil)
 end
 
----A step of the loop has ended: for the schedule. With a schedule each step is a range 'ProfilerStep#n'.
+---Tells the schedule that a step of the loop has ended. With a schedule each step is a range 'ProfilerStep#n'.
 function Profile:step()
   if not self._is_started then errors.raise('argument', 'torch.profiler.profile: step() before start()') end
   self:_end_step()
@@ -155,8 +155,8 @@ function Profile:_finished(name)
   return self._result
 end
 
----Writes the last recording as a Chrome trace, which Perfetto (https://ui.perfetto.dev) and chrome://tracing open. Once:
----LibTorch gives the trace away.
+---Writes the last recording as a Chrome trace, which Perfetto (https://ui.perfetto.dev) and chrome://tracing can open. It can be
+---called once: LibTorch does not keep the trace.
 ---@param path string
 function Profile:export_chrome_trace(path)
   local result = self:_finished 'export_chrome_trace'
@@ -166,10 +166,10 @@ function Profile:export_chrome_trace(path)
   result:save(path)
 end
 
----The sums of all events of one name, in the order in which those first came. Memory is what the allocator takes for a
----tensor, which is a little more than its bytes.
----@param options? {group_by_input_shape: boolean, group_by_stack_n: integer} also by the shapes of the inputs
----  (record_shapes), by that many Lua lines (with_stack: there is one)
+---Returns the sums of all events of one name, in the order of their first events. Memory is the memory that the allocator takes
+---for a tensor, which is slightly more than its bytes.
+---@param options? {group_by_input_shape: boolean, group_by_stack_n: integer} also groups by the shapes of the inputs
+---  (record_shapes), and by that many Lua lines (with_stack: there is one)
 ---@return torch.profiler.EventList averages
 ---
 ---```lua
@@ -193,19 +193,19 @@ function Profile:key_averages(options)
   return key_averages.new(list, self._recording)
 end
 
----Every event in the order of their beginnings: the fields of torch.profiler.FunctionEventAvg for one call, `thread`, and
----`time_range` with `start` and `end_` in microseconds from the beginning of the recording.
+---Returns every event in the order of their beginnings: the fields of torch.profiler.FunctionEventAvg for one call, `thread`,
+---and `time_range` with `start` and `end_` in microseconds from the beginning of the recording.
 ---@return torch.profiler.EventList events
 function Profile:events() return key_averages.new(self:_finished('events'):events(), self._recording) end
 
----Adds a text to the trace, under a name. LibTorch knows no escapes there: quotes become single ones.
+---Adds a text to the trace, under a name. LibTorch does not escape it, so double quotes become single quotes.
 ---@param key string
 ---@param value string
 function Profile:add_metadata(key, value)
   self:add_metadata_json(key, '"' .. tostring(value):gsub('"', "'"):gsub('%c', ' ') .. '"')
 end
 
----Adds a value in JSON to the trace that is being recorded, under a name.
+---Adds a JSON value to the present recording's trace, under a name.
 ---@param key string
 ---@param value string
 function Profile:add_metadata_json(key, value)
@@ -215,7 +215,7 @@ function Profile:add_metadata_json(key, value)
   engine().add_metadata(key, value)
 end
 
----Adds a value in JSON to each trace that is recorded from here on.
+---Adds a JSON value to each later trace.
 ---@param key string
 ---@param value string
 function Profile:preset_metadata_json(key, value) self._metadata[#self._metadata + 1] = {key, value} end
@@ -236,16 +236,16 @@ local function stop_and_return(prof, ok, ...)
   return ...
 end
 
----Records what fn does: operators with their times, on the device too; with `record_shapes` the shapes of their inputs,
----with `profile_memory` what they take and give back, with `with_stack` the Lua line that has called each, with
----`with_flops` the operations of products and convolutions. Only this thread, unless
----`experimental_config = {profile_all_threads = true}`. Without fn the recording is begun and ended by `prof:start()` and
----`prof:stop()`. PyTorch equivalent: torch.profiler.profile.
----@param options? table `activities`: of torch.profiler.ProfilerActivity, default all that there are; `schedule`: a step's
+---Records the calls of fn: operators with their times, also on the device; with `record_shapes` the shapes of their inputs,
+---with `profile_memory` the memory they allocate and free, with `with_stack` the Lua line that has called each, with
+---`with_flops` the operations of products and convolutions. It records only this thread, unless
+---`experimental_config = {profile_all_threads = true}`. Without fn, `prof:start()` and `prof:stop()` begin and end the
+---recording. PyTorch equivalent: torch.profiler.profile.
+---@param options? table `activities`: of torch.profiler.ProfilerActivity, default: all available; `schedule`: a step's
 ---  action, such as torch.profiler.schedule{…}; `on_trace_ready`: called with the profile when a recording has ended;
 ---  `record_shapes`, `profile_memory`, `with_stack`, `with_flops`: booleans; `experimental_config`
 ---@param fn? fun(prof: torch.profiler.profile): ...
----@return any ... what fn returned; without fn the torch.profiler.profile
+---@return any ... the results of fn; without fn the torch.profiler.profile
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,7 +1,7 @@
 -- torch/profiler/record_function.lua: ranges that a program marks itself.
 
----Calls fn and marks the time it takes as a range of that name in the profile that is being recorded; costs next to
----nothing while none is. PyTorch equivalent: torch.profiler.record_function.
+---Calls fn and marks its time as a range of that name in the present recording. Without a recording it costs almost
+---nothing. PyTorch equivalent: torch.profiler.record_function.
 ---@param name string
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn

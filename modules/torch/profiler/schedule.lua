@@ -24,11 +24,11 @@ local function check(options)
   end
 end
 
----Steps that are recorded: `skip_first` are left out, then in turn `wait` are left out, `warmup` warm the tracing up,
----`active` are recorded; that `repeat_` times, or to the end. PyTorch equivalent: torch.profiler.schedule.
+---Returns a schedule: `skip_first` steps are skipped, then in turn `wait` steps are skipped, `warmup` steps warm up the
+---tracing, `active` steps are recorded; `repeat_` times, or to the end. PyTorch equivalent: torch.profiler.schedule.
 ---@param options {wait: integer, warmup: integer, active: integer, repeat_: integer?, skip_first: integer?}
----  also `skip_first_wait`: 1 leaves the first `wait` out
----@return fun(step: integer): string schedule a step's ProfilerAction
+---  also `skip_first_wait`: 1 omits the first `wait`
+---@return fun(step: integer): string schedule returns a step's ProfilerAction
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -17,13 +17,13 @@ end
 -- Returns the name of a worker in PyTorch's form.
 local function own_name() return first_word '/proc/sys/kernel/hostname' .. '_' .. first_word '/proc/self/stat' end
 
----For `on_trace_ready`: writes each trace as `<worker_name>.<time>-<number>.pt.trace.json` into a folder, which is made.
----Perfetto (https://ui.perfetto.dev) and chrome://tracing open it. PyTorch equivalent:
+---For `on_trace_ready`: writes each trace as `<worker_name>.<time>-<number>.pt.trace.json` into a folder, which it creates.
+---Perfetto (https://ui.perfetto.dev) and chrome://tracing can open it. PyTorch equivalent:
 ---torch.profiler.tensorboard_trace_handler.
 ---@param dir_name string
 ---@param worker_name? string default: host and pid
 ---@param options? {use_gzip: boolean} true is refused: compress the file
----@return fun(prof: torch.profiler.profile): string handler gives the path it wrote
+---@return fun(prof: torch.profiler.profile): string handler returns the path of the file
 local function tensorboard_trace_handler(dir_name, worker_name, options)
   options = args.options(options, {'use_gzip'}, 'tensorboard_trace_handler')
   if options.use_gzip then errors.raise('unsupported', 'tensorboard_trace_handler: use_gzip: compress the file with gzip') end

@@ -53,8 +53,8 @@ function copy(value, memo)
   return memo[value]
 end
 
----Returns a copy of a value and of everything it holds: tables, objects, tensors with memory of their own. Sharing and cycles
----are kept, tensors that are views of one memory too; functions, classes, generators and files are the same objects.
+---Returns a copy of a value and of everything in it: tables, objects, tensors with separate memory. Sharing and cycles are
+---kept, also tensors that are views of one memory; functions, classes, generators and files are not copied.
 ---Python equivalent: Python's copy.deepcopy.
 ---@generic T
 ---@param value T

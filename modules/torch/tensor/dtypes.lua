@@ -1,4 +1,4 @@
--- torch/tensor/dtypes.lua: dtypes and the other names that stand for themselves; torch.finfo, torch.iinfo, torch.typename.
+-- torch/tensor/dtypes.lua: dtypes and other names that are their own values; torch.finfo, torch.iinfo, torch.typename.
 --
 -- A dtype, a layout and a memory format are strings.
 
@@ -21,11 +21,11 @@ local FLOATS = {
 local REAL_PARTS = {complex32 = 'float16', complex64 = 'float32', complex128 = 'float64'}
 local INTEGER_BITS = {uint8 = 8, uint16 = 16, uint32 = 32, uint64 = 64, int8 = 8, int16 = 16, int32 = 32, int64 = 64}
 
----What a dtype's other names are: torch.float is torch.float32.
+---Other names of dtypes: torch.float is torch.float32.
 dtypes.ALIASES = {float = 'float32', double = 'float64', half = 'float16', long = 'int64', int = 'int32', short = 'int16',
                   cfloat = 'complex64', cdouble = 'complex128', chalf = 'complex32'}
 
----The dtypes' own names.
+---The main names of dtypes.
 dtypes.NAMES = {'float32', 'float64', 'float16', 'bfloat16', 'int64', 'int32', 'int16', 'int8', 'uint8', 'bool',
                 'complex64', 'complex128', 'complex32', 'uint16', 'uint32', 'uint64', 'float8_e4m3fn', 'float8_e5m2',
                 'float8_e4m3fnuz', 'float8_e5m2fnuz', 'float8_e8m0fnu'}
@@ -34,7 +34,7 @@ dtypes.NAMES = {'float32', 'float64', 'float16', 'bfloat16', 'int64', 'int32', '
 dtypes.CONSTANTS = {'strided', 'sparse_coo', 'sparse_csr', 'sparse_csc', 'sparse_bsr', 'sparse_bsc', 'contiguous_format',
                     'channels_last', 'channels_last_3d', 'preserve_format'}
 
----Returns a dtype's own name: that of 'torch.int64' and 'long' is 'int64'. What is not a dtype stays as it is.
+---Returns a dtype's main name: 'int64' for 'torch.int64' and 'long'. Other values are returned unchanged.
 ---@param dtype any
 ---@return any
 function dtypes.own_name(dtype)
@@ -68,8 +68,8 @@ end
 local FINFO = {__tostring = text_of('finfo', {'resolution', 'min', 'max', 'eps', 'smallest_normal', 'tiny', 'dtype'})}
 local IINFO = {__tostring = text_of('iinfo', {'min', 'max', 'dtype'})}
 
----What a floating dtype can hold. PyTorch equivalent: torch.finfo.
----@param dtype? string default: the default dtype; a complex one stands for its parts'
+---Returns the numeric limits of a floating-point dtype. PyTorch equivalent: torch.finfo.
+---@param dtype? string default: the default dtype; a complex dtype means the dtype of its parts
 ---@return table info bits, eps, max, min, tiny, smallest_normal, resolution, dtype
 ---
 ---```lua
@@ -87,7 +87,7 @@ function dtypes.finfo(dtype)
                        resolution = tonumber('1e-' .. digits), dtype = name}, FINFO)
 end
 
----What an integer dtype can hold. PyTorch equivalent: torch.iinfo.
+---Returns the numeric limits of an integer dtype. PyTorch equivalent: torch.iinfo.
 ---@param dtype string
 ---@return table info bits, max, min, dtype; beyond 2^53 max and min are int64 (uint64) cdata
 ---
@@ -147,7 +147,7 @@ function dtypes.type(tensor, dtype)
   return tensor:to{dtype = name, device = device}
 end
 
----Returns a name for what the value is: 'torch.FloatTensor', 'torch.nn.Linear', 'number'. PyTorch equivalent: torch.typename.
+---Returns a name for the type of a value: 'torch.FloatTensor', 'torch.nn.Linear', 'number'. PyTorch equivalent: torch.typename.
 ---@param value any
 ---@return string
 function dtypes.typename(value)

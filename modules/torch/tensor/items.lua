@@ -5,7 +5,7 @@ local ordered = require 'base.ordered'
 
 local items = {}
 
----Returns the keys of a map in the order in which they were added (state_dict, torch.load), of a plain table sorted by their text.
+---Returns the keys of a map in the order in which they were added (state_dict, torch.load); for a plain table sorted by text.
 ---@param map table
 ---@return any[] keys
 ---
@@ -16,7 +16,7 @@ local items = {}
 ---```
 function items.keys(map) return ordered.keys_of(checks.table('keys', map)) end
 
----Iterates over key, value in the order of torch.keys. pairs walks a table in no order.
+---Iterates over key, value in the order of torch.keys. The order of pairs is undefined.
 ---@param map table
 ---@return fun(): any, any
 ---

@@ -46,10 +46,10 @@ local function is_operator(engine, name)
     type(functional) == 'table' and rawget(functional, name) ~= nil
 end
 
----errors.locals.
----@param level integer of lua_getstack, as the C function counts that calls this one
----@param operation string what failed
----@return string? text nil where that is not an operator, or the function has no tensor
+---Describes the local tensors: errors.locals.
+---@param level integer of lua_getstack, as the C function that calls this one counts
+---@param operation string the failed operation
+---@return string? text nil if the operation is not an operator, or the function has no tensors
 return function(level, operation)
   local engine = package.loaded['torch._C']
   if type(engine) ~= 'table' then return nil end

@@ -34,10 +34,10 @@ local function checked(p)
   return options
 end
 
----How tensors are printed from now on, in this process's state of Lua. PyTorch equivalent: torch.set_printoptions.
----Arguments: precision = 4 (digits behind the point), threshold = 1000 (more elements are summarised), edgeitems = 3
+---Sets how tensors are printed, in this process's Lua state. PyTorch equivalent: torch.set_printoptions.
+---Arguments: precision = 4 (digits after the point), threshold = 1000 (more elements are summarised), edgeitems = 3
 ---(shown at each end), linewidth = 80, profile = 'default', 'short' or 'full', sci_mode = nil (true or false: always or
----never scientific). What is not given stays, but sci_mode, which becomes automatic.
+---never scientific). Options that are not given keep their values, except sci_mode, which becomes automatic.
 ---@param ... any
 ---
 ---```lua
@@ -53,7 +53,7 @@ function printing.set_printoptions(...)
   current = options
 end
 
----Returns the options that torch.set_printoptions takes, as they are now. PyTorch equivalent: torch._tensor_str.get_printoptions.
+---Returns the present options of torch.set_printoptions. PyTorch equivalent: torch._tensor_str.get_printoptions.
 ---@return table options
 function printing.get_printoptions()
   local out = {sci_mode = current.sci_mode}

@@ -5,7 +5,7 @@ local checks = require 'torch.functions.checks'
 
 local rows = {}
 
----Returns the rows of x, as `for row in x:iter() do`. Python equivalent: iterating over a tensor.
+---Iterates over the rows of x: `for row in x:iter() do`. Python equivalent: iterating over a tensor.
 ---@param input torch.Tensor of at least one dimension
 ---@return fun(): torch.Tensor?
 ---
@@ -24,7 +24,7 @@ function rows.iter(input)
   end
 end
 
----size(0), as #x.
+---Returns size(0), as #x does.
 ---@param input torch.Tensor of at least one dimension
 ---@return integer
 function rows.len(input) return #checks.tensor('len: input', input) end

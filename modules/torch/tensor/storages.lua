@@ -37,18 +37,18 @@ function UntypedStorage:size() return self:nbytes() end
 
 function UntypedStorage:__len() return self:nbytes() end
 
----@return integer address of the first byte, 0 where there is none
+---@return integer address of the first byte, 0 without memory
 function UntypedStorage:data_ptr() return engine()._storage_ptr(self._tensor) end
 
 ---@return integer 1
 function UntypedStorage:element_size() return self and 1 end
 
----Gives the storage that many bytes; those that fit keep their values, new ones have any. The tensors that share it keep their
----sizes: one that needs more than there is must not be read or written until it is there again. Nothing checks that, as in
----PyTorch: such a read may end the process.
+---Resizes the storage to that many bytes. Existing values that fit are kept, new ones are undefined. Tensors that share the
+---storage keep their sizes: a tensor that needs more bytes than there are must not be read or written until it fits again. As in
+---PyTorch, this is not checked: such an access may end the process.
 ---@param size integer bytes
 ---@return torch.UntypedStorage storage itself
----Errors: 'argument'; 'unsupported' where the memory belongs to something else, such as a file that is mapped.
+---Errors: 'argument'; 'unsupported' if the memory has another owner, such as a mapped file.
 function UntypedStorage:resize_(size)
   engine()._storage_resize(self._tensor, size)
   return self
@@ -56,7 +56,7 @@ end
 
 function UntypedStorage:__tostring() return ('torch.UntypedStorage(device=%s) of %d bytes'):format(self.device, #self) end
 
----The same, counted in elements. PyTorch equivalent: torch.TypedStorage.
+---An UntypedStorage whose sizes are counted in elements. PyTorch equivalent: torch.TypedStorage.
 ---@class torch.TypedStorage
 ---@field dtype string
 ---@field device string
@@ -110,7 +110,7 @@ end
 ---```
 function storages.untyped_storage(input) return UntypedStorage(checks.tensor('untyped_storage: input', input)) end
 
----The same, counted in elements of the tensor's dtype. PyTorch equivalent: torch.Tensor.storage.
+---Returns the same memory, counted in elements of the tensor's dtype. PyTorch equivalent: torch.Tensor.storage.
 ---@param input torch.Tensor
 ---@return torch.TypedStorage
 ---

@@ -94,11 +94,11 @@ end
 
 local checkpoint = {}
 
----Calls fn without keeping its activations: backward computes them again, with the same random numbers and
+---Calls fn without keeping its activations: backward recomputes them, with the same random numbers and
 ---autocast. fn must do the same each time. PyTorch equivalent: torch.utils.checkpoint.checkpoint with use_reentrant=False (Chen
 ---et al. 2016).
 ---@param fn fun(...): ... a function or module
----@param ... any its arguments, then {preserve_rng_state = true, determinism_check = 'default'|'none'}
+---@param ... any arguments of fn, then {preserve_rng_state = true, determinism_check = 'default'|'none'}
 ---@return any ... the results of fn
 ---
 ---```lua
@@ -126,7 +126,7 @@ end
 ---@param functions nn.Sequential|function[]
 ---@param segments integer
 ---@param input any
----@param options? table as checkpoint's
+---@param options? table as of checkpoint
 ---@return any output
 function checkpoint.checkpoint_sequential(functions, segments, input, options)
   local count = #functions

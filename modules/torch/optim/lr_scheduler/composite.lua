@@ -20,7 +20,7 @@ local function check_schedulers(self, schedulers, optimizer)
   end
 end
 
----One schedule after the other: the second from the first milestone on, and so on. Arguments: optimizer, schedulers,
+---Applies one schedule after the other: the second from the first milestone on, and so on. Arguments: optimizer, schedulers,
 ---milestones (epochs, one fewer than schedulers), {last_epoch = -1}.
 ---
 ---```lua
@@ -65,7 +65,7 @@ function SequentialLR:init(...)
   self._last_lr = self._schedulers[1]:get_last_lr()
 end
 
----Goes on to the next epoch.
+---Advances to the next epoch.
 function SequentialLR:step()
   self.last_epoch = self.last_epoch + 1
   local index = 1
@@ -79,7 +79,7 @@ function SequentialLR:step()
   self._last_lr = scheduler:get_last_lr()
 end
 
----Several schedules at once: each multiplies what those before it left. Arguments: schedulers, optimizer.
+---Applies several schedules at once: each multiplies the rate that the previous ones set. Arguments: schedulers, optimizer.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -107,7 +107,7 @@ function ChainedScheduler:init(...)
   self._last_lr = self:_of_groups('lr')
 end
 
----Goes on to the next epoch.
+---Advances to the next epoch.
 function ChainedScheduler:step()
   for _, scheduler in ipairs(self._schedulers) do scheduler:step() end
   self._last_lr = self:_of_groups('lr')

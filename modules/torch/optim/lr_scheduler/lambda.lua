@@ -14,7 +14,7 @@ local function prepare(self, bound)
   end
 end
 
----The first rate times lr_lambda(epoch). Arguments: optimizer, lr_lambda (a function, or a list with one for each
+---Uses the first rate times lr_lambda(epoch). Arguments: optimizer, lr_lambda (a function, or a list with one for each
 ---group), {last_epoch = -1}.
 ---
 ---```lua
@@ -35,7 +35,7 @@ function LambdaLR:get_lr()
   return out
 end
 
----The current rate times lr_lambda(epoch), from epoch 1 on. Arguments: optimizer, lr_lambda (a function, or a list with
+---Multiplies the current rate by lr_lambda(epoch), from epoch 1 on. Arguments: optimizer, lr_lambda (a function, or a list with
 ---one for each group), {last_epoch = -1}.
 ---
 ---```lua

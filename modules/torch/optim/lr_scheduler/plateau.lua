@@ -6,8 +6,8 @@ local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
----Times factor when the metric has not improved for more than `patience` epochs, then no more for `cooldown` epochs.
----Better (mode 'min') is below best·(1 - threshold), or with threshold_mode 'abs' below best - threshold. Arguments:
+---Multiplies the rate by factor when the metric has not improved for more than `patience` epochs, then waits `cooldown` epochs.
+---Improved means (mode 'min') below best·(1 - threshold), or with threshold_mode 'abs' below best - threshold. Arguments:
 ---optimizer, {mode = 'min' or 'max', factor = 0.1, patience = 10, threshold = 1e-4, threshold_mode = 'rel', cooldown = 0,
 ---min_lr = 0 (or a list with one for each group), eps = 1e-8 (smaller changes are not made)}.
 ---
@@ -70,7 +70,7 @@ local function reduce(self)
   end
 end
 
----Takes the metric of an epoch into account.
+---Processes the metric of an epoch.
 ---@param metrics number|torch.Tensor
 ---@param epoch? integer (discouraged, as in PyTorch)
 function ReduceLROnPlateau:step(metrics, epoch)

@@ -12,7 +12,7 @@ local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
----Base of the schedules. A schedule of one's own extends it, ends its `init` with `LRScheduler.init(self, optimizer,
+---Base of the schedules. A custom schedule extends it, ends its `init` with `LRScheduler.init(self, optimizer,
 ---last_epoch)` and defines `get_lr()`, which returns a list with one rate for each group. Call `scheduler:step()` after
 ---the optimizer's steps of an epoch.
 ---
@@ -35,7 +35,7 @@ local warnings = require 'base.warnings'
 ---@class optim.LRScheduler
 ---@field optimizer optim.Optimizer
 ---@field base_lrs number[] the rates at the beginning
----@field last_epoch integer how often step was called
+---@field last_epoch integer number of calls of step
 local LRScheduler = class('LRScheduler')
 
 ---Raises code 'argument' with the schedule's name before the text.
@@ -45,7 +45,7 @@ function LRScheduler:_raise(text, ...)
   errors.raise('argument', class.of(self).__name .. ': ' .. text:format(...))
 end
 
----Raises unless the value is an optimizer.
+---Raises an error unless the value is an optimizer.
 function LRScheduler:_check_optimizer(optimizer)
   if not class.is(optimizer, torch.optim.Optimizer) then self:_raise('the first argument is an optimizer') end
 end
@@ -62,7 +62,7 @@ local function watch_steps(optimizer)
 end
 
 ---@param optimizer optim.Optimizer
----@param last_epoch? integer -1 begins again; otherwise the groups need `initial_lr`
+---@param last_epoch? integer -1: starts at the beginning; otherwise the groups must have `initial_lr`
 function LRScheduler:init(optimizer, last_epoch)
   last_epoch = last_epoch or -1
   self:_check_optimizer(optimizer)
@@ -89,8 +89,8 @@ end
 
 local POSITIVE = {step_size = true, T_max = true}
 
----Makes numbers among the arguments fields.
----@param bound table what the signature gave
+---Stores the numbers among the arguments as fields.
+---@param bound table the bound arguments
 ---@param names string[]
 function LRScheduler:_take_numbers(bound, names)
   for _, name in ipairs(names) do
@@ -102,7 +102,7 @@ function LRScheduler:_take_numbers(bound, names)
   end
 end
 
----Returns the groups' fields of a name: `lr`, `initial_lr`.
+---Returns a field of all groups: `lr`, `initial_lr`.
 ---@param name string
 ---@return number[]
 function LRScheduler:_of_groups(name)
@@ -111,7 +111,7 @@ function LRScheduler:_of_groups(name)
   return out
 end
 
----Every group's rate times the factor.
+---Returns every group's rate multiplied by the factor.
 ---@param factor number
 ---@return number[]
 function LRScheduler:_scaled(factor)
@@ -120,7 +120,7 @@ function LRScheduler:_scaled(factor)
   return out
 end
 
----Returns a value for each group from one for all, or a list of them.
+---Returns a value for each group, given one for all or a list.
 ---@param name string the parameter, for the message
 ---@param value any
 ---@return any[]
@@ -138,7 +138,7 @@ function LRScheduler:_per_group(name, value)
   return out
 end
 
----Returns the rates of the current epoch, one for each group: what a schedule defines.
+---Returns the rates of the current epoch, one for each group; a schedule defines it.
 ---@return number[]
 function LRScheduler:get_lr() self:_raise('a schedule of your own defines get_lr()') end
 
@@ -179,7 +179,7 @@ function LRScheduler:_set_rates(rates)
   self._last_lr = self:_of_groups('lr')
 end
 
----Goes on to the next epoch and sets the learning rates. Warns once when the optimizer has made no step yet.
+---Advances to the next epoch and sets the learning rates. Warns once if the optimizer has made no step yet.
 ---@param epoch? integer the epoch to go to (discouraged, as in PyTorch)
 function LRScheduler:step(epoch)
   self:_warn_order()
@@ -239,7 +239,7 @@ function LRScheduler:state_dict()
   return state
 end
 
----Takes over what state_dict gave, here or in Python. The optimizer loads its own, which holds the rates in use.
+---Loads a result of state_dict, here or in Python. The optimizer loads its own state, which contains the present rates.
 ---@param state table
 function LRScheduler:load_state_dict(state)
   if type(state) ~= 'table' then self:_raise('load_state_dict: expected a table, got %s', type(state)) end
@@ -257,9 +257,9 @@ function LRScheduler:load_state_dict(state)
   end
 end
 
----Returns a schedule whose parameters, numbers, become fields of the same names before the first step.
+---Makes a schedule whose numeric parameters become fields of the same names before the first step.
 ---@param name string
----@param parameters (string|table)[] as in base.args, between `optimizer` and `last_epoch`
+---@param parameters (string|table)[] in the form of base.args, between `optimizer` and `last_epoch`
 ---@return table class which may define `_prepare(bound)` for other parameters, and `_finish(bound)`
 function LRScheduler.define(name, parameters)
   local Schedule = LRScheduler:extend(name)

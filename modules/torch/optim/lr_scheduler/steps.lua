@@ -10,7 +10,7 @@ local function from_base(self, fn)
   return out
 end
 
----Times gamma every step_size epochs. Arguments: optimizer, step_size, {gamma = 0.1, last_epoch = -1}.
+---Multiplies the rate by gamma every step_size epochs. Arguments: optimizer, step_size, {gamma = 0.1, last_epoch = -1}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -32,7 +32,7 @@ function StepLR:_get_closed_form_lr()
   return from_base(self, function(base) return base * self.gamma ^ math.floor(self.last_epoch / self.step_size) end)
 end
 
----Times gamma at each of the milestones, a list of epochs. Arguments: optimizer, milestones, {gamma = 0.1,
+---Multiplies the rate by gamma at each milestone of a list of epochs. Arguments: optimizer, milestones, {gamma = 0.1,
 ---last_epoch = -1}.
 ---
 ---```lua
@@ -68,7 +68,7 @@ function MultiStepLR:_get_closed_form_lr()
   return from_base(self, function(base) return base * self.gamma ^ passed end)
 end
 
----Times gamma every epoch. Arguments: optimizer, gamma, {last_epoch = -1}.
+---Multiplies the rate by gamma every epoch. Arguments: optimizer, gamma, {last_epoch = -1}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -87,7 +87,7 @@ function ExponentialLR:_get_closed_form_lr()
   return from_base(self, function(base) return base * self.gamma ^ self.last_epoch end)
 end
 
----The first rate times factor for total_iters epochs, then the first rate. Arguments: optimizer, {factor = 1/3,
+---Uses the first rate times factor for total_iters epochs, then the first rate. Arguments: optimizer, {factor = 1/3,
 ---total_iters = 5, last_epoch = -1}.
 ---
 ---```lua
@@ -117,7 +117,7 @@ function ConstantLR:_get_closed_form_lr()
   return from_base(self, function(base) return base * factor end)
 end
 
----A line from start_factor to end_factor over total_iters epochs, both times the first rate. Arguments: optimizer,
+---Changes the rate linearly from start_factor to end_factor, times the first rate, over total_iters epochs. Arguments: optimizer,
 ---{start_factor = 1/3, end_factor = 1, total_iters = 5, last_epoch = -1}.
 ---
 ---```lua
@@ -155,7 +155,7 @@ function LinearLR:_get_closed_form_lr()
   return from_base(self, function(base) return base * (self.start_factor + rise * way) end)
 end
 
----The first rate times (1 - epoch / total_iters) ^ power. Arguments: optimizer, {total_iters = 5, power = 1,
+---Uses the first rate times (1 - epoch / total_iters) ^ power. Arguments: optimizer, {total_iters = 5, power = 1,
 ---last_epoch = -1}.
 ---
 ---```lua

@@ -5,7 +5,8 @@ local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
----From the current rate to swa_lr in anneal_epochs epochs, then constant (Izmailov et al. 2018, arXiv 1803.05407).
+---Changes the rate from its current value to swa_lr in anneal_epochs epochs, then keeps it (Izmailov et al. 2018, arXiv
+---1803.05407).
 ---Arguments: optimizer, swa_lr (a number, or a list with one for each group), {anneal_epochs = 10,
 ---anneal_strategy = 'cos' or 'linear', last_epoch = -1}.
 ---

@@ -24,7 +24,7 @@ function swa_utils.get_ema_avg_fn(decay)
   return function(average, weight) return average * decay + weight * (1 - decay) end
 end
 
----The same for lists of tensors of one dtype, which it changes.
+---As get_ema_avg_fn, for lists of tensors of one dtype; the function changes the averages.
 ---@param decay? number default 0.999
 ---@return fun(averages: torch.Tensor[], weights: torch.Tensor[], num_averaged: integer)
 function swa_utils.get_ema_multi_avg_fn(decay)
@@ -41,7 +41,7 @@ function swa_utils.get_swa_avg_fn()
   return function(average, weight, num_averaged) return average + (weight - average) / (num_averaged + 1) end
 end
 
----The same for lists of tensors of one dtype, which it changes.
+---As get_swa_avg_fn, for lists of tensors of one dtype; the function changes the averages.
 ---@return fun(averages: torch.Tensor[], weights: torch.Tensor[], num_averaged: integer)
 function swa_utils.get_swa_multi_avg_fn()
   return function(averages, weights, num_averaged)
@@ -51,8 +51,8 @@ function swa_utils.get_swa_multi_avg_fn()
 end
 
 ---A copy of the model (`.module`) with averaged parameters: stochastic weight averaging (Izmailov et al. 2018, arXiv
----1803.05407) or, with an avg_fn for it, exponential moving averages. Call `update_parameters(model)` after the steps that
----count; the first call copies. Arguments: model, {device, avg_fn = fn(average, weight, num_averaged) → new average,
+---1803.05407) or, with a suitable avg_fn, exponential moving averages. Call `update_parameters(model)` after the steps to
+---include; the first call copies. Arguments: model, {device, avg_fn = fn(average, weight, num_averaged) → new average,
 ---multi_avg_fn = fn(averages, weights, num_averaged) that changes the averages, use_buffers = false (true: buffers are
 ---averaged, else copied)}. num_averaged is a number. PyTorch equivalent: torch.optim.swa_utils.AveragedModel.
 ---
@@ -69,7 +69,7 @@ end
 ---```
 ---@class optim.AveragedModel: nn.Module
 ---@field module nn.Module
----@field n_averaged torch.Tensor int64, how often update_parameters was called
+---@field n_averaged torch.Tensor int64, number of calls of update_parameters
 ---@overload fun(model: nn.Module, options?: table): optim.AveragedModel
 local AveragedModel = torch.nn.Module:extend('AveragedModel')
 
@@ -134,7 +134,7 @@ local function update(self, model)
   self.n_averaged:add_(1)
 end
 
----Takes the model's present weights into the averages.
+---Updates the averages with the model's present weights.
 ---@param model nn.Module
 function AveragedModel:update_parameters(model) torch.no_grad(update, self, model) end
 

@@ -20,8 +20,8 @@ local function run(loader, model, device)
   end
 end
 
----Runs the model over the loader's first values to set the running statistics of its BatchNorm layers, which an average of
----weights needs again. The layers' momentum and the mode come back, also after an error. PyTorch equivalent:
+---Runs the model over the first value of each batch of the loader to set the running statistics of its BatchNorm layers, which
+---averaged weights need. The layers' momentum and the mode are restored, also after an error. PyTorch equivalent:
 ---torch.optim.swa_utils.update_bn.
 ---
 ---```lua
@@ -32,9 +32,9 @@ end
 ---torch.optim.swa_utils.update_bn(loader, model)
 ---assert(model[1].running_mean:item() == 3.5)
 ---```
----@param loader any a DataLoader, or what a for loop takes
+---@param loader any a DataLoader, or another value for a for loop
 ---@param model nn.Module
----@param device? string where the batches go
+---@param device? string the device to which batches are moved
 local function update_bn(loader, model, device)
   local layers, was_training = normalizations(model), model.training
   if #layers == 0 then return end

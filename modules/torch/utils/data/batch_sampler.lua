@@ -1,4 +1,4 @@
--- torch/utils/data/batch_sampler.lua: BatchSampler: an order cut into batches.
+-- torch/utils/data/batch_sampler.lua: BatchSampler: divides an order into batches.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -35,7 +35,7 @@ function BatchSampler:len()
   return self.drop_last and math.floor(batches) or math.ceil(batches)
 end
 
----Batches of what an iterator gives.
+---Iterates over batches of the values of an iterator.
 ---@param next_index fun(): integer|nil
 ---@return fun(): integer[]|nil
 function BatchSampler:batches_of(next_index)
@@ -52,7 +52,7 @@ end
 
 function BatchSampler:iter() return self:batches_of(self.sampler:iter()) end
 
----Chooses the epoch of the sampler's next order.
+---Sets the epoch of the sampler's next order.
 ---@param epoch integer
 function BatchSampler:set_epoch(epoch)
   if self.sampler.set_epoch then self.sampler:set_epoch(epoch) end

@@ -66,10 +66,10 @@ function collate_values(values, dtype)
   errors.raise('argument', ('default_collate: a %s cannot be put into a batch: pass a collate_fn'):format(type(first)))
 end
 
----Joins samples into a batch: tensors are stacked along a new first dimension, numbers become float32 (or `dtype`),
----booleans bool, int64 cdata int64, strings a list, tables are joined field by field.
+---Combines samples into a batch: tensors are stacked along a new first dimension, numbers become float32 (or `dtype`),
+---booleans bool, int64 cdata int64, strings a list, tables are combined field by field.
 ---@param samples any[] one value for each sample
----@param dtype? string|table of plain numbers; a table: of the fields of tables
+---@param dtype? string|table dtype of plain numbers; a table gives one for each field
 ---@return any batch
 ---
 ---```lua
@@ -80,13 +80,13 @@ end
 ---```
 function collate.default_collate(samples, dtype) return collate_values(samples, dtype) end
 
----Returns a sample that is not put into a batch, as it is: what Python makes tensors of here (NumPy's arrays) has no equivalent.
+---Returns a sample that is not put into a batch unchanged. Values that Python converts here (NumPy's arrays) do not exist in Lua.
 ---@param data any
 ---@return any data
 function collate.default_convert(data) return data end
 
----Joins samples that have several values each; `dtypes[k]` is the dtype of the plain numbers at place k, or a table of dtypes
----for the fields of a table there.
+---Combines samples that have several values each; `dtypes[k]` is the dtype of the plain numbers at place k, or a table of dtypes
+---for the fields of a table at place k.
 ---@param samples any[][] each with n values
 ---@param dtypes? table<integer, string|table>
 ---@return any ... one batch for each place

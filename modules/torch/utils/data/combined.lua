@@ -1,4 +1,4 @@
--- torch/utils/data/combined.lua: datasets made of several others.
+-- torch/utils/data/combined.lua: datasets that combine several others.
 
 local class = require 'base.class'
 local errors = require 'base.errors'
@@ -7,7 +7,7 @@ local Dataset, IterableDataset = sets.Dataset, sets.IterableDataset
 
 local function is_iterable(dataset) return class.is(dataset, IterableDataset) end
 
----Datasets one after the other. PyTorch equivalent: torch.utils.data.ConcatDataset.
+---A concatenation of datasets. PyTorch equivalent: torch.utils.data.ConcatDataset.
 ---@class data.ConcatDataset: data.Dataset
 ---@overload fun(datasets: data.Dataset[]): data.ConcatDataset
 local ConcatDataset = Dataset:extend('ConcatDataset')
@@ -47,7 +47,7 @@ local function item(...)
   return {...}
 end
 
----Datasets side by side: sample i is sample i of each. `StackDataset(images, texts)` gives one value for each dataset,
+---Datasets in parallel: sample i is sample i of each. `StackDataset(images, texts)` returns one value for each dataset,
 ---`StackDataset{image = images, text = texts}` a table; a dataset of several values gives a list of them. PyTorch equivalent:
 ---torch.utils.data.StackDataset.
 ---
@@ -76,7 +76,7 @@ local function stacked(first, ...)
   return names, datasets
 end
 
----@param ... data.Dataset or one table of them
+---@param ... data.Dataset the datasets, or one table of them
 function StackDataset:init(...)
   self.names, self.datasets = stacked(...)
   if #self.datasets == 0 then errors.raise('argument', 'StackDataset: expected at least one dataset') end
@@ -117,7 +117,7 @@ function StackDataset:get_batch(indices)
   return arranged(self, items)
 end
 
----IterableDatasets one after the other. PyTorch equivalent: torch.utils.data.ChainDataset.
+---A concatenation of IterableDatasets. PyTorch equivalent: torch.utils.data.ChainDataset.
 ---@class data.ChainDataset: data.IterableDataset
 ---@overload fun(datasets: data.IterableDataset[]): data.ChainDataset
 local ChainDataset = IterableDataset:extend('ChainDataset')

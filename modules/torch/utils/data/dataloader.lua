@@ -17,26 +17,26 @@ local sampler = require 'torch.utils.data.sampler'
 local torch = require 'torch'
 local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 
----Batches of a dataset. PyTorch equivalent: torch.utils.data.DataLoader. Arguments: dataset, {batch_size = 1, shuffle = false,
----sampler, batch_sampler, num_workers = 0, collate_fn, pin_memory = false, drop_last = false, timeout = 0,
+---Loads batches of a dataset. PyTorch equivalent: torch.utils.data.DataLoader. Arguments: dataset, {batch_size = 1, shuffle =
+---false, sampler, batch_sampler, num_workers = 0, collate_fn, pin_memory = false, drop_last = false, timeout = 0,
 ---worker_init_fn, generator, prefetch_factor = 2, persistent_workers = false, in_order = true}.
 ---
----Each loop is a new epoch and ends the one before it. The order is a function of the seed and the epoch alone, and
----what a sample draws from `sample_generator` one of the seed, the epoch and its index: the number of workers changes
----nothing.
----* batch_size = torch.none: samples one by one, not collated; a sampler that gives lists of indices asks get_batch.
----* num_workers counts threads, each with a Lua state and a copy of the dataset; its tensors are shared. With 0 the batches
----  are made where they are used. The threads end with the loop, or stay with persistent_workers = true.
----* timeout: seconds that a batch may take; 0 means half an hour.
----* in_order = false gives the batch that is finished first.
----* pin_memory = true: batches lie in pinned memory, from which x:to(device, {non_blocking = true}) copies while the
----  processor goes on; whoever makes a batch pins it. It has no effect without a GPU, and pin_memory_device none at all.
----* multiprocessing_context is refused, there are no processes.
+---Each loop is a new epoch and ends the previous one. The order depends only on the seed and the epoch, and
+---the numbers that a sample draws from `sample_generator` only on the seed, the epoch and its index: the number of workers
+---does not matter.
+---* batch_size = torch.none: samples one by one, not collated; if a sampler gives lists of indices, get_batch is called.
+---* num_workers counts threads, each with a Lua state and a copy of the dataset, whose tensors are shared. With 0 the batches
+---  are made in the thread of the loop. The threads end with the loop, or stay with persistent_workers = true.
+---* timeout: maximal seconds for a batch; 0 means half an hour.
+---* in_order = false returns the batch that is finished first.
+---* pin_memory = true: batches are in pinned memory, from which x:to(device, {non_blocking = true}) copies while the
+---  processor continues; the thread that makes a batch pins it. It has no effect without a GPU; pin_memory_device never has one.
+---* multiprocessing_context is refused, since there are no worker processes.
 ---
 ---The dataset is a Dataset, or a tensor whose rows are the samples, or a list of samples.
----A sampler is an object with iter() and len(), or a list of indices; a batch_sampler one of lists of them.
+---A sampler is an object with iter() and len(), or a list of indices; a batch_sampler gives lists of indices.
 ---
----An error in a worker is raised where the loop takes the batch, with the worker's id and the sample's index.
+---The loop raises a worker's error when it takes the batch, with the worker's id and the sample's index.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -93,7 +93,7 @@ function DataLoader:init(...)
   set_samplers(self, a)
 end
 
----Returns the loader's arguments as a table that DataLoader{…} takes again: for a loader that differs in some of them.
+---Returns the loader's arguments as a table for DataLoader{…}, to make a loader that differs in some of them.
 ---@return table options
 function DataLoader:options()
   local options = {}
@@ -108,7 +108,7 @@ function DataLoader:options()
   return options
 end
 
----@return integer number of batches of an epoch; of an IterableDataset what its len() makes of it
+---@return integer number of batches of an epoch; for an IterableDataset computed from its len()
 function DataLoader:len()
   if self.batch_sampler then return loop_limit.count(self.batch_sampler:len()) end
   if not self.is_iterable then return loop_limit.count(self.sampler:len()) end
@@ -132,7 +132,7 @@ local function described(self, begun)
 end
 
 ---Begins an epoch.
----@return fun(): ... iterator over batches: what the dataset's get returns, collated
+---@return fun(): ... iterator over batches: the results of the dataset's get, collated
 function DataLoader:iter()
   local begun = position.begin(self)
   local next_batch, is_ended = loop_limit.batches(self, function() return epoch.batches(self, begun) end), false
@@ -194,9 +194,9 @@ function DataLoader:enumerate(start)
   return function() return numbered(next_batch()) end
 end
 
----Where the loop stands, as plain data that torch.save keeps: after k batches, in the loop's body, the rest of the
----epoch; between two loops, the next epoch. Put it into the checkpoint and give it to load_state() of a loader over
----the same dataset. With a DistributedSampler every rank has the same state, which any number of ranks can go on from.
+---Returns the position of the loop, as plain data for torch.save: in the body of the loop, after k batches, the rest of the
+---epoch; between two loops, the next epoch. Save it in the checkpoint and pass it to load_state() of a loader over
+---the same dataset. With a DistributedSampler every rank has the same state, and any number of ranks can continue from it.
 ---@return table state
 ---
 ---```lua
@@ -215,12 +215,12 @@ end
 ---```
 function DataLoader:state() return position.state(self) end
 
----Makes the next loop go on where the state was taken; `set_epoch` with another epoch than the state's begins that one
+---Makes the next loop continue at the position of the state; `set_epoch` with another epoch starts that epoch
 ---instead. Raises code 'argument' for a state that does not fit the dataset or the sampler.
----@param state table what state() gave
+---@param state table a result of state()
 function DataLoader:load_state(state) position.load(self, state) end
 
----Ends the worker threads, those of persistent_workers too; the next loop starts new ones.
+---Ends the worker threads, also those of persistent_workers; the next loop starts new ones.
 function DataLoader:close() epoch.close(self) end
 
 -- Threads and the loop are not serialized: a loader that is sent to another process starts its own.

@@ -14,7 +14,7 @@ local warnings = require 'base.warnings'
 
 ---Base of the datasets; instances are userdata, so `#dataset` works. Define `get(i)` with i from 0, which returns
 ---one or more values, and `len()`. `dtypes`, optional, gives the dtype of the plain numbers at each place: {[2] =
----'int64'}. `batch_device`, optional, names the device on which `get_batch` wants its indices.
+---'int64'}. `batch_device`, optional, names the device on which `get_batch` needs its indices.
 ---
 ---```lua
 ---local data = require 'torch.utils.data'
@@ -56,9 +56,9 @@ local function makes_batches(dataset)
   return true
 end
 
----Base of the datasets that are read from beginning to end: define `iter()`, a function that gives the values of the
----next sample at each call, nil at the end; and `len()` if it is known. Each worker of a loader has an iterator of its own:
----`get_worker_info()` says which part to read, or every sample comes once from each of them.
+---Base of the datasets that are read from beginning to end: define `iter()`, which returns a function that returns the values of
+---the next sample at each call, nil at the end; and `len()` if it is known. Each worker of a loader has a separate iterator:
+---read the part given by `get_worker_info()`, otherwise every worker returns every sample.
 ---
 ---```lua
 ---local data = require 'torch.utils.data'
@@ -85,8 +85,8 @@ function IterableDataset:iter()
   errors.raise('argument', ('%s: define function %s:iter()'):format(class.of(self).__name, class.of(self).__name))
 end
 
----The i-th of several tensors of the same first size. Tensors that lie on a GPU stay there: a loader, with num_workers = 0,
----makes each batch by one operation for each tensor, and copies nothing but the epoch's order.
+---Sample i consists of the i-th items of several tensors of the same first size. Tensors on a GPU stay there: a loader with
+---num_workers = 0 makes each batch by one operation for each tensor, and copies only the epoch's order.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -159,7 +159,7 @@ local function as_dataset(value)
   return value
 end
 
----The samples of a dataset at the given indices.
+---The samples of a dataset at given indices.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -191,8 +191,8 @@ function Subset:get_batch(indices)
   return self.dataset:get_batch(self.indices:index_select(0, indices))
 end
 
--- Converts fractions of the whole to numbers of samples; the rounding remainder is distributed to the first ones, one
--- each.
+-- Converts fractions of the whole to numbers of samples; the rounding remainder is distributed to the first parts, one
+-- sample each.
 local function fraction_sizes(total, fractions)
   local sizes, given = {}, 0
   for i, fraction in ipairs(fractions) do
@@ -218,7 +218,7 @@ local function sum_of(list)
   return sum
 end
 
----Splits a dataset at random. Lengths are numbers of samples, or fractions that add up to 1: what rounding leaves goes
+---Splits a dataset at random. Lengths are numbers of samples, or fractions that sum to 1; the rounding remainder is distributed
 ---to the first parts, one sample each. PyTorch equivalent: torch.utils.data.random_split.
 ---@param dataset data.Dataset
 ---@param lengths number[]

@@ -7,12 +7,12 @@ local samplers = require 'torch.utils.data.sampler'
 local torch = require 'torch'
 local Sampler = samplers.Sampler
 
----Every num_replicas-th sample, beginning at `rank`, of an order that all ranks share: the same numbers as
----PyTorch's. Call set_epoch before each epoch, or every epoch has the same order. Arguments: dataset, {num_replicas,
+---Takes every num_replicas-th sample, beginning at `rank`, of an order that all ranks share: the same indices as
+---PyTorch's. Call set_epoch before each epoch, otherwise every epoch has the same order. Arguments: dataset, {num_replicas,
 ---rank (default: the process group's), shuffle = true, seed = 0, drop_last = false}. Without drop_last the first
----samples are repeated so that all ranks have equally many; with it the last ones are left out.
+---samples are repeated so that all ranks have the same number; with it the last ones are omitted.
 ---
----Its state can be loaded with another number of ranks: the samples that nobody has seen yet are dealt out again, and
+---Its state can be loaded with another number of ranks: the remaining samples of the epoch are divided again, and
 ---padded or dropped by the same rule.
 ---
 ---```lua
@@ -52,7 +52,7 @@ function DistributedSampler:init(...)
   made[self] = true
 end
 
----Returns all that are there, in any order, for a group whose size changes.
+---Returns all existing samplers, in any order, for a group whose size changes.
 ---@return fun(): data.DistributedSampler|nil
 function DistributedSampler.each()
   local sampler
@@ -62,8 +62,8 @@ function DistributedSampler.each()
   end
 end
 
----Returns the part of another rank, or of one of another number of ranks, from the next order on. Its state stays: what is left of an
----epoch is dealt out again, where the state is loaded behind this.
+---Takes the part of another rank, possibly with another number of ranks, from the next order on. Its state stays: the rest of
+---an epoch is divided again if the state is loaded after this call.
 ---@param num_replicas integer
 ---@param rank integer
 function DistributedSampler:set_place(num_replicas, rank)
@@ -74,11 +74,11 @@ end
 
 function DistributedSampler:len() return self.num_samples end
 
----@return integer count of the samples that all ranks share
+---@return integer count number of samples that all ranks share
 function DistributedSampler:count() return self.dataset:len() end
 
----Returns how many samples of this rank's order are its own: those behind them repeat the first ones of the dataset.
----@param seen? integer samples that all ranks had seen when the order was dealt out, default 0
+---Returns how many samples of this rank's order are its own; later ones repeat the first samples of the dataset.
+---@param seen? integer samples that all ranks had seen when the order was divided, default 0
 ---@return integer
 function DistributedSampler:num_own(seen)
   local left = math.max(self:count() - (seen or 0), 0)
