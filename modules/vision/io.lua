@@ -8,14 +8,14 @@ local errors = require 'base.errors'
 
 local io = {}
 
----The channels that an image is decoded to. Every parameter `mode` takes these or their names, in any case.
+---The channels to which an image is decoded. Every parameter `mode` accepts these values or their names, in any case.
 ---@class vision.ImageReadMode
----@field UNCHANGED string as in the file; colours for a palette
+---@field UNCHANGED string as in the file; RGB for a palette
 ---@field GRAY string 1 channel
 ---@field GRAY_ALPHA string 2 channels; PNG only
 ---@field RGB string 3 channels
 ---@field RGB_ALPHA string 4 channels; PNG only
----@field RGBA string the same
+---@field RGBA string the same as RGB_ALPHA
 io.ImageReadMode = {
   UNCHANGED = 'UNCHANGED', GRAY = 'GRAY', GRAY_ALPHA = 'GRAY_ALPHA', RGB = 'RGB', RGB_ALPHA = 'RGB_ALPHA',
   RGBA = 'RGB_ALPHA',
@@ -61,16 +61,16 @@ end
 ---Returns the bytes of a file.
 ---@param path string
 ---@return torch.Tensor data uint8 (n)
----Errors: 'not_found' without such a file; 'argument' when it is a folder.
+---Errors: 'not_found' without such a file; 'argument' if it is a folder.
 function io.read_file(path)
   if type(path) ~= 'string' then errors.raise('argument', 'read_file: expected a path, got ' .. type(path)) end
   return engine().read_file(path)
 end
 
----Writes bytes to a file. It appears complete or not at all: an older one stays until then.
+---Writes bytes to a file. The file appears complete or not at all; an older file stays until then.
 ---@param filename string
 ---@param data torch.Tensor uint8 (n)
----Errors: 'environment' when it cannot be written.
+---Errors: 'environment' if it cannot be written.
 function io.write_file(filename, data)
   if type(filename) ~= 'string' then
     errors.raise('argument', 'write_file: expected a path, got ' .. type(filename))
@@ -78,13 +78,14 @@ function io.write_file(filename, data)
   engine().write_file(filename, data)
 end
 
----Returns an image of a JPEG or PNG file, or of the bytes of one.
+---Decodes a JPEG or PNG file, or its bytes.
 ---
----Parameters: input, {mode = 'UNCHANGED', apply_exif_orientation = false, max_pixels, size}. A PNG of 16 bits gives uint16,
----a CMYK JPEG four channels or, with a mode, colours. A header that promises more than max_pixels (178,956,970, which is
----Pillow's limit) is refused before memory is taken. With `size`, a number or {height, width}, the image comes in that size
----as uint8: a JPEG is decoded at 1/2, 1/4 or 1/8 where that is not below it, which saves most of the work, and scaled by an
----antialiased bilinear filter; on photographs that is within 2 levels, on average, of filtering all pixels (over 40 dB).
+---Parameters: input, {mode = 'UNCHANGED', apply_exif_orientation = false, max_pixels, size}. A PNG of 16 bits becomes uint16,
+---a CMYK JPEG four channels or, with a mode, its channels. An image with more than max_pixels (default 178,956,970,
+---Pillow's limit) by its header is refused before memory is allocated. With `size`, a number or {height, width}, the image is
+---resized
+---to uint8 of that size: a JPEG is decoded at 1/2, 1/4 or 1/8 if that is not smaller, which saves most of the work, and scaled by an
+---antialiased bilinear filter; on photographs the result is within 2 levels, on average, of filtering all pixels (over 40 dB).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -103,9 +104,9 @@ function io.decode_image(input, ...)
   return engine().decode_image(given.input, options_of('decode_image', given))
 end
 
----The same for a path, in torchvision's older name.
+---Decodes the file of a path; torchvision's older name.
 ---@param path string
----@param ... any those of decode_image
+---@param ... any the parameters of decode_image
 ---@return torch.Tensor image (c, h, w), uint8 or uint16
 function io.read_image(path, ...)
   local given = read_signature:bind(path, ...)
@@ -113,17 +114,17 @@ function io.read_image(path, ...)
   return engine().decode_image(path, options_of('read_image', given))
 end
 
----Returns the image of a PNG's bytes; parameters as decode_image's.
+---Decodes a PNG's bytes; parameters as of decode_image.
 ---@param input torch.Tensor uint8 (n)
----@param ... any those of decode_image
+---@param ... any the parameters of decode_image
 ---@return torch.Tensor image (c, h, w), uint8 or uint16
 function io.decode_png(input, ...)
   local given = png_signature:bind(input, ...)
   return engine().decode_image(given.input, options_of('decode_png', given), 'png')
 end
 
----Returns the image of a JPEG's bytes, or the list of images of a list of them.
----Parameters: input, {mode = 'UNCHANGED', device = 'cpu', apply_exif_orientation = false, max_pixels, size}, those of
+---Decodes a JPEG's bytes, or a list of them to a list of images.
+---Parameters: input, {mode = 'UNCHANGED', device = 'cpu', apply_exif_orientation = false, max_pixels, size}, as of
 ---decode_image; pixels are decoded on the CPU and then moved to the device.
 ---@param input torch.Tensor|torch.Tensor[] uint8 (n)
 ---@param ... any see above

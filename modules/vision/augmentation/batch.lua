@@ -7,7 +7,7 @@ local transform = require 'vision.transforms.transform'
 
 local batch = {}
 
--- Describes what is wrong with a value that is not a batch.
+-- Describes the error in a value that is not a batch.
 local function described(images)
   if not torch.is_tensor(images) then return 'a ' .. type(images) end
   local shape = 'shape ' .. tostring(images.shape)
@@ -21,9 +21,9 @@ local function check(name, images)
   errors.raise('argument', ('%s: expected a batch of images (n, c, h, w), got %s'):format(name, described(images)))
 end
 
----A class of augmentations: define `_change(images)` for it, which gets (n, c, h, w).
+---Makes a class of augmentations. Define `_change(images)` for it, which gets (n, c, h, w).
 ---@param name string
----@param parameters (string|table)[] as args.signature takes them
+---@param parameters (string|table)[] in the form of args.signature
 ---@param check_fields? fun(self: table)
 ---@param shown? string[] the fields that are printed
 ---@return table class
@@ -37,7 +37,7 @@ end
 
 ---Returns a number of [0, 1) for each sample.
 ---@param images torch.Tensor
----@param generator? userdata one of the images' device
+---@param generator? userdata of the images' device
 ---@return torch.Tensor (n) float32
 function batch.reals(images, generator)
   return torch.rand({images:size(0)}, {dtype = 'float32', device = images.device, generator = generator})
@@ -47,7 +47,7 @@ end
 ---@param images torch.Tensor
 ---@param low integer
 ---@param high integer
----@param generator? userdata one of the images' device
+---@param generator? userdata of the images' device
 ---@return torch.Tensor (n, 1) int64
 function batch.integers(images, low, high, generator)
   return torch.randint(low, high, {images:size(0), 1}, {device = images.device, generator = generator})

@@ -6,11 +6,11 @@ local pad = require 'vision.transforms.functional.pad'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 
----A part of the given size from anywhere in each image, with a border around it first. Arguments: size (a number or {height,
+---Crops each image to the given size at a random position, after adding a border. Arguments: size (a number or {height,
 ---width}), padding = 0 (a number for all sides, {horizontal, vertical} or {left, top, right, bottom}), fill = 0, padding_mode =
----'constant' | 'edge' | 'reflect' | 'symmetric', generator (one of the images' device).
+---'constant' | 'edge' | 'reflect' | 'symmetric', generator (of the images' device).
 ---
----Images (n, c, h, w) of any dtype, on any device; the place of each is drawn on the device, without waiting for it.
+---Images (n, c, h, w) of any dtype, on any device; positions are drawn on the device, without waiting for it.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -5,9 +5,9 @@ local errors = require 'base.errors'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 
----Blanks a rectangle around a random pixel of each image, with probability p; what of it lies beyond the border is lost
+---Blanks a rectangle around a random pixel of each image, with probability p; parts beyond the border are ignored
 ---(DeVries and Taylor 2017). Arguments: size (a number or {height, width}), p = 1, fill = 0 (in the images' units: after
----Normalize 0 is the mean), generator (one of the images' device). Images (n, c, h, w) of any dtype, on any device.
+---Normalize 0 is the mean), generator (of the images' device). Images (n, c, h, w) of any dtype, on any device.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -13,7 +13,7 @@ local function flip_class(name, dim)
   return Flip
 end
 
----Mirrors each image left to right with probability p. Arguments: p = 0.5, generator (one of the images' device). Images (n,
+---Mirrors each image left to right with probability p. Arguments: p = 0.5, generator (of the images' device). Images (n,
 ---c, h, w) of any dtype, on any device.
 ---
 ---```lua
@@ -26,7 +26,7 @@ end
 ---@overload fun(p?: number, options?: table): vision.augmentation.RandomHorizontalFlip
 local RandomHorizontalFlip = flip_class('RandomHorizontalFlip', 3)
 
----Mirrors each image top to bottom with probability p. Arguments: p = 0.5, generator (one of the images' device).
+---Mirrors each image top to bottom with probability p. Arguments: p = 0.5, generator (of the images' device).
 ---@class vision.augmentation.RandomVerticalFlip
 ---@overload fun(p?: number, options?: table): vision.augmentation.RandomVerticalFlip
 local RandomVerticalFlip = flip_class('RandomVerticalFlip', 2)

@@ -155,14 +155,14 @@ function Cifar:init(...)
 end
 
 ---Small photographs: 50,000 for training and 10,000 for testing. Arguments: {root, train = true, transform,
----target_transform, download = false}, by position or by name. Looks in `root` if given, else in $RTRAIN_DATA/cifar10, for
----Parquet files (train-*.parquet, with a column of images and one named label) and for the original binary batches
----(data_batch_1.bin, …), there or in cifar-10-batches-bin below it. All images are decoded once. `.folder` says which folder
----was taken.
----With `download` the binary batches are fetched from the mirror $RTRAIN_DATA_URL where nothing is there, as
+---target_transform, download = false}, by position or by name. Searches `root` if given, else $RTRAIN_DATA/cifar10, for
+---Parquet files (train-*.parquet, with a column of images and a column named label) and for the original binary batches
+---(data_batch_1.bin, …), also in cifar-10-batches-bin below it. All images are decoded once. `.folder` is the folder that was
+---used.
+---With `download`, if no files are found, the binary batches are fetched from the mirror $RTRAIN_DATA_URL as
 ---cifar10/cifar-10-binary.tar.gz, and their MD5 is compared with the publisher's.
----Raises code 'environment' with every folder that was looked at when there are no files, and with the file when one is
----broken; 'unsupported' for the version for Python.
+---Raises code 'environment' with all searched folders if there are no files, and with the file if one is
+---damaged; 'unsupported' for the version for Python.
 ---@class vision.CIFAR10: vision.VisionDataset
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.CIFAR10
 ---@field data torch.Tensor uint8 (n, 32, 32, 3)
@@ -178,8 +178,8 @@ CIFAR10._binary = {test = {'test_batch.bin'}, train = {'data_batch_1.bin', 'data
 CIFAR10._pickled = {test = {'test_batch'}, train = {'data_batch_1'}}
 CIFAR10._archive, CIFAR10._md5 = 'cifar-10-binary.tar.gz', 'c32a1d4ab5d03f1284b67883e8d87530'
 
----The same with 100 classes. Looks in $RTRAIN_DATA/cifar100; the label of a Parquet file is its fine_label, of a binary
----one its second byte.
+---CIFAR10 with 100 classes. Searches $RTRAIN_DATA/cifar100; the label is the fine_label of a Parquet file, or the second byte
+---of a binary record.
 ---@class vision.CIFAR100: vision.CIFAR10
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.CIFAR100
 local CIFAR100 = Cifar:extend('CIFAR100')

@@ -71,13 +71,13 @@ local function target(name, root, folder)
   errors.raise('argument', name .. ': download = true: say where to: pass {root = …}, or set RTRAIN_DATA')
 end
 
----Fetches what is not there. `$RTRAIN_DATA_URL/FOLDER/FILE` is an archive's address.
+---Fetches missing files. `$RTRAIN_DATA_URL/FOLDER/FILE` is an archive's address.
 ---@param name string the data set, for messages
 ---@param folder string its name below the root: 'mnist'
----@param root? string as the data set got it; default $RTRAIN_DATA
----@param archives {file: string, md5: string, holds: string[]?, unpack: boolean?}[] holds: files of which one is enough, or the
----  archive itself
----Raises code 'argument' without RTRAIN_DATA_URL or a folder, 'environment' for a file that cannot be fetched or has another
+---@param root? string as given to the data set; default $RTRAIN_DATA
+---@param archives {file: string, md5: string, holds: string[]?, unpack: boolean?}[] holds: the archive is not fetched if one of
+---  these files exists; default: the archive itself
+---Raises code 'argument' without RTRAIN_DATA_URL or a folder, 'environment' for a file that cannot be fetched or has the wrong
 ---MD5.
 function download.fetch(name, folder, root, archives)
   local to = target(name, root, folder)

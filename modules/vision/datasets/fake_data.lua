@@ -1,11 +1,11 @@
--- vision/datasets/fake_data.lua: FakeData: images of noise, for running programs without data.
+-- vision/datasets/fake_data.lua: FakeData: images of noise, for test runs without data.
 
 local args = require 'base.args'
 local base = require 'vision.datasets.vision_dataset'
 local errors = require 'base.errors'
 local torch = require 'torch'
 
----Random images with random labels; image i is a function of i and random_offset, the same as torchvision's. Arguments:
+---Random images with random labels; image i depends only on i and random_offset, and equals torchvision's. Arguments:
 ---{size = 1000, image_size = {3, 224, 224} (channels, height, width), num_classes = 10, transform, target_transform,
 ---random_offset = 0}.
 ---
@@ -34,7 +34,7 @@ end
 
 function FakeData:len() return self.size end
 
----Image i, and its label.
+---Returns image i and its label.
 ---@param i integer from 0
 ---@return torch.Tensor image uint8 (h, w, c)
 ---@return integer label

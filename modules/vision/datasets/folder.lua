@@ -67,10 +67,10 @@ local function validity(name, given)
   return function(path) return has_extension(path, extensions) end, extensions
 end
 
----Samples that a loader makes of files in folders named after their classes: root/dog/xxx.ext, root/cat/more/yyy.ext.
+---Loads files in folders named after their classes: root/dog/xxx.ext, root/cat/more/yyy.ext.
 ---Arguments: root, loader, extensions, {transform, target_transform, is_valid_file, allow_empty = false}. Classes are
----sorted by name, samples by class, folder and name; folders are searched with all below them. Of `extensions` (a list
----like {'.wav'}, in any case) and `is_valid_file(path)` one has to be given.
+---sorted by name, samples by class, folder and name; folders are searched recursively. Either `extensions` (a list
+---like {'.wav'}, case does not matter) or `is_valid_file(path)` must be given.
 ---
 ---```lua
 ---local datasets, system = require 'vision.datasets', require 'base._system'
@@ -119,7 +119,7 @@ function DatasetFolder:init(...)
   folder._init(self, given)
 end
 
----Returns the classes below a folder; a subclass may choose others.
+---Returns the classes below a folder; a subclass may return others.
 ---@param directory string
 ---@return string[] classes sorted
 ---@return table<string, integer> class_to_idx ordered map
@@ -174,7 +174,7 @@ end
 
 function DatasetFolder:len() return self._paths:len() end
 
----What the loader makes of file i, and its label.
+---Returns the loader's result for file i, and its label.
 ---@param i integer from 0
 ---@return any sample
 ---@return integer label
@@ -191,12 +191,12 @@ local function default_loader(path)
 end
 
 ---Images in folders named after their classes. Arguments: root, {transform, target_transform, loader, is_valid_file,
----allow_empty = false, size}; see DatasetFolder. The loader reads JPEG and PNG files in colour, as uint8 (h, w, 3);
----files with the extensions of other images are found too, as in torchvision, and are an error when they are asked for.
+---allow_empty = false, size}; see DatasetFolder. The loader reads JPEG and PNG files as RGB, uint8 (h, w, 3);
+---files with the extensions of other image formats are listed too, as in torchvision, and loading them raises an error.
 ---
----With `size`, a number or {height, width}, all images come in that size: a JPEG is decoded at 1/2, 1/4 or 1/8 where
----that is not below it, then an antialiased bilinear filter is applied (`vision.io.decode_image` has the details), and
----whole batches go through the transform at once.
+---With `size`, a number or {height, width}, all images get that size: a JPEG is decoded at 1/2, 1/4 or 1/8 if
+---that is not smaller, then an antialiased bilinear filter is applied (see `vision.io.decode_image`), and
+---whole batches are transformed at once.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -231,9 +231,9 @@ function ImageFolder:init(...)
   folder._init(self, given)
 end
 
----Image i, and its label.
+---Returns image i and its label.
 ---@param i integer from 0
----@return any image uint8 (h, w, 3), or what the loader makes of the file
+---@return any image uint8 (h, w, 3), or the loader's result
 ---@return integer label
 function ImageFolder:load(i)
   if not self.size then return DatasetFolder.load(self, i) end

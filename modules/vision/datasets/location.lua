@@ -13,7 +13,7 @@ function location.expand_home(path)
   return (home and path:gsub('^~', home) or path)
 end
 
----Refuses `download = true`.
+---Raises an error for `download = true`.
 ---@param name string the data set
 function location.refuse_download(name)
   errors.raise('argument', name .. ': download = true is not there for this data set: fetch its files yourself and pass '
@@ -25,10 +25,10 @@ end
 ---@return boolean
 function location.is_file(path) return system.path_kind(path) == 'file' end
 
----Folders in the order in which they are tried. With a root only those below it: a wrong path must not go unnoticed.
+---Returns the folders to search, in order. With a root only folders below it: a wrong path must not go unnoticed.
 ---@param root? string
----@param subfolders string[] tried below the root, in addition to the root itself
----@param places {folders: string[], package_folder?: string} below $RTRAIN_DATA, and of a Debian package
+---@param subfolders string[] searched below the root, in addition to the root itself
+---@param places {folders: string[], package_folder?: string} folders below $RTRAIN_DATA, and the folder of a Debian package
 ---@return string[]
 function location.folders(root, subfolders, places)
   local list = {}
@@ -46,11 +46,11 @@ function location.folders(root, subfolders, places)
   return list
 end
 
----Raises that the files were found nowhere.
+---Raises the error that the files were not found.
 ---@param name string the data set
----@param wanted string what was looked for
+---@param wanted string description of the files
 ---@param tried string[]
----@param hint string what to do: 'the folder that holds mnist/'
+---@param hint string advice: 'the folder that holds mnist/'
 function location.refuse_missing(name, wanted, tried, hint)
   errors.raise('environment', ('%s: no folder with %s\n  looked in: %s\n  set RTRAIN_DATA to %s'):format(name, wanted,
     #tried > 0 and table.concat(tried, ', ') or '(nowhere: RTRAIN_DATA is not set)', hint))

@@ -76,10 +76,10 @@ function Idx:_files() return FILES[self.train and 'train' or 'test'] end
 function Idx:init(...) init(self, base.bind(self, PARAMETERS, ...)) end
 
 ---Handwritten digits: 60,000 training and 10,000 test images. Arguments: {root, train = true, transform,
----target_transform, download = false}, by position or by name. Looks below `root` if given, else in $RTRAIN_DATA/mnist;
----`.folder` says which was taken. With `download` what is missing is fetched from the mirror $RTRAIN_DATA_URL, as
+---target_transform, download = false}, by position or by name. Searches below `root` if given, else in $RTRAIN_DATA/mnist;
+---`.folder` is the folder that was used. With `download` missing files are fetched from the mirror $RTRAIN_DATA_URL, as
 ---mnist/train-images-idx3-ubyte.gz and so on, and its MD5 is compared with torchvision's. Raises code 'environment' with
----every folder that was looked at when the files are missing or broken.
+---all searched folders if the files are missing or damaged.
 ---@class vision.MNIST: vision.VisionDataset
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.MNIST
 ---@field data torch.Tensor uint8 (n, 28, 28)
@@ -96,7 +96,7 @@ MNIST._md5 = {
 MNIST.classes = {'0 - zero', '1 - one', '2 - two', '3 - three', '4 - four', '5 - five', '6 - six', '7 - seven',
                  '8 - eight', '9 - nine'}
 
----Images of clothes, in the form of MNIST. Arguments as MNIST's; looks below `root` if given, else in
+---Images of clothes, in the form of MNIST. Arguments as of MNIST; searches below `root` if given, else in
 ---$RTRAIN_DATA/fashion-mnist, then in the folder of Debian's package dataset-fashion-mnist.
 ---
 ---```lua
@@ -121,7 +121,7 @@ FashionMNIST._package = 'dataset-fashion-mnist'
 FashionMNIST.classes = {'T-shirt/top', 'Trouser', 'Pullover', 'Dress', 'Coat', 'Sandal', 'Shirt', 'Sneaker', 'Bag',
                         'Ankle boot'}
 
----Handwritten Japanese characters, in the form of MNIST. Arguments as MNIST's; looks below `root` if given, else in
+---Handwritten Japanese characters, in the form of MNIST. Arguments as of MNIST; searches below `root` if given, else in
 ---$RTRAIN_DATA/kmnist.
 ---@class vision.KMNIST: vision.MNIST
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.KMNIST
@@ -137,7 +137,7 @@ KMNIST.classes = {'o', 'ki', 'su', 'tsu', 'na', 'ha', 'ma', 'ya', 're', 'wo'}
 
 ---Handwritten letters and digits, in the form of MNIST. Arguments: {root, split, train = true, transform,
 ---target_transform}, by position or by name, with split one of 'byclass', 'bymerge', 'balanced', 'letters', 'digits',
----'mnist'. Looks below `root` if given, else in $RTRAIN_DATA/emnist. Images lie on their side, as in the files and in
+---'mnist'. Searches below `root` if given, else in $RTRAIN_DATA/emnist. Images are transposed, as in the files and in
 ---torchvision.
 ---@class vision.EMNIST: vision.MNIST
 ---@overload fun(root?: string, split: string, train?: boolean, transform?: function): vision.EMNIST

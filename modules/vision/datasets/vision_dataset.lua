@@ -10,7 +10,7 @@ local transforms = require 'vision.transforms'
 local vision_dataset = {}
 
 ---Base of the data sets of images. A subclass keeps its images in `data` and its labels in `targets`, or defines
----`load(i)`, which gives both, and `len()`.
+---`load(i)`, which returns both, and `len()`.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -41,9 +41,9 @@ function VisionDataset:init(root, options)
   self.root, self.transform, self.target_transform = root, options.transform, options.target_transform
 end
 
----Returns the arguments of a data set, in torchvision's order or by name.
+---Binds the arguments of a data set, in torchvision's order or by name.
 ---@param self vision.VisionDataset
----@param parameters (string|table)[] as those of base.args.signature
+---@param parameters (string|table)[] in the form of base.args.signature
 ---@param ... any
 ---@return table bound parameter name → value
 function vision_dataset.bind(self, parameters, ...)
@@ -73,8 +73,8 @@ function VisionDataset:len() return self.data:size(0) end
 function VisionDataset:load(i) return self.data:select(0, i), self.targets:select(0, i):item() end
 
 ---@param i integer from 0
----@return any image uint8 (h, w) or (h, w, c), or what the transform makes of it
----@return any label integer, or what target_transform makes of it
+---@return any image uint8 (h, w) or (h, w, c), or the transform's result
+---@return any label integer, or target_transform's result
 function VisionDataset:get(i)
   local image, label = self:load(i)
   if self.transform then image = self.transform(image) end
@@ -82,7 +82,7 @@ function VisionDataset:get(i)
   return image, label
 end
 
----Returns the transform for whole batches; nil when there is none, or samples have to be looked at one by one.
+---Returns the transform for whole batches; nil if there is no such transform, or samples must be transformed one by one.
 ---@param self vision.VisionDataset
 ---@return nil|fun(images: torch.Tensor, indices?: torch.Tensor): torch.Tensor|nil
 function vision_dataset.batch_transform(self)

@@ -15,7 +15,7 @@ local function features()
 end
 
 ---Five convolutions and three linear layers: (N, 3, H, W) with H, W ≥ 63 → logits (N, num_classes). The names in state_dict
----and the first parameters for a seed are torchvision's. Arguments: num_classes = 1000, dropout = 0.5.
+---and the initial parameters for a seed are torchvision's. Arguments: num_classes = 1000, dropout = 0.5.
 ---@class vision.AlexNet: nn.Module
 ---@overload fun(num_classes?: integer, dropout?: number): vision.AlexNet
 ---@field features nn.Sequential the convolutions

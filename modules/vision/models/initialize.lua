@@ -1,4 +1,4 @@
--- vision/models/initialize.lua: the initialization that most convolutional networks have in torchvision.
+-- vision/models/initialize.lua: the initialization of most convolutional networks in torchvision.
 
 local class = require 'base.class'
 local nn = require 'torch.nn'

@@ -27,7 +27,7 @@ end
 
 local registry = {}
 
----Returns the model of a name ('resnet18', in any case), made with the keywords of its function.
+---Returns the model with a name ('resnet18', in any case), made with the keywords of its function.
 ---@param name string
 ---@param config? table
 ---@return nn.Module
@@ -42,7 +42,7 @@ function registry.get_model(name, config)
   return require('vision.models')[name](config)
 end
 
----Returns the sorted names that get_model takes; with patterns, as a shell has them, those that match one of `include` and none of
+---Returns the sorted names that get_model accepts. With shell patterns, only names that match one of `include` and none of
 ---`exclude`.
 ---@param options? {include?: string|string[], exclude?: string|string[]}
 ---@return string[]

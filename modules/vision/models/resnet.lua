@@ -22,8 +22,8 @@ local BLOCK_PARAMETERS = {'inplanes', 'planes', {'stride', 1}, {'downsample'}, {
                           {'dilation', 1}, {'norm_layer'}}
 
 ---Two 3 × 3 convolutions around a shortcut: (N, inplanes, H, W) → (N, planes, H / stride, W / stride). Arguments:
----inplanes, planes, {stride = 1, downsample (what is done to the shortcut), groups = 1, base_width = 64, dilation = 1,
----norm_layer = nn.BatchNorm2d}; groups, base_width and dilation have only these values here.
+---inplanes, planes, {stride = 1, downsample (a module for the shortcut), groups = 1, base_width = 64, dilation = 1,
+---norm_layer = nn.BatchNorm2d}; groups, base_width and dilation accept only these values here.
 ---@class vision.BasicBlock: nn.Module
 ---@overload fun(inplanes: integer, planes: integer, options?: table): vision.BasicBlock
 ---@field expansion integer 1: channels of the output, in units of planes
@@ -56,7 +56,7 @@ function BasicBlock:forward(x)
 end
 
 ---Convolutions of 1 × 1, 3 × 3 and 1 × 1 around a shortcut: (N, inplanes, H, W) → (N, 4 · planes, H / stride, W / stride);
----the stride is that of the 3 × 3 one. Arguments: inplanes, planes, {stride = 1, downsample (what is done to the shortcut),
+---the 3 × 3 convolution has the stride. Arguments: inplanes, planes, {stride = 1, downsample (a module for the shortcut),
 ---groups = 1, base_width = 64 (channels of a group for 64 planes), dilation = 1, norm_layer = nn.BatchNorm2d}.
 ---@class vision.Bottleneck: nn.Module
 ---@overload fun(inplanes: integer, planes: integer, options?: table): vision.Bottleneck
@@ -90,12 +90,12 @@ function Bottleneck:forward(x)
   return self.relu(out:add_(shortcut))
 end
 
----A residual network: (N, 3, H, W) → logits (N, num_classes). The names in state_dict and the first parameters for a seed
+---A residual network: (N, 3, H, W) → logits (N, num_classes). The names in state_dict and the initial parameters for a seed
 ---are torchvision's. Arguments: block (BasicBlock or Bottleneck), layers (blocks of each of the four stages), {num_classes =
----1000, zero_init_residual = false (each block begins as its shortcut), groups = 1, width_per_group = 64,
+---1000, zero_init_residual = false (true: each block is initially its shortcut), groups = 1, width_per_group = 64,
 ---replace_stride_with_dilation = {false, false, false} (for the last three stages), norm_layer = nn.BatchNorm2d}.
 ---
----Another stem is a field: for one channel `model.conv1 = nn.Conv2d(1, 64, 7, {stride = 2, padding = 3, bias = false})`.
+---To use another stem, set the field: for one channel `model.conv1 = nn.Conv2d(1, 64, 7, {stride = 2, padding = 3, bias = false})`.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -141,7 +141,7 @@ local function make_stage(self, a, planes, index)
   return nn.Sequential(blocks)
 end
 
--- Initializes each block as its shortcut.
+-- Initializes each block to its shortcut.
 local function zero_last_norms(self)
   for _, module in ipairs(self:modules()) do
     local last = class.is(module, Bottleneck) and module.bn3 or class.is(module, BasicBlock) and module.bn2
@@ -193,23 +193,23 @@ local resnet = {ResNet = ResNet, BasicBlock = BasicBlock, Bottleneck = Bottlenec
 ---assert(count == 11181642)
 ---```
 resnet.resnet18 = variant('resnet18', BasicBlock, {2, 2, 2, 2})
----ResNet-34; arguments as resnet18.
+---ResNet-34; arguments as of resnet18.
 resnet.resnet34 = variant('resnet34', BasicBlock, {3, 4, 6, 3})
----ResNet-50; arguments as resnet18. The stride is in the 3 × 3 convolution, as in torchvision.
+---ResNet-50; arguments as of resnet18. The stride is in the 3 × 3 convolution, as in torchvision.
 resnet.resnet50 = variant('resnet50', Bottleneck, {3, 4, 6, 3})
----ResNet-101; arguments as resnet18.
+---ResNet-101; arguments as of resnet18.
 resnet.resnet101 = variant('resnet101', Bottleneck, {3, 4, 23, 3})
----ResNet-152; arguments as resnet18.
+---ResNet-152; arguments as of resnet18.
 resnet.resnet152 = variant('resnet152', Bottleneck, {3, 8, 36, 3})
----ResNeXt-50 with 32 groups of 4 channels (Xie et al. 2017); arguments as resnet18.
+---ResNeXt-50 with 32 groups of 4 channels (Xie et al. 2017); arguments as of resnet18.
 resnet.resnext50_32x4d = variant('resnext50_32x4d', Bottleneck, {3, 4, 6, 3}, {groups = 32, width_per_group = 4})
----ResNeXt-101 with 32 groups of 8 channels; arguments as resnet18.
+---ResNeXt-101 with 32 groups of 8 channels; arguments as of resnet18.
 resnet.resnext101_32x8d = variant('resnext101_32x8d', Bottleneck, {3, 4, 23, 3}, {groups = 32, width_per_group = 8})
----ResNeXt-101 with 64 groups of 4 channels; arguments as resnet18.
+---ResNeXt-101 with 64 groups of 4 channels; arguments as of resnet18.
 resnet.resnext101_64x4d = variant('resnext101_64x4d', Bottleneck, {3, 4, 23, 3}, {groups = 64, width_per_group = 4})
----ResNet-50 with inner convolutions twice as wide (Zagoruyko and Komodakis 2016); arguments as resnet18.
+---ResNet-50 with inner convolutions twice as wide (Zagoruyko and Komodakis 2016); arguments as of resnet18.
 resnet.wide_resnet50_2 = variant('wide_resnet50_2', Bottleneck, {3, 4, 6, 3}, {width_per_group = 128})
----ResNet-101 with inner convolutions twice as wide; arguments as resnet18.
+---ResNet-101 with inner convolutions twice as wide; arguments as of resnet18.
 resnet.wide_resnet101_2 = variant('wide_resnet101_2', Bottleneck, {3, 4, 23, 3}, {width_per_group = 128})
 
 return resnet

@@ -24,7 +24,7 @@ function Fire:forward(x)
   return torch.cat({self.expand1x1_activation(self.expand1x1(x)), self.expand3x3_activation(self.expand3x3(x))}, 1)
 end
 
--- The stem's channels and kernel, then the planes of each Fire; 'M' is a pooling.
+-- The stem's channels and kernel, then the planes of each Fire; 'M' is a pooling layer.
 local LAYERS = {
   ['1_0'] = {stem = {96, 7}, 'M', {96, 16, 64}, {128, 16, 64}, {128, 32, 128}, 'M', {256, 32, 128}, {256, 48, 192},
              {384, 48, 192}, {384, 64, 256}, 'M', {512, 64, 256}},
@@ -42,8 +42,8 @@ local function make_features(config)
   return nn.Sequential(layers)
 end
 
----A network of few parameters: (N, 3, H, W) with H, W ≥ 21 ('1_0') or 17 ('1_1') → logits (N, num_classes). The names in
----state_dict and the first parameters for a seed are torchvision's. Arguments: version = '1_0' (or '1_1', 2.4 times
+---A network with few parameters: (N, 3, H, W) with H, W ≥ 21 ('1_0') or 17 ('1_1') → logits (N, num_classes). The names in
+---state_dict and the initial parameters for a seed are torchvision's. Arguments: version = '1_0' (or '1_1', 2.4 times
 ---less work), num_classes = 1000, dropout = 0.5.
 ---
 ---```lua
@@ -54,7 +54,7 @@ end
 ---@class vision.SqueezeNet: nn.Module
 ---@overload fun(version?: string, num_classes?: integer, dropout?: number): vision.SqueezeNet
 ---@field features nn.Sequential
----@field classifier nn.Sequential its second module is the convolution that makes the classes
+---@field classifier nn.Sequential its second module is the convolution that computes the classes
 local SqueezeNet = nn.Module:extend('SqueezeNet')
 
 local signature = args.signature('SqueezeNet', {{'version', '1_0'}, {'num_classes', 1000}, {'dropout', 0.5}})

@@ -7,10 +7,10 @@ local nn = require 'torch.nn'
 local torch = require 'torch'
 
 ---Convolutions of 3 × 3, then three linear layers: (N, 3, H, W) with H, W ≥ 32 → logits (N, num_classes). The names in
----state_dict and the first parameters for a seed are torchvision's. Arguments: features (a module that gives 512 channels),
----{num_classes = 1000, init_weights = true (false: as each layer begins by itself), dropout = 0.5}.
+---state_dict and the initial parameters for a seed are torchvision's. Arguments: features (a module that returns 512 channels),
+---{num_classes = 1000, init_weights = true (false: the default initialization of each layer), dropout = 0.5}.
 ---
----Another end is a field: `model.classifier = nn.Linear(512 * 7 * 7, 10)` has 123 million parameters less.
+---To use another classifier, set the field: `model.classifier = nn.Linear(512 * 7 * 7, 10)` has 123 million parameters less.
 ---@class vision.VGG: nn.Module
 ---@overload fun(features: nn.Module, options?: table): vision.VGG
 ---@field features nn.Module
@@ -65,19 +65,19 @@ local vgg = {VGG = VGG}
 
 ---VGG with 11 layers. Arguments: {num_classes = 1000, init_weights = true, dropout = 0.5}; `weights` can only be nil.
 vgg.vgg11 = variant('vgg11', 'A', false)
----VGG with 11 layers and a batch norm behind each convolution; arguments as vgg11.
+---VGG with 11 layers and a batch norm after each convolution; arguments as of vgg11.
 vgg.vgg11_bn = variant('vgg11_bn', 'A', true)
----VGG with 13 layers; arguments as vgg11.
+---VGG with 13 layers; arguments as of vgg11.
 vgg.vgg13 = variant('vgg13', 'B', false)
----VGG with 13 layers and batch norms; arguments as vgg11.
+---VGG with 13 layers and batch norms; arguments as of vgg11.
 vgg.vgg13_bn = variant('vgg13_bn', 'B', true)
----VGG with 16 layers; arguments as vgg11.
+---VGG with 16 layers; arguments as of vgg11.
 vgg.vgg16 = variant('vgg16', 'D', false)
----VGG with 16 layers and batch norms; arguments as vgg11.
+---VGG with 16 layers and batch norms; arguments as of vgg11.
 vgg.vgg16_bn = variant('vgg16_bn', 'D', true)
----VGG with 19 layers; arguments as vgg11.
+---VGG with 19 layers; arguments as of vgg11.
 vgg.vgg19 = variant('vgg19', 'E', false)
----VGG with 19 layers and batch norms; arguments as vgg11.
+---VGG with 19 layers and batch norms; arguments as of vgg11.
 vgg.vgg19_bn = variant('vgg19_bn', 'E', true)
 
 return vgg

@@ -104,11 +104,11 @@ local function initialize_heads(a, heads)
 end
 
 ---A transformer over the patches of an image: (N, 3, image_size, image_size) → logits (N, num_classes). The names in
----state_dict and the first parameters for a seed are torchvision's. Arguments: image_size, patch_size (divides image_size),
+---state_dict and the initial parameters for a seed are torchvision's. Arguments: image_size, patch_size (divides image_size),
 ---num_layers, num_heads (divides hidden_dim), hidden_dim, mlp_dim, {dropout = 0, attention_dropout = 0, num_classes = 1000,
----representation_size (width of one more layer, tanh, before the last), norm_layer (function(size); LayerNorm with eps =
+---representation_size (width of an additional layer with tanh before the last), norm_layer (function(size); LayerNorm with eps =
 ---1e-6), conv_stem_configs (a list of {out_channels, kernel_size, stride, norm_layer, activation_layer}: convolutions that
----cut the patches)}.
+---make the patches)}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -121,7 +121,7 @@ end
 ---@class vision.VisionTransformer: nn.Module
 ---@overload fun(image_size: integer|table, patch_size?: integer, num_layers?: integer, ...: any): vision.VisionTransformer
 ---@field class_token torch.Tensor (1, 1, hidden_dim)
----@field heads nn.Sequential the layers that make logits
+---@field heads nn.Sequential the layers that compute logits
 local VisionTransformer = nn.Module:extend('VisionTransformer')
 
 local signature = args.signature('VisionTransformer', {'image_size', 'patch_size', 'num_layers', 'num_heads',
@@ -173,13 +173,13 @@ local vision_transformer = {VisionTransformer = VisionTransformer}
 ---ViT-B/16. Arguments: {image_size = 224, num_classes = 1000 and the other keywords of VisionTransformer}; `weights` can only
 ---be nil.
 vision_transformer.vit_b_16 = variant('vit_b_16', 16, 12, 12, 768, 3072)
----ViT-B/32; arguments as vit_b_16.
+---ViT-B/32; arguments as of vit_b_16.
 vision_transformer.vit_b_32 = variant('vit_b_32', 32, 12, 12, 768, 3072)
----ViT-L/16; arguments as vit_b_16.
+---ViT-L/16; arguments as of vit_b_16.
 vision_transformer.vit_l_16 = variant('vit_l_16', 16, 24, 16, 1024, 4096)
----ViT-L/32; arguments as vit_b_16.
+---ViT-L/32; arguments as of vit_b_16.
 vision_transformer.vit_l_32 = variant('vit_l_32', 32, 24, 16, 1024, 4096)
----ViT-H/14; arguments as vit_b_16.
+---ViT-H/14; arguments as of vit_b_16.
 vision_transformer.vit_h_14 = variant('vit_h_14', 14, 32, 16, 1280, 5120)
 
 return vision_transformer

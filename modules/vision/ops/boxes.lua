@@ -31,8 +31,8 @@ local FROM_CORNERS = {
   cxcywh = function(x1, y1, x2, y2) return (x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1 end,
 }
 
----Boxes in another format. Arguments: boxes (…, 4), in_fmt, out_fmt: 'xyxy', 'xywh' (corner and size) or 'cxcywh' (centre and
----size). Rotated boxes are not in this version. PyTorch equivalent: torchvision.ops.box_convert.
+---Converts boxes to another format. Arguments: boxes (…, 4), in_fmt, out_fmt: 'xyxy', 'xywh' (corner and size) or 'cxcywh' (centre
+---and size). Rotated boxes are not supported. PyTorch equivalent: torchvision.ops.box_convert.
 ---
 ---```lua
 ---local torch, ops = require 'torch', require 'vision.ops'
@@ -92,7 +92,7 @@ local function checked_pair(name, p)
   return checked(name .. ': boxes1', p.boxes1), checked(name .. ': boxes2', p.boxes2)
 end
 
----Intersection over union of all pairs (…, n, m). Arguments: boxes1 (…, n, 4), boxes2 (…, m, 4), fmt = 'xyxy'.
+---Computes intersection over union of all pairs (…, n, m). Arguments: boxes1 (…, n, 4), boxes2 (…, m, 4), fmt = 'xyxy'.
 ---PyTorch equivalent: torchvision.ops.box_iou.
 ---
 ---```lua
@@ -108,8 +108,8 @@ defined('box_iou', {'boxes1', 'boxes2', {'fmt', 'xyxy'}}, function(p)
   return (overlap(boxes1, boxes2))
 end)
 
----Generalized intersection over union of all pairs (Rezatofighi et al. 2019). Arguments: boxes1 (…, n, 4), boxes2 (…, m, 4) as
----x1, y1, x2, y2. PyTorch equivalent: torchvision.ops.generalized_box_iou.
+---Computes generalized intersection over union of all pairs (Rezatofighi et al. 2019). Arguments: boxes1 (…, n, 4), boxes2 (…, m,
+---4) as x1, y1, x2, y2. PyTorch equivalent: torchvision.ops.generalized_box_iou.
 defined('generalized_box_iou', {'boxes1', 'boxes2'}, function(p)
   local boxes1, boxes2 = checked_pair('generalized_box_iou', p)
   local iou, together = overlap(boxes1, boxes2)
@@ -132,7 +132,7 @@ local function distance_iou(boxes1, boxes2, eps)
   return iou - apart / (width ^ 2 + height ^ 2 + eps), iou
 end
 
----Distance intersection over union of all pairs (Zheng et al. 2020). Arguments: boxes1, boxes2, eps = 1e-7.
+---Computes distance intersection over union of all pairs (Zheng et al. 2020). Arguments: boxes1, boxes2, eps = 1e-7.
 ---PyTorch equivalent: torchvision.ops.distance_box_iou.
 defined('distance_box_iou', {'boxes1', 'boxes2', {'eps', 1e-7}}, function(p)
   local boxes1, boxes2 = checked_pair('distance_box_iou', p)
@@ -144,7 +144,7 @@ local function slope(boxes)
   return torch.atan((x2 - x1) / (y2 - y1))
 end
 
----Complete intersection over union of all pairs (Zheng et al. 2020). Arguments: boxes1, boxes2, eps = 1e-7.
+---Computes complete intersection over union of all pairs (Zheng et al. 2020). Arguments: boxes1, boxes2, eps = 1e-7.
 ---PyTorch equivalent: torchvision.ops.complete_box_iou.
 defined('complete_box_iou', {'boxes1', 'boxes2', {'eps', 1e-7}}, function(p)
   local boxes1, boxes2 = checked_pair('complete_box_iou', p)
@@ -155,7 +155,8 @@ defined('complete_box_iou', {'boxes1', 'boxes2', {'eps', 1e-7}}, function(p)
   return diou - weight * v
 end)
 
----Returns the boxes around masks. Arguments: masks (n, h, w), not zero inside. Returns float32 (n, 4); zeros for an empty mask.
+---Returns the boxes around masks. Arguments: masks (n, h, w), nonzero inside. The result is float32 (n, 4); zeros for an empty
+---mask.
 ---PyTorch equivalent: torchvision.ops.masks_to_boxes.
 ---
 ---```lua
@@ -178,7 +179,7 @@ defined('masks_to_boxes', {'masks'}, function(p)
   return boxes:masked_fill(rows:amax(1):eq(0):unsqueeze(1), 0)
 end)
 
----Boxes with what is outside of an image cut off. Arguments: boxes (…, 4), size = {height, width}.
+---Clips boxes to an image. Arguments: boxes (…, 4), size = {height, width}.
 ---PyTorch equivalent: torchvision.ops.clip_boxes_to_image.
 defined('clip_boxes_to_image', {'boxes', 'size'}, function(p)
   local x1, y1, x2, y2 = columns(checked('clip_boxes_to_image: boxes', p.boxes))

@@ -51,15 +51,15 @@ local IS_SIGNED = {ShearX = true, ShearY = true, TranslateX = true, TranslateY =
 ---@return torch.Tensor
 function augmentation.apply(name, image, magnitude, how) return OPERATIONS[name](image, magnitude, how) end
 
----Returns whether the magnitude of an operation may get a minus.
+---Returns whether the magnitude of an operation may be negated.
 ---@param name string
 ---@return boolean
 function augmentation.is_signed(name) return IS_SIGNED[name] == true end
 
----Returns the magnitudes of an operation, from weak to strong; nil where it has none.
----@param limits table<string, number> the strongest; 'Posterize' as {bits, fewer bits}
+---Returns the magnitudes of an operation, from weak to strong; nil if it has none.
+---@param limits table<string, number> the strongest magnitudes; 'Posterize' as {bits, fewer bits}
 ---@param name string
----@param bins integer how many
+---@param bins integer number of magnitudes
 ---@return number[]|nil
 function augmentation.magnitudes(limits, name, bins)
   local limit = limits[name]

@@ -21,7 +21,7 @@ end
 local WIDE = {ShearX = 0.99, ShearY = 0.99, TranslateX = 32, TranslateY = 32, Rotate = 135, Brightness = 0.99, Color = 0.99,
               Contrast = 0.99, Sharpness = 0.99, Posterize = {8, 6}, Solarize = 0}
 
--- The numbering of the operations.
+-- The order of the operations, as numbered by the random draws.
 local OPERATIONS = {'Identity', 'ShearX', 'ShearY', 'TranslateX', 'TranslateY', 'Rotate', 'Brightness', 'Color', 'Contrast',
                     'Sharpness', 'Posterize', 'Solarize', 'AutoContrast', 'Equalize'}
 local MIX_OPERATIONS = {'ShearX', 'ShearY', 'TranslateX', 'TranslateY', 'Rotate', 'Posterize', 'Solarize', 'AutoContrast',
@@ -54,12 +54,12 @@ local function signed(name, magnitude)
   return magnitude
 end
 
----AutoAugmentPolicy.CIFAR10 and the others by torchvision's names; the strings themselves serve as well.
+---AutoAugmentPolicy.CIFAR10 and the others by torchvision's names; the strings may be used directly.
 local AutoAugmentPolicy = {IMAGENET = 'imagenet', CIFAR10 = 'cifar10', SVHN = 'svhn'}
 
----One of 25 pairs of operations that were found by search (Cubuk et al. 2019), for uint8 images of 1 or 3 channels.
+---Applies one of 25 pairs of operations found by search (Cubuk et al. 2019), for uint8 images of 1 or 3 channels.
 ---Arguments: policy = 'imagenet' | 'cifar10' | 'svhn', interpolation = 'nearest' | 'bilinear', fill (a number, or one for each
----channel; 0).
+---channel; default 0).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -96,9 +96,9 @@ function AutoAugment:forward(image)
   return image
 end
 
----A number of operations drawn at random, of one magnitude (Cubuk et al. 2020), for uint8 images of 1 or 3 channels.
+---Applies a number of random operations of one magnitude (Cubuk et al. 2020), for uint8 images of 1 or 3 channels.
 ---Arguments: num_ops = 2, magnitude = 9 (of num_magnitude_bins, from 0), num_magnitude_bins = 31, interpolation = 'nearest' |
----'bilinear', fill (a number, or one for each channel; 0).
+---'bilinear', fill (a number, or one for each channel; default 0).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -130,8 +130,8 @@ function RandAugment:forward(image)
   return image
 end
 
----One operation of a random magnitude (Müller and Hutter 2021), for uint8 images of 1 or 3 channels. Arguments:
----num_magnitude_bins = 31, interpolation = 'nearest' | 'bilinear', fill (a number, or one for each channel; 0).
+---Applies one operation of a random magnitude (Müller and Hutter 2021), for uint8 images of 1 or 3 channels. Arguments:
+---num_magnitude_bins = 31, interpolation = 'nearest' | 'bilinear', fill (a number, or one for each channel; default 0).
 ---@class vision.TrivialAugmentWide
 ---@overload fun(num_magnitude_bins?: integer, options?: table): vision.TrivialAugmentWide
 local TrivialAugmentWide = transform.define('TrivialAugmentWide', {{'num_magnitude_bins', 31},
@@ -154,10 +154,10 @@ end
 
 local MIX_BINS = 10
 
----Mixes the image with chains of operations on it (Hendrycks et al. 2020), for uint8 images of 1 or 3 channels. Arguments:
+---Mixes the image with results of chains of operations (Hendrycks et al. 2020), for uint8 images of 1 or 3 channels. Arguments:
 ---severity = 3 (1 … 10), mixture_width = 3 (chains), chain_depth = -1 (operations of a chain; -1: 1 to 3 at random), alpha = 1
----(of the mixing weights), all_ops = true (brightness, contrast, colour and sharpness too), interpolation = 'bilinear' |
----'nearest', fill (a number, or one for each channel; 0).
+---(of the mixing weights), all_ops = true (also brightness, contrast, colour and sharpness), interpolation = 'bilinear' |
+---'nearest', fill (a number, or one for each channel; default 0).
 ---
 ---```lua
 ---local torch = require 'torch'

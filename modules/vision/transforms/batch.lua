@@ -34,7 +34,7 @@ end
 local function all_take_batches(chain)
   local makes_tensors = false
   for _, item in ipairs(chain) do
-    -- A subclass of a library class may do anything.
+    -- A subclass of a library class may behave differently.
     if not rawget(class.of(item), 'takes_batches') then return false end
     makes_tensors = makes_tensors or item.makes_tensors
   end
@@ -50,12 +50,12 @@ local function step_by_step(chain, images)
   return images
 end
 
----Returns a function (images, indices) that gives the batch of these samples as the transform makes them, or nil where only single
----images can be transformed; nil instead of a function when that is so for all images. `images` is uint8 (n, h, w) or (n, h,
----w, c), `indices` an int64 tensor; without it all images.
+---Returns a function (images, indices) that returns the transformed batch of these samples, or nil if only single images can
+---be transformed; nil instead of a function if that holds for all images. `images` is uint8 (n, h, w) or (n, h,
+---w, c), `indices` an int64 tensor; without it all images are used.
 ---
----Random transforms draw for each sample what they would draw for it alone: in a loader from the sample's generator, else
----from the default one, sample by sample.
+---Random transforms draw for each sample the numbers that they would draw for it alone: in a loader from the sample's generator,
+---otherwise from the default generator, sample by sample.
 ---@param transform any
 ---@return nil|fun(images: torch.Tensor, indices?: torch.Tensor): torch.Tensor|nil
 ---
@@ -77,7 +77,7 @@ function batch.batched(transform)
   end
 end
 
----Returns the images of the given samples as they are: what `batched` would give without a transform.
+---Returns the images of the given samples unchanged, as `batched` would without a transform.
 ---@param images torch.Tensor
 ---@param indices? torch.Tensor int64
 ---@return torch.Tensor

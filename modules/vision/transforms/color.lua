@@ -69,7 +69,7 @@ function ColorJitter:forward(image)
   return image
 end
 
----Takes the colours away. Arguments: num_output_channels = 1 (or 3 equal ones).
+---Removes the colours. Arguments: num_output_channels = 1 (or 3 equal channels).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -88,7 +88,7 @@ Grayscale.takes_batches = true
 
 function Grayscale:forward(image) return F.rgb_to_grayscale(image, self.num_output_channels) end
 
----Takes the colours away with probability p; the number of channels stays. Arguments: p = 0.1.
+---Removes the colours with probability p, and keeps the number of channels. Arguments: p = 0.1.
 ---@class vision.RandomGrayscale
 ---@overload fun(p?: number): vision.RandomGrayscale
 local RandomGrayscale = transform.define('RandomGrayscale', {{'p', 0.1}}, function(self)

@@ -17,10 +17,10 @@ local function apply(list, image, first, last)
   return image
 end
 
----Several transforms one after the other. Arguments: transforms (a list; functions too).
+---Applies several transforms one after the other. Arguments: transforms (a list, which may also contain functions).
 ---
----What the list has of RandomCrop, CenterCrop, Pad, flips, ToTensor, ConvertImageDtype and Normalize around ToTensor is done in
----one pass over the image's bytes; where that is the whole list, so are batches of images in memory.
+---A sequence of RandomCrop, CenterCrop, Pad, flips, ToTensor, ConvertImageDtype and Normalize around ToTensor is executed in
+---one pass over the image's bytes. If the whole list is such a sequence, batches of images in memory are, too.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -108,7 +108,7 @@ function RandomOrder:forward(image)
   return image
 end
 
----Applies one of a list of transforms. Arguments: transforms, p (a weight for each; default: equal ones).
+---Applies one of a list of transforms. Arguments: transforms, p (a weight for each; default: equal weights).
 ---
 ---```lua
 ---local T = require 'vision.transforms'
@@ -146,7 +146,7 @@ function RandomChoice:forward(image)
   return self.transforms[draw.choice(weights) + 1](image)
 end
 
----A function as a transform. Arguments: lambd.
+---Uses a function as a transform. Arguments: lambd.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -5,8 +5,8 @@ local F = require 'vision.transforms.functional.conversion'
 local image_layout = require 'vision.transforms.image'
 local transform = require 'vision.transforms.transform'
 
----An image uint8 (h, w) or (h, w, c) in 0 … 255 → floats of the default dtype, (c, h, w) in 0 … 1. Images of other dtypes
----keep their numbers.
+---Converts an image uint8 (h, w) or (h, w, c) in 0 … 255 to floats of the default dtype, (c, h, w) in 0 … 1. Images of other
+---dtypes keep their numbers.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -21,7 +21,7 @@ ToTensor.takes_batches, ToTensor.makes_tensors = true, true
 
 function ToTensor:forward(image) return F.to_tensor(image) end
 
----Returns a batch that is (n, c, h, w) already: only its numbers change.
+---Converts a batch that already has the layout (n, c, h, w): only its numbers change.
 ---@param images torch.Tensor
 ---@return torch.Tensor
 function ToTensor:batch(images)
@@ -32,7 +32,7 @@ function ToTensor:fuse(plan)
   return plan:to_tensor(function(levels) return self:batch(levels) end)
 end
 
----An image (h, w) or (h, w, c) → (c, h, w), dtype and numbers as they are.
+---Converts an image (h, w) or (h, w, c) to (c, h, w); dtype and numbers stay.
 ---@class vision.PILToTensor
 ---@overload fun(): vision.PILToTensor
 local PILToTensor = transform.define('PILToTensor', {})
@@ -40,7 +40,7 @@ PILToTensor.takes_batches, PILToTensor.makes_tensors = true, true
 
 function PILToTensor:forward(image) return F.pil_to_tensor(image) end
 
----Returns a batch that is (n, c, h, w) already.
+---Returns a batch that already has the layout (n, c, h, w) unchanged.
 ---@param images torch.Tensor
 ---@return torch.Tensor
 function PILToTensor:batch(images) return images end
@@ -49,8 +49,8 @@ function PILToTensor:fuse(plan)
   return plan:to_tensor(function(levels) return levels end)
 end
 
----(c, h, w) → uint8 (h, w, c), or (h, w) for one channel: what datasets give, and what ToTensor takes. There are no PIL images
----here, and so no `mode` but the one that the number of channels says. Arguments: mode (nil).
+---Converts (c, h, w) to uint8 (h, w, c), or (h, w) for one channel, the layout of datasets and of ToTensor's input. Since there
+---are no PIL images, `mode` can only be the mode for the number of channels. Arguments: mode (nil).
 ---@class vision.ToPILImage
 ---@overload fun(): vision.ToPILImage
 local ToPILImage = transform.define('ToPILImage', {{'mode'}}, function(self)
@@ -59,7 +59,7 @@ end, {})
 
 function ToPILImage:forward(image) return F.to_pil_image(image) end
 
----The image in another dtype, its levels spread over that dtype's range. Arguments: dtype.
+---Converts the image to another dtype and scales its levels to that dtype's range. Arguments: dtype.
 ---
 ---```lua
 ---local torch = require 'torch'

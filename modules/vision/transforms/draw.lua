@@ -18,7 +18,7 @@ function draw.real() return torch.rand({1}, {generator = worker.sample_generator
 ---@return integer
 function draw.integer(low, high) return torch.randint(low, high, {1}, {generator = worker.sample_generator()}):item() end
 
----Several integers from `low` to `high` - 1.
+---Returns several integers from `low` to `high` - 1.
 ---@param low integer
 ---@param high integer
 ---@param count integer
@@ -27,7 +27,7 @@ function draw.integers(low, high, count)
   return torch.randint(low, high, {count}, {generator = worker.sample_generator()}):tolist()
 end
 
----Returns a number between the two.
+---Returns a number between the bounds.
 ---@param from number
 ---@param to number
 ---@return number
@@ -35,7 +35,7 @@ function draw.uniform(from, to)
   return torch.empty{1}:uniform_(from, to, {generator = worker.sample_generator()}):item()
 end
 
----Returns a number whose logarithm lies evenly between those of the two.
+---Returns a number whose logarithm is uniformly distributed between the logarithms of the bounds.
 ---@param range number[] {from, to}
 ---@return number
 function draw.ratio(range)
@@ -43,33 +43,33 @@ function draw.ratio(range)
   return torch.empty{1}:uniform_(bounds[1], bounds[2], {generator = worker.sample_generator()}):exp():item()
 end
 
----0 … count - 1 in random order.
+---Returns the numbers 0 … count - 1 in random order.
 ---@param count integer
 ---@return integer[]
 function draw.permutation(count) return torch.randperm(count, {generator = worker.sample_generator()}):tolist() end
 
----One of 0 … #weights - 1, in proportion to the weights.
+---Returns one of 0 … #weights - 1, with probabilities in proportion to the weights.
 ---@param weights number[]
 ---@return integer
 function draw.choice(weights)
   return torch.multinomial(torch.tensor(weights), 1, {generator = worker.sample_generator()}):item()
 end
 
----Positive numbers that add up to 1 in each row.
+---Returns positive numbers that sum to 1 in each row.
 ---@param concentration torch.Tensor (rows, numbers)
 ---@return torch.Tensor
 function draw.dirichlet(concentration)
   return torch._sample_dirichlet(concentration, {generator = worker.sample_generator()})
 end
 
----Normally distributed numbers.
+---Returns normally distributed numbers.
 ---@param shape integer[]
 ---@return torch.Tensor float32
 function draw.normal(shape)
   return torch.empty(shape, {dtype = 'float32'}):normal_{generator = worker.sample_generator()}
 end
 
----Numbers in [0, 1).
+---Returns numbers in [0, 1).
 ---@param shape integer[]
 ---@return torch.Tensor
 function draw.reals(shape) return torch.rand(shape, {generator = worker.sample_generator()}) end

@@ -26,7 +26,7 @@ function FusedPlan:init(channels, height, width)
   self._limits, self._moves = {}, {}
 end
 
----The chain turns bytes into a tensor here.
+---Adds the conversion of bytes to a tensor.
 ---@param fn fun(levels: torch.Tensor): torch.Tensor of uint8 (c, 1, 257)
 ---@return boolean possible
 function FusedPlan:to_tensor(fn)
@@ -35,7 +35,7 @@ function FusedPlan:to_tensor(fn)
   return true
 end
 
----The chain changes each value of a tensor here.
+---Adds a change of the single values of a tensor.
 ---@param fn fun(levels: torch.Tensor): torch.Tensor (c, 1, 257)
 ---@return boolean possible
 function FusedPlan:change_tensor(fn)
@@ -43,7 +43,7 @@ function FusedPlan:change_tensor(fn)
   return self.is_tensor == true
 end
 
----The chain adds a border here.
+---Adds a border.
 ---@param sides integer[] left, right, top, bottom
 ---@param fill number|number[]
 ---@return boolean possible
@@ -66,18 +66,18 @@ function FusedPlan:pad(sides, fill)
   return true
 end
 
----A random number of each sample: 0 for one in [0, 1), k > 0 for an integer below k.
+---Adds a random number for each sample: limit 0 for a number in [0, 1), k > 0 for an integer below k.
 ---@param limit integer
----@return integer place of the number among the sample's
+---@return integer place of the number among the sample's numbers
 function FusedPlan:draw(limit)
   self._limits[#self._limits + 1] = limit
   return #self._limits
 end
 
----The chain cuts a part out here.
+---Adds a crop.
 ---@param height integer
 ---@param width integer
----@param corner fun(number: fun(place: integer): any): any, any gives top and left, from the sample's numbers
+---@param corner fun(number: fun(place: integer): any): any, any returns top and left, from the sample's numbers
 ---@return boolean possible
 function FusedPlan:crop(height, width, corner)
   self._is_cropped = true
@@ -96,9 +96,9 @@ local function below(number, p)
   return number:lt(p):double()
 end
 
----The chain mirrors samples whose number is below p here.
+---Adds mirroring of the samples whose number is below p.
 ---@param axis string 'x' or 'y'
----@param place integer of `draw`
+---@param place integer result of `draw`
 ---@param p number
 ---@return boolean possible
 function FusedPlan:flip(axis, place, p)
@@ -137,7 +137,7 @@ local function columns(count, ...)
   return torch.stack(out, 1):long()
 end
 
----Returns whether the plan can be run: the chain ended with a tensor, and random numbers are those that operators draw.
+---Returns whether the plan can be run: the chain ended with a tensor, and operators can draw its random numbers.
 ---@return boolean
 function FusedPlan:is_complete()
   return self.is_tensor == true and (#self._limits == 0 or torch.get_default_dtype() == 'float32')
@@ -149,7 +149,7 @@ local function gather(self, images, indices, places)
     {levels = self._flat, places = places, height = self.height, width = self.width})
 end
 
----Returns the batch; nil where its random numbers cannot be those of single samples.
+---Returns the batch; nil if its random numbers cannot equal those of single samples.
 ---@param images torch.Tensor uint8 (n, h, w) or (n, h, w, c)
 ---@param indices torch.Tensor int64 (batch)
 ---@return torch.Tensor|nil (batch, c, height, width)
@@ -162,7 +162,7 @@ function FusedPlan:run(images, indices)
   return gather(self, images, indices, columns(count, moved(self, number)))
 end
 
----One image.
+---Returns one image.
 ---@param image torch.Tensor uint8 (h, w) or (h, w, c)
 ---@return torch.Tensor (c, height, width)
 function FusedPlan:run_one(image)

@@ -1,12 +1,12 @@
 -- vision/transforms/image.lua: the layouts of an image: which of its dimensions are channels, rows and columns.
 --
--- There are two layouts, as there are PIL images and tensors in torchvision:
---   * uint8 (h, w) or (h, w, c) with c = 1, 3 or 4: what the datasets and Arrow's image columns give, in the place of a PIL
---     image. ToTensor and PILToTensor take it and give the other layout;
+-- There are two layouts, corresponding to torchvision's PIL images and tensors:
+--   * uint8 (h, w) or (h, w, c) with c = 1, 3 or 4: the layout of the datasets and of Arrow's image columns, in place of a
+--     PIL image. ToTensor and PILToTensor convert it to the other layout;
 --   * (…, c, h, w) of any dtype: torchvision's tensors.
 -- All other transforms accept both and keep the layout, so that RandomCrop may come before or after ToTensor. A uint8
 -- tensor is read as (…, h, w, c) if its last dimension can be channels (1, 3 or 4) and the third from the end cannot: a
--- tensor that torchvision could read as (c, h, w) is read so.
+-- tensor that torchvision could read as (c, h, w) is read as (c, h, w).
 
 local errors = require 'base.errors'
 local torch = require 'torch'
@@ -15,7 +15,7 @@ local image = {}
 
 local IS_CHANNELS = {[1] = true, [3] = true, [4] = true}
 
----Raises unless the value is a tensor with at least two dimensions and a pixel.
+---Raises an error unless the value is a tensor with at least two dimensions and a pixel.
 ---@param owner string the function, for the message
 ---@param value any
 ---@return torch.Tensor value
@@ -33,7 +33,7 @@ function image.check(owner, value)
   return value
 end
 
----Returns whether the tensor is (…, h, w, c) and not (…, c, h, w).
+---Returns whether the layout is (…, h, w, c) instead of (…, c, h, w).
 ---@param x torch.Tensor
 ---@return boolean
 function image.is_channels_last(x)
@@ -41,7 +41,7 @@ function image.is_channels_last(x)
   return IS_CHANNELS[x:size(-1)] == true and not IS_CHANNELS[x:size(-3)]
 end
 
----Channels, height and width of either layout; (h, w) has one channel.
+---Returns channels, height and width of either layout; (h, w) has one channel.
 ---@param owner string the function, for the message
 ---@param x torch.Tensor
 ---@return integer channels, integer height, integer width
@@ -63,8 +63,8 @@ local function each(result, fn)
   return out
 end
 
----Calls `fn` with the image as (…, c, h, w), a view of it, and gives its result, or each of a list of them, back in the
----image's own layout.
+---Calls `fn` with a view of the image as (…, c, h, w), and returns its result, or each item of a list of results, in the
+---image's layout.
 ---@param owner string the function, for the message
 ---@param x torch.Tensor
 ---@param fn fun(x: torch.Tensor): torch.Tensor|torch.Tensor[]
@@ -76,10 +76,10 @@ function image.channels_first(owner, x, fn)
   return fn(x)
 end
 
----Calls `fn` with (n, c, h, w) of one of the dtypes, for operators that know no other, and gives the result back with the
+---Calls `fn` with (n, c, h, w) of one of the dtypes, for operators that support no others, and returns the result with the
 ---leading dimensions and, rounded, the dtype of `x`.
 ---@param x torch.Tensor (…, c, h, w)
----@param dtypes table<string, boolean> that `fn` takes; others become float32
+---@param dtypes table<string, boolean> dtypes that `fn` accepts; others are converted to float32
 ---@param fn fun(x: torch.Tensor): torch.Tensor
 ---@return torch.Tensor
 function image.as_batch(x, dtypes, fn)
@@ -99,7 +99,7 @@ function image.as_batch(x, dtypes, fn)
   return y:reshape(sizes)
 end
 
----Raises unless the image has 1 or 3 channels.
+---Raises an error unless the image has 1 or 3 channels.
 ---@param owner string the function, for the message
 ---@param x torch.Tensor (…, c, h, w)
 ---@return integer channels
@@ -114,7 +114,7 @@ end
 
 local MAX_VALUES = {uint8 = 255, int8 = 127, int16 = 32767, uint16 = 65535, int32 = 2147483647, int64 = 2 ^ 63}
 
----What stands for full brightness in a dtype: 255 for uint8, 1 for floats.
+---Returns the value of full brightness in a dtype: 255 for uint8, 1 for floats.
 ---@param dtype torch.dtype
 ---@return number
 function image.max_value(dtype) return MAX_VALUES[dtype] or 1 end

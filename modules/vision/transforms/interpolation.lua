@@ -4,7 +4,7 @@ local args = require 'base.args'
 
 local interpolation = {}
 
----The modes by torchvision's names; the strings themselves serve as well.
+---The modes by torchvision's names; the strings may be used directly.
 ---
 ---```lua
 ---local T = require 'vision.transforms'
@@ -21,7 +21,7 @@ local WARP = {'nearest', 'bilinear'}
 -- Pillow's numbers, which torchvision accepts too.
 local OF_NUMBER = {[0] = 'nearest', [2] = 'bilinear', [3] = 'bicubic', [4] = 'box', [5] = 'hamming', [1] = 'lanczos'}
 
----A mode of resizing.
+---Returns a mode for resizing.
 ---@param owner string for the message
 ---@param value string|integer
 ---@return string
@@ -29,7 +29,7 @@ function interpolation.of_resize(owner, value)
   return args.one_of(owner .. ': interpolation', OF_NUMBER[value] or value, RESIZE)
 end
 
----A mode of rotations and other warps.
+---Returns a mode for rotations and other warps.
 ---@param owner string for the message
 ---@param value string|integer
 ---@return string

@@ -7,7 +7,7 @@ local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 local transform = require 'vision.transforms.transform'
 
----(x - mean) / std for each channel of floats (…, c, h, w). Arguments: mean, std (lists, or a number for one channel),
+---Computes (x - mean) / std for each channel of floats (…, c, h, w). Arguments: mean, std (lists, or a number for one channel),
 ---inplace = false.
 ---
 ---```lua

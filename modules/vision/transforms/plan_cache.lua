@@ -48,7 +48,7 @@ local function planned(chain, channels, height, width)
   return plan:is_complete() and plan
 end
 
----Returns whether a transform can be part of a plan. A class that extends one of the library may do anything.
+---Returns whether a transform can be part of a plan. A class that extends one of the library may behave differently.
 ---@param item any
 ---@return boolean
 function plan_cache.is_fusible(item)
@@ -64,8 +64,8 @@ local function is_for(entry, channels, height, width)
     and entry.dtype == torch.get_default_dtype()
 end
 
----Returns the plan of a chain for images of a size; nil where they cannot be done in one pass. With `hesitant` a plan is made at the
----second image of a size in a row: for images of all sizes it would be made in vain.
+---Returns the plan of a chain for images of a size; nil if they cannot be processed in one pass. With `hesitant` a plan is made
+---only for the second image of a size in a row, since plans for images of varying sizes would not be reused.
 ---@param chain vision.Transform[] all fusible
 ---@param size {channels: integer, height: integer, width: integer}
 ---@param hesitant? boolean

@@ -1,9 +1,9 @@
--- vision/transforms/policies.lua: the policies that AutoAugment found (Cubuk et al. 2019, appendix A): pairs of operations,
+-- vision/transforms/policies.lua: the policies found by AutoAugment (Cubuk et al. 2019, appendix A): pairs of operations,
 -- each with its probability and the number of its magnitude.
 
 local policies = {}
 
--- One line a sub-policy: operation, probability, magnitude or -, twice.
+-- One line for each sub-policy: operation, probability, magnitude or -, twice.
 local TEXT = {
   imagenet = [[
     Posterize 0.4 8  Rotate 0.6 9
@@ -88,7 +88,7 @@ local TEXT = {
   ]],
 }
 
----Returns the sub-policies that were found for a data set, each two operations {name, probability, magnitude or nil}.
+---Returns the sub-policies for a data set, each two operations {name, probability, magnitude or nil}.
 ---@param name string 'imagenet', 'cifar10' or 'svhn'
 ---@return table[][]
 function policies.of(name)

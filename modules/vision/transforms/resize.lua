@@ -5,7 +5,7 @@ local resize = require 'vision.transforms.functional.resize'
 local repr = require 'torch.nn.repr'
 local transform = require 'vision.transforms.transform'
 
----Resizes images. Arguments: size (a number for the shorter side, the other keeps the proportion; or {height, width}),
+---Resizes images. Arguments: size (a number for the shorter side, which keeps the aspect ratio; or {height, width}),
 ---interpolation = 'bilinear' | 'nearest' | 'nearest-exact' | 'bicubic', max_size (for the longer side), antialias = true.
 ---
 ---```lua

@@ -7,7 +7,7 @@ local sizes = {}
 
 local function is_count(value) return type(value) == 'number' and value >= 1 and value % 1 == 0 end
 
----{height, width}: 3 and {3} are {3, 3}.
+---Returns {height, width}: 3 and {3} mean {3, 3}.
 ---@param owner string the function and parameter, for the message: 'CenterCrop: size'
 ---@param value integer|integer[]
 ---@return integer[]
@@ -21,7 +21,7 @@ function sizes.pair(owner, value)
   return list
 end
 
----Returns a value for messages: '{1, 2}'.
+---Returns the text of a value for messages: '{1, 2}'.
 ---@param value any
 ---@return string
 function sizes.text(value)
@@ -31,7 +31,7 @@ function sizes.text(value)
   return '{' .. table.concat(out, ', ') .. '}'
 end
 
----A list of numbers of one of the given lengths.
+---Returns a list of numbers, which must have one of the given lengths.
 ---@param owner string
 ---@param value any
 ---@param ... integer lengths
@@ -47,7 +47,7 @@ function sizes.numbers(owner, value, ...)
   return value
 end
 
----A number for each channel: 0.5 is {0.5}, a tensor is the list of its numbers.
+---Returns a list of numbers for the channels: {0.5} for 0.5, for a tensor the list of its numbers.
 ---@param owner string
 ---@param value any
 ---@return number[]
@@ -60,7 +60,7 @@ function sizes.of_channels(owner, value)
   return sizes.numbers(owner, list, #list)
 end
 
----{min, max}, min not above max.
+---Returns {min, max}; min must not be above max.
 ---@param owner string
 ---@param value any
 ---@return number[]
@@ -77,7 +77,7 @@ end
 ---@return boolean
 function sizes.is_positive(value) return type(value) == 'number' and value > 0 end
 
----Raises unless the factor of an adjustment is a number from 0 on.
+---Raises an error unless the factor of an adjustment is a number of at least 0.
 ---@param owner string
 ---@param name string
 ---@param value any
@@ -86,7 +86,7 @@ function sizes.check_factor(owner, name, value)
   errors.raise('argument', ('%s: %s is a number from 0 on, got %s'):format(owner, name, tostring(value)))
 end
 
----A probability.
+---Returns a probability, after checking it.
 ---@param owner string
 ---@param value any
 ---@return number
@@ -98,7 +98,7 @@ function sizes.probability(owner, value)
   return value
 end
 
----A number, or one for each channel; nil for no fill of its own.
+---Returns a number, or one for each channel; nil if no fill was given.
 ---@param owner string
 ---@param value any
 ---@return number|number[]|nil
@@ -109,7 +109,7 @@ function sizes.fill(owner, value)
     sizes.text(value)))
 end
 
----Python's round: halves go to the even neighbour.
+---Rounds as Python's round: halves to even.
 ---@param x number
 ---@return integer
 function sizes.round(x)
@@ -119,7 +119,7 @@ function sizes.round(x)
   return floor
 end
 
----Python's int: towards zero.
+---Rounds towards zero, as Python's int.
 ---@param x number
 ---@return integer
 function sizes.truncate(x) return x < 0 and math.ceil(x) or math.floor(x) end

@@ -45,12 +45,12 @@ local RandomInvert = random('RandomInvert', tone.invert)
 ---@overload fun(bits: integer, p?: number): vision.RandomPosterize
 local RandomPosterize = random_with('RandomPosterize', tone.posterize, 'bits')
 
----Inverts the values from the threshold on with probability p. Arguments: threshold, p = 0.5.
+---Inverts the values that are at least the threshold, with probability p. Arguments: threshold, p = 0.5.
 ---@class vision.RandomSolarize
 ---@overload fun(threshold: number, p?: number): vision.RandomSolarize
 local RandomSolarize = random_with('RandomSolarize', tone.solarize, 'threshold')
 
----Spreads the values over the whole range with probability p. Arguments: p = 0.5.
+---Stretches the values to the whole range with probability p. Arguments: p = 0.5.
 ---@class vision.RandomAutocontrast
 ---@overload fun(p?: number): vision.RandomAutocontrast
 local RandomAutocontrast = random('RandomAutocontrast', tone.autocontrast)

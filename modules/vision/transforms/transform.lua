@@ -19,7 +19,7 @@ Transform.takes_batches = false
 
 function Transform:__call(image) return self:forward(image) end
 
----Enters the transform into a plan for one pass over a batch of bytes.
+---Adds the transform to a plan for one pass over a batch of bytes.
 ---@param plan vision.FusedPlan
 ---@return boolean possible
 function Transform:fuse(plan) return false end
@@ -36,10 +36,10 @@ function Transform.__tostring(self) return ('%s(%s)'):format(class.of(self).__na
 
 transform.Transform = Transform
 
----Returns a class of transforms whose arguments become its fields.
+---Makes a class of transforms whose arguments become its fields.
 ---@param name string
----@param parameters (string|table)[] as args.signature takes them
----@param check? fun(self: table) checks the fields, and puts them into one form
+---@param parameters (string|table)[] in the form of args.signature
+---@param check? fun(self: table) checks the fields, and normalizes them
 ---@param shown? string[] the fields that are printed (default: all parameters)
 ---@return table class
 function transform.define(name, parameters, check, shown)

@@ -31,7 +31,8 @@ local function check_center(owner, center)
 end
 
 ---Rotates by a random angle. Arguments: degrees (a number d for -d … d, or {min, max}), interpolation = 'nearest' | 'bilinear',
----expand = false (the result holds the whole rotated image), center ({x, y} from the upper left corner; the middle), fill = 0
+---expand = false (true: the result contains the whole rotated image), center ({x, y} from the upper left corner; default: the
+---middle), fill = 0
 ---(a number, or one for each channel).
 ---
 ---```lua
@@ -84,7 +85,7 @@ end
 ---Rotates, shifts, scales and shears at random. Arguments: degrees (a number d for -d … d, or {min, max}), translate ({x, y}:
 ---at most these parts of width and height), scale ({min, max}), shear (degrees along x: a number or {min, max}; {min, max,
 ---min, max} also along y), interpolation = 'nearest' | 'bilinear', fill = 0 (a number, or one for each channel), center ({x, y}
----from the upper left corner; the middle).
+---from the upper left corner; default: the middle).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -175,8 +176,8 @@ local function two(owner, value)
   return {list[1], list[2] or list[1]}
 end
 
----Moves each pixel by a random displacement, smoothed (Simard et al. 2003). Arguments: alpha = 50 (how far; a number or {x,
----y}), sigma = 5 (how smooth; a number or {x, y}), interpolation = 'bilinear' | 'nearest', fill = 0 (a number, or one for each
+---Moves each pixel by a random displacement, smoothed (Simard et al. 2003). Arguments: alpha = 50 (distance; a number or {x,
+---y}), sigma = 5 (smoothness; a number or {x, y}), interpolation = 'bilinear' | 'nearest', fill = 0 (a number, or one for each
 ---channel).
 ---
 ---```lua

@@ -76,9 +76,9 @@ end
 ---Returns the colours of some objects.
 ---@param owner string the function, for messages
 ---@param given any nil: a palette; one colour for all; or a list with a colour for each object
----@param count integer of objects
+---@param count integer number of objects
 ---@return integer[][] rgb count lists of three numbers from 0 to 255
----Errors: 'argument' for what is not a colour, and for a list that is too short.
+---Errors: 'argument' for a value that is not a colour, and for a list that is too short.
 function colors.of_objects(owner, given, count)
   if given == nil then return palette(count) end
   local is_list = type(given) == 'table' and not is_triple(given)

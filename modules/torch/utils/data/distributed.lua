@@ -133,10 +133,10 @@ function DistributedSampler:resume()
   return self._seen_before and 0
 end
 
----A rank's part of another sampler's order, for orders that a DistributedSampler does not know: every num_replicas-th
----sample, padded or cut as there. All ranks must get one order from it: a sampler that draws from the default
----generator is given the same random numbers everywhere, by the seed and the epoch; one with a generator of its own
----needs that seeded alike. Arguments: sampler, {num_replicas, rank, seed = 0, drop_last = false}.
+---A rank's part of another sampler's order, for orders that DistributedSampler does not support: every num_replicas-th
+---sample, padded or cut in the same way. All ranks must get the same order from the sampler. If it draws from the default
+---generator, it gets the same random numbers on every rank, determined by the seed and the epoch; a separate generator must be
+---seeded equally on every rank. Arguments: sampler, {num_replicas, rank, seed = 0, drop_last = false}.
 ---
 ---```lua
 ---local data = require 'torch.utils.data'
@@ -203,7 +203,7 @@ function DistributedSamplerWrapper:resume()
   return DistributedSampler.resume(self)
 end
 
--- A rank's order without the samples that repeat those of another rank: ranks may differ by one sample.
+-- A rank's order without the samples that repeat samples of other ranks: the lengths may differ by one.
 local UnpaddedSampler = Sampler:extend('UnpaddedSampler')
 
 function UnpaddedSampler:init(sampler) self.sampler = sampler end

@@ -95,7 +95,7 @@ local function finished(self, ok, ...)
   error(err, 0)
 end
 
----Returns the values of a request; an error names the sample at which it arose.
+---Returns the values of a request; an error names the sample in which it was raised.
 ---@param making {seed: integer, info: data.WorkerInfo?}
 ---@param request integer[]|torch.Tensor|integer
 ---@return any ... values
@@ -153,7 +153,7 @@ function Stream:next_batch(making)
   return finished(self, xpcall(stream_batch, errors.wrap, self, making))
 end
 
----One pass over an IterableDataset.
+---Starts one pass over an IterableDataset.
 ---@param loader table
 ---@return table stream
 function fetch.stream(loader)
@@ -173,7 +173,7 @@ local function initialize(loader, info)
   end
 end
 
----Returns the function that a worker thread runs for each request {indices, seed} or, of an IterableDataset, {loop, seed}.
+---Returns the function that a worker thread runs for each request {indices, seed} or, for an IterableDataset, {loop, seed}.
 ---@param loader table plain: dataset, collate_fn, is_single, batch_size, drop_last, num_workers, worker_init_fn, pins
 ---@return fun(request: table, worker_id: integer): ... the values of the batch
 function fetch.worker(loader)

@@ -89,7 +89,7 @@ local function check_pinning(a)
   warnings.warn('DataLoader: pin_memory has no effect: there is no GPU to copy to')
 end
 
----Raises code 'argument' for arguments of the wrong kind and for those that exclude each other.
+---Raises code 'argument' for arguments of the wrong kind and for arguments that exclude each other.
 ---@param a table the bound arguments
 ---@param is_iterable boolean
 local function check(a, is_iterable)

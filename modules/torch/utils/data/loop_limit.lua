@@ -7,19 +7,19 @@ local limit, is_repeated, watcher
 -- Object of the loop → the batches of its first loop, each a list of values.
 local kept = setmetatable({}, {__mode = 'k'})
 
----From now on a loop has at most that many batches.
+---Limits each later loop to that many batches.
 ---@param batches integer|nil nil: no limit
----@param repeated? boolean a second loop gives copies of the first one's batches again
+---@param repeated? boolean a second loop gets copies of the first one's batches
 function loop_limit.set(batches, repeated)
   limit, is_repeated = batches, repeated or false
   kept = setmetatable({}, {__mode = 'k'})
 end
 
----Calls the function for each batch of a loop that has a limit.
----@param fn? fun() nil: none
+---Sets a function that is called for each batch of a loop that has a limit.
+---@param fn? fun() nil: no function
 function loop_limit.watch(fn) watcher = fn end
 
----@param count integer batches without the limit
+---@param count integer number of batches without the limit
 ---@return integer
 function loop_limit.count(count) return limit and math.min(count, limit) or count end
 
@@ -45,8 +45,8 @@ local function repeated(list)
   end
 end
 
----Returns the batches of a loop, within the limit.
----@param owner table|userdata what is looped over
+---Iterates over the batches of a loop, within the limit.
+---@param owner table|userdata the object of the loop
 ---@param start fun(): (fun(): ...) begins the loop
 ---@return fun(): ... next_batch
 ---

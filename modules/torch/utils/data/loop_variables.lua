@@ -43,9 +43,9 @@ local function indexes_as_list(fn, line)
   return indices[1] and (indices[0] or indices[2]) or false
 end
 
----Warns where the loop that asks for a first batch has one variable for several values and uses it as a list.
+---Warns if the loop that requests a first batch has one variable for several values and uses it as a list.
 ---@param level integer of the function with the loop, as debug.getinfo counts: 1 is the caller
----@param count integer how many values a batch has
+---@param count integer number of values of a batch
 function loop_variables.check(level, count)
   if count < 2 then return end
   local running = debug.getinfo(level + 1, 'fl')

@@ -4,20 +4,20 @@ local loop_watch = {}
 
 local watcher
 
----Watches the loops that begin from now on: the function is called for each batch that one of them takes, and at its end.
----@param fn? fun(progress: LoopProgress) nil: nobody watches
+---Sets a function that is called for each batch that a later loop takes, and at its end.
+---@param fn? fun(progress: LoopProgress) nil: no function
 function loop_watch.set(fn) watcher = fn end
 
 ---@class LoopProgress
----@field taken integer batches of the epoch, those before the loop's first one too
----@field first integer those before the loop's first one
----@field is_over boolean there is no further batch
----@field batches? integer of the epoch, as are the others; nil where nobody knows
+---@field taken integer batches of the epoch so far, including those before the loop's first one
+---@field first integer batches before the loop's first one
+---@field is_over boolean whether there is no further batch
+---@field batches? integer number of batches of the epoch, as are the others; nil if unknown
 ---@field batch_size? integer
 ---@field samples? integer
----@field dataset_size? integer of which these samples are a part
+---@field dataset_size? integer size of the whole dataset, if these samples are a part of it
 
----Returns the batches of a loop, as whoever watches sees them.
+---Iterates over the batches of a loop, and calls the function that watches them.
 ---@param next_batch fun(): ...
 ---@param describe fun(): LoopProgress of the epoch: first, batches, batch_size, samples, dataset_size
 ---@return fun(): ... next_batch

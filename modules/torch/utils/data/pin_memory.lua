@@ -28,7 +28,7 @@ local function pinned_values(count, ...)
   return unpack(values, 1, count)
 end
 
----Returns the values of a batch, their tensors pinned.
+---Returns the values of a batch, with their tensors pinned.
 ---@param ... any
 ---@return any ...
 local function pin_memory(...) return pinned_values(select('#', ...), ...) end

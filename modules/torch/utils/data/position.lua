@@ -44,7 +44,7 @@ end
 
 ---Begins an epoch.
 ---@param loader data.DataLoader
----@return table begun seed; loop: counts; samples, batches to leave out; taken: batches, which the loop counts up
+---@return table begun seed; loop: its number; samples, batches: to skip; taken: batches, which the loop counts
 function position.begin(loader)
   local begun = resumed(loader) or begin_again(loader)
   loader._loop = (loader._loop or 0) + 1
@@ -53,7 +53,7 @@ function position.begin(loader)
   return begun
 end
 
----The loop came to its end.
+---Called at the end of the loop.
 ---@param loader data.DataLoader
 function position.finish(loader) loader._begun, loader._finished = nil, loader._begun end
 
@@ -71,8 +71,8 @@ local function length_of(loader)
 end
 
 ---@param loader data.DataLoader
----@param ahead? integer batches that were taken and not used yet
----@param is_used? boolean the last batch is still in use, although there is none after it
+---@param ahead? integer batches that were taken but not used yet
+---@param is_used? boolean whether the last batch is still in use, although the loop has ended
 ---@return table state plain data
 function position.state(loader, ahead, is_used)
   if loader._resumed then return loader._resumed end
@@ -127,7 +127,7 @@ local function check(loader, state)
   end
 end
 
----The next loop goes on where the state was taken: in the middle of an epoch with the rest of it.
+---Makes the next loop continue at the position of the state: in the middle of an epoch with the rest of it.
 ---@param loader data.DataLoader
 ---@param state table
 function position.load(loader, state)

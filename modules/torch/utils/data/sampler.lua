@@ -1,7 +1,7 @@
--- torch/utils/data/sampler.lua: samplers: the order in which samples are taken.
+-- torch/utils/data/sampler.lua: samplers: the order in which samples are used.
 --
--- A sampler has len() and iter(), an iterator over indices from 0. Those here have indices() instead: the indices of
--- the next epoch as one int64 tensor, which the loader cuts into batches without making Lua numbers of them.
+-- A sampler has len() and iter(), an iterator over indices from 0. The samplers of this file have indices() instead: the
+-- indices of the next epoch as one int64 tensor, which the loader cuts into batches without converting them to Lua numbers.
 --
 -- state(taken) and load_state(state) transfer an order to another process, also in the middle of it, when `taken`
 -- samples were used. After load_state, resume() returns once how many samples of the next order to skip, and that order
@@ -12,7 +12,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local torch = require 'torch'
 
----Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`. One whose order is random also
+---Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`. A sampler with a random order also
 ---needs `state(taken)` and `load_state(state)` for a loader that can be resumed.
 ---
 ---```lua
@@ -40,8 +40,8 @@ end
 
 function Sampler:__len() return self:len() end
 
----Chooses the epoch of the next loop, for samplers whose order depends on it; the others only remember it, so that a script
----may call it on any loader's sampler.
+---Sets the epoch of the next loop, for samplers whose order depends on it. Other samplers only store it, so that a script
+---may call this for any loader's sampler.
 ---@param epoch integer from 0
 function Sampler:set_epoch(epoch)
   if epoch ~= self.epoch then self._resumed = nil end
@@ -58,12 +58,12 @@ function Sampler:iter()
   end
 end
 
----Where the sampler stands, as plain data.
----@param taken? integer samples used of the order that was drawn last; nil between two epochs
+---Returns the position of the sampler, as plain data.
+---@param taken? integer number of used samples of the last order; nil between two epochs
 ---@return table state
 function Sampler:state(taken) return {kind = class.of(self).__name, epoch = self.epoch, samples = taken} end
 
----Goes on where `state` was taken. Raises for the state of another kind of sampler.
+---Continues at the position of the state. Raises an error for the state of another kind of sampler.
 ---@param state table
 function Sampler:load_state(state)
   local kind = class.of(self).__name
@@ -75,7 +75,7 @@ function Sampler:load_state(state)
   self._resumed = state.samples
 end
 
----After load_state in the middle of an epoch, once: how many samples to leave out.
+---Returns, once after load_state in the middle of an epoch, how many samples to skip.
 ---@return integer|nil samples nil: the next order is a new one
 function Sampler:resume()
   local samples = self._resumed
@@ -90,7 +90,7 @@ local function is_replay(self)
   return replay
 end
 
----0, 1, 2, … len - 1.
+---The order 0, 1, 2, … len - 1.
 ---@class data.SequentialSampler: data.Sampler
 ---@overload fun(data_source: data.Dataset): data.SequentialSampler
 local SequentialSampler = Sampler:extend('SequentialSampler')
@@ -132,7 +132,7 @@ local function restore_generator(generator, state)
   if generator and state then generator:set_state(state) end
 end
 
--- Returns the generator for a random order of an epoch. The first order with a user's own generator is drawn from that
+-- Returns the generator for a random order of an epoch. The first order with a script's generator is drawn from that
 -- (`first` is its state), as in PyTorch; every other order is a function of the seed and the epoch.
 local function epoch_generator(seed, epoch, first)
   if epoch ~= 0 or not first then return torch.Generator(seed + epoch) end
@@ -142,8 +142,8 @@ local function epoch_generator(seed, epoch, first)
 end
 
 ---A random order. Without a generator the seed is drawn once, as PyTorch draws it for a first epoch, and epoch e uses
----seed + e; with one the first epoch's order is drawn from it, as PyTorch does, and the later ones' seed too: the order
----is a function of the seed and the epoch alone. Arguments: data_source, {replacement = false, num_samples, generator}.
+---seed + e. With a generator, the first epoch's order is drawn from it, as in PyTorch, and so is the seed of later epochs: the
+---order depends only on the seed and the epoch. Arguments: data_source, {replacement = false, num_samples, generator}.
 ---@class data.RandomSampler: data.Sampler
 ---@overload fun(data_source: data.Dataset, options?: table): data.RandomSampler
 local RandomSampler = Sampler:extend('RandomSampler')

@@ -1,4 +1,4 @@
--- torch/utils/data/strings.lua: Strings: a column of strings, or of bytes, in Arrow's layout: one run of bytes and the
+-- torch/utils/data/strings.lua: Strings: a column of strings, or of bytes, in Arrow's layout: the bytes of all rows and the
 -- offset of each row.
 --
 -- The offsets need not begin at 0, so that a slice of rows shares the bytes. The bytes of a row become a Lua string
@@ -10,7 +10,7 @@ local ffi = require 'ffi'
 local torch = require 'torch'
 
 ---A column of strings of a Block. Arguments: offsets, int64 tensor (rows + 1); bytes, uint8 tensor; {binary = false,
----valid}: `binary` says that the rows are bytes and no text; `valid`, a bool tensor (rows), is false where a row is null.
+---valid}: `binary` means that the rows are bytes instead of text; `valid`, a bool tensor (rows), is false where a row is null.
 ---
 ---```lua
 ---local Strings = require 'torch.utils.data.strings'
@@ -36,7 +36,7 @@ local function offsets_of(self) return ffi.cast('const int64_t *', self.offsets:
 
 local function characters_of(self) return ffi.cast('const char *', self.bytes:data_ptr()) end
 
----Returns the rows of a Lua list; nil and torch.none are null.
+---Converts the rows of a Lua list; nil and torch.none are null.
 ---@param list (string|nil)[]
 ---@param count? integer number of rows (default #list)
 ---@param binary? boolean
@@ -64,7 +64,7 @@ function Strings:len() return self.offsets:size(0) - 1 end
 
 local function options_of(self, valid) return {binary = self.binary, valid = valid} end
 
----Rows start … start + length - 1; shares the bytes.
+---Returns rows start … start + length - 1; shares the bytes.
 ---@param start integer from 0
 ---@param length integer
 ---@return data.Strings
@@ -101,7 +101,7 @@ local function used_bytes(self)
   return first, tonumber(offsets[count]) - first
 end
 
----Returns the same column with offsets that begin at 0 and no unused bytes.
+---Returns the column with offsets that begin at 0 and without unused bytes.
 ---@return data.Strings
 function Strings:compact()
   local first, length = used_bytes(self)
@@ -109,7 +109,7 @@ function Strings:compact()
   return Strings(self.offsets - first, self.bytes:narrow(0, first, length), options_of(self, self.valid))
 end
 
----Returns the rows of several columns behind each other.
+---Returns the rows of several columns, concatenated.
 ---@param list data.Strings[]
 ---@return data.Strings
 function Strings.concat(list)
@@ -125,9 +125,9 @@ function Strings.concat(list)
   return Strings(torch.cat(offsets), torch.cat(bytes), options_of(list[1], has_null and torch.cat(valid) or nil))
 end
 
----One row.
+---Returns one row.
 ---@param i integer from 0
----@return string|nil text nil where it is null
+---@return string|nil text nil if it is null
 function Strings:value(i)
   if i < 0 or i >= self:len() then
     errors.raise('argument', ('row %d is not one of 0 … %d'):format(i, self:len() - 1))
@@ -137,7 +137,7 @@ function Strings:value(i)
   return ffi.string(characters_of(self) + offsets[i], tonumber(offsets[i + 1] - offsets[i]))
 end
 
----All rows.
+---Returns all rows.
 ---@return (string|nil)[] list with holes where rows are null
 function Strings:values()
   local offsets, from, out = offsets_of(self), characters_of(self), {}

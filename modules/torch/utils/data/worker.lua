@@ -10,7 +10,7 @@ local torch = require 'torch'
 
 local worker = {}
 
--- The present work: {seed, info}, and the sample's index or those of the whole batch, a list or a tensor.
+-- The present work: {seed, info}, and the index of the sample or the indices of the whole batch, a list or a tensor.
 local context, current_index, current_indices, current_generator
 
 ---@class data.WorkerInfo
@@ -19,7 +19,7 @@ local context, current_index, current_indices, current_generator
 ---@field seed integer changes with the epoch and the worker
 ---@field dataset data.Dataset this thread's copy
 
----In a worker thread what it knows about itself; elsewhere nil. PyTorch equivalent: torch.utils.data.get_worker_info.
+---Returns the description of this worker thread; nil elsewhere. PyTorch equivalent: torch.utils.data.get_worker_info.
 ---@return data.WorkerInfo|nil
 function worker.get_worker_info() return context and context.info end
 
@@ -30,8 +30,8 @@ local function index_now()
   return current_indices:select(0, 0):item()
 end
 
----Returns the generator of the sample that a loader is making, for the random operators that a dataset or transform of your own
----calls; nil outside of a loader, which means the default generator.
+---Returns the generator of the sample that a loader is making, for random operators in a custom dataset or
+---transform; nil outside of a loader, which means the default generator.
 ---@return userdata|nil
 ---
 ---```lua
@@ -55,7 +55,7 @@ end
 worker.generator = worker.sample_generator
 
 ---Called before each sample.
----@param making {seed: integer, info: data.WorkerInfo?} what the loop has in common
+---@param making {seed: integer, info: data.WorkerInfo?} the data common to the loop
 ---@param index integer
 function worker.begin(making, index)
   context, current_index, current_indices, current_generator = making, index, nil, nil
@@ -68,10 +68,10 @@ function worker.begin_batch(making, indices)
   context, current_index, current_indices, current_generator = making, nil, indices, nil
 end
 
----Called when the batch is made: nothing is being made any more.
+---Called when the batch is made: no sample is being made any more.
 function worker.finish() context, current_index, current_indices, current_generator = nil, nil, nil, nil end
 
----Returns the seeds that the generators of the batch's samples have, in order, for transforms that draw for a whole batch at once;
+---Returns the seeds of the generators of the batch's samples, in order, for transforms that draw for a whole batch at once;
 ---nil outside of a loader and while single samples are made.
 ---@return torch.Tensor|nil int64
 function worker.batch_seeds()

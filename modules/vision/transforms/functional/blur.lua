@@ -25,7 +25,7 @@ local function gaussian(size, sigma, like)
   return weights / weights:sum()
 end
 
----{horizontal, vertical}: odd positive sizes of a kernel.
+---Returns {horizontal, vertical}: odd positive sizes of a kernel.
 ---@param owner string for the message
 ---@param size integer|integer[]
 ---@return integer[]
@@ -49,7 +49,7 @@ local function sigma_of(p, kernel)
   return {sigma[1], sigma[2] or sigma[1]}
 end
 
----Blurs with a Gaussian bell; the image is mirrored at its borders. Arguments: img, kernel_size (odd; a number or
+---Blurs with a Gaussian kernel; the image is reflected at its borders. Arguments: img, kernel_size (odd; a number or
 ---{horizontal, vertical}), sigma (a number or {horizontal, vertical} in pixels; default 0.15 · kernel_size + 0.35).
 ---
 ---```lua
@@ -85,7 +85,7 @@ local function smoothed(x)
   return out
 end
 
----Blends with the smoothed image. Arguments: img, sharpness_factor (0 is smoothed, 1 changes nothing, 2 is sharper).
+---Blends with the smoothed image. Arguments: img, sharpness_factor (0: the smoothed image, 1: no change, 2: sharper).
 defined('adjust_sharpness', {'img', 'sharpness_factor'}, function(p)
   local factor = p.sharpness_factor
   sizes.check_factor('adjust_sharpness', 'sharpness_factor', factor)

@@ -21,7 +21,7 @@ local function luma(x)
   return (channel(0) * 0.2989 + channel(1) * 0.587 + channel(2) * 0.114):to(x.dtype)
 end
 
----ratio · x + (1 - ratio) · y, within the range of the dtype of `x`.
+---Returns ratio · x + (1 - ratio) · y, within the range of the dtype of `x`.
 ---@param x torch.Tensor
 ---@param y torch.Tensor|number
 ---@param ratio number
@@ -31,8 +31,8 @@ function color._blend(x, y, ratio)
   return (as_float(x) * ratio + y * (1 - ratio)):clamp(0, image.max_value(x.dtype)):to(x.dtype)
 end
 
----Returns the image without colours: 0.2989 · red + 0.587 · green + 0.114 · blue. Arguments: img, num_output_channels = 1 (or 3 equal
----ones).
+---Converts to gray: 0.2989 · red + 0.587 · green + 0.114 · blue. Arguments: img, num_output_channels = 1 (or 3 equal
+---channels).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -54,7 +54,7 @@ defined('rgb_to_grayscale', {'img', {'num_output_channels', 1}}, function(p)
   end)
 end)
 
----Multiplies all values. Arguments: img, brightness_factor (0 is black, 1 changes nothing).
+---Multiplies all values. Arguments: img, brightness_factor (0: black, 1: no change).
 defined('adjust_brightness', {'img', 'brightness_factor'}, function(p)
   sizes.check_factor('adjust_brightness', 'brightness_factor', p.brightness_factor)
   return image.channels_first('adjust_brightness', p.img, function(x)
@@ -63,7 +63,7 @@ defined('adjust_brightness', {'img', 'brightness_factor'}, function(p)
   end)
 end)
 
----Blends with the mean of the image without colours. Arguments: img, contrast_factor (0 is gray, 1 changes nothing).
+---Blends with the mean of the gray image. Arguments: img, contrast_factor (0: gray, 1: no change).
 defined('adjust_contrast', {'img', 'contrast_factor'}, function(p)
   sizes.check_factor('adjust_contrast', 'contrast_factor', p.contrast_factor)
   return image.channels_first('adjust_contrast', p.img, function(x)
@@ -73,7 +73,7 @@ defined('adjust_contrast', {'img', 'contrast_factor'}, function(p)
   end)
 end)
 
----Blends with the image without colours. Arguments: img, saturation_factor (0 is gray, 1 changes nothing).
+---Blends with the gray image. Arguments: img, saturation_factor (0: gray, 1: no change).
 defined('adjust_saturation', {'img', 'saturation_factor'}, function(p)
   sizes.check_factor('adjust_saturation', 'saturation_factor', p.saturation_factor)
   return image.channels_first('adjust_saturation', p.img, function(x)
@@ -82,7 +82,7 @@ defined('adjust_saturation', {'img', 'saturation_factor'}, function(p)
   end)
 end)
 
----Turns the colours around the circle of hues. Arguments: img, hue_factor (-0.5 … 0.5; 0 changes nothing).
+---Shifts the hue. Arguments: img, hue_factor (-0.5 … 0.5; 0: no change).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -103,7 +103,7 @@ defined('adjust_hue', {'img', 'hue_factor'}, function(p)
   end)
 end)
 
----gain · x ^ gamma, of values in 0 … 1. Arguments: img, gamma, gain = 1.
+---Computes gain · x ^ gamma, for values in 0 … 1. Arguments: img, gamma, gain = 1.
 defined('adjust_gamma', {'img', 'gamma', {'gain', 1}}, function(p)
   sizes.check_factor('adjust_gamma', 'gamma', p.gamma)
   return image.channels_first('adjust_gamma', p.img, function(x)

@@ -8,7 +8,7 @@ local torch = require 'torch'
 local conversion = {}
 local defined = args.definer(conversion)
 
--- (h, w) or (h, w, c) → (c, h, w).
+-- Converts (h, w) or (h, w, c) to (c, h, w).
 local function to_channels_first(owner, x)
   image.check(owner, x)
   if x:dim() == 2 then return x:unsqueeze(0) end
@@ -23,7 +23,7 @@ local function to_channels_first(owner, x)
   return x:permute{2, 0, 1}:contiguous()
 end
 
----uint8 (h, w) or (h, w, c) in 0 … 255 → floats (c, h, w) in 0 … 1; other dtypes keep their numbers. Arguments: pic.
+---Converts uint8 (h, w) or (h, w, c) in 0 … 255 to floats (c, h, w) in 0 … 1; other dtypes keep their numbers. Arguments: pic.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -37,10 +37,10 @@ defined('to_tensor', {'pic'}, function(p)
   return x:to(torch.get_default_dtype()):div_(255)
 end)
 
----Returns an image (h, w) or (h, w, c) → (c, h, w) with the same dtype and numbers. Arguments: pic.
+---Converts an image (h, w) or (h, w, c) to (c, h, w) with the same dtype and numbers. Arguments: pic.
 defined('pil_to_tensor', {'pic'}, function(p) return to_channels_first('pil_to_tensor', p.pic) end)
 
----Refuses a PIL mode.
+---Raises an error for a PIL mode.
 ---@param owner string for the message
 ---@param mode any
 function conversion._check_mode(owner, mode)
@@ -49,8 +49,8 @@ function conversion._check_mode(owner, mode)
   end
 end
 
----(c, h, w) or (h, w) → the layout that datasets give: uint8 (h, w, c), or (h, w) for one channel. Floats are taken for 0 … 1
----and cut to whole levels. Arguments: pic, mode (nil).
+---Converts (c, h, w) or (h, w) to the layout of datasets: uint8 (h, w, c), or (h, w) for one channel. Floats are expected in
+---0 … 1 and truncated to whole levels. Arguments: pic, mode (nil).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -87,8 +87,8 @@ local function levels_to_levels(x, dtype)
   return x:to(dtype):mul(math.floor((to + 1) / (from + 1)))
 end
 
----Returns the image in another dtype, its levels spread over that dtype's range: uint8 0 … 255 ↔ floats 0 … 1. Arguments: image,
----dtype = 'float32'.
+---Converts the image to another dtype and scales its levels to that dtype's range: uint8 0 … 255 ↔ floats 0 … 1. Arguments:
+---image, dtype = 'float32'.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -105,16 +105,16 @@ defined('convert_image_dtype', {'image', {'dtype', 'float32'}}, function(p)
   return levels_to_levels(x, dtype)
 end)
 
----{channels, height, width}. Arguments: img.
+---Returns {channels, height, width}. Arguments: img.
 defined('get_dimensions', {'img'}, function(p) return {image.dimensions('get_dimensions', p.img)} end)
 
----{width, height}. Arguments: img.
+---Returns {width, height}. Arguments: img.
 defined('get_image_size', {'img'}, function(p)
   local _, height, width = image.dimensions('get_image_size', p.img)
   return {width, height}
 end)
 
----Number of channels; an image (h, w) has one. Arguments: img.
+---Returns the number of channels; an image (h, w) has one. Arguments: img.
 defined('get_image_num_channels', {'img'}, function(p)
   return (image.dimensions('get_image_num_channels', p.img))
 end)

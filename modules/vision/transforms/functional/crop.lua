@@ -25,7 +25,7 @@ local function cut(x, top, left, height, width)
   return torch.constant_pad_nd(x, {-left, left + width - w, -top, top + height - h}, 0)
 end
 
----Returns the part of height × width with the given upper left corner; black where it reaches beyond the image. Arguments: img,
+---Returns the part of height × width with the given upper left corner; black where it extends beyond the image. Arguments: img,
 ---top, left, height, width.
 ---
 ---```lua
@@ -55,7 +55,7 @@ defined('center_crop', {'img', 'output_size'}, function(p)
   return image.channels_first('center_crop', p.img, function(x) return center(x, size) end)
 end)
 
----crop, then resize. Arguments: img, top, left, height, width, size, interpolation = 'bilinear', antialias = true.
+---Crops, then resizes. Arguments: img, top, left, height, width, size, interpolation = 'bilinear', antialias = true.
 defined('resized_crop', {'img', 'top', 'left', 'height', 'width', 'size', {'interpolation', 'bilinear'},
   {'antialias', true}}, function(p)
   sizes.pair('resized_crop: size', {p.height, p.width})
@@ -85,8 +85,8 @@ defined('five_crop', {'img', 'size'}, function(p)
   return image.channels_first('five_crop', p.img, function(x) return five(x, size, 'five_crop') end)
 end)
 
----Returns a list of ten parts: those of five_crop, then the same of the mirrored image. Arguments: img, size (a number or {height,
----width}), vertical_flip = false (mirror top to bottom).
+---Returns a list of ten parts: those of five_crop, then those of the mirrored image. Arguments: img, size (a number or {height,
+---width}), vertical_flip = false (true: mirrors top to bottom).
 defined('ten_crop', {'img', 'size', {'vertical_flip', false}}, function(p)
   local size = sizes.pair('ten_crop: size', p.size)
   return image.channels_first('ten_crop', p.img, function(x)

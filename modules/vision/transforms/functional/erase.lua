@@ -8,7 +8,7 @@ local torch = require 'torch'
 local erase = {}
 local defined = args.definer(erase)
 
----Writes a value, or a tensor (c, h, w) or one that spreads over it, into a part of (…, c, h, w). Arguments: img, i (top), j
+---Writes a value, or a tensor that broadcasts to (c, h, w), into a part of (…, c, h, w). Arguments: img, i (top), j
 ---(left), h, w, v, inplace = false.
 ---
 ---```lua

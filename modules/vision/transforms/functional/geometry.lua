@@ -4,8 +4,8 @@ local torch = require 'torch'
 
 local geometry = {}
 
----Returns the matrix {a, b, c, d, e, f} from places of the result to places of the image, for a map that shears, rotates, scales
----about the centre and then shifts.
+---Returns the matrix {a, b, c, d, e, f} from positions in the result to positions in the image, for a map that shears, rotates
+---and scales about the centre, and then shifts.
 ---@param map {center: number[], angle: number, translate: number[], scale: number, shear: number[]} degrees and pixels
 ---@return number[]
 function geometry.inverse_affine_matrix(map)
@@ -22,7 +22,7 @@ function geometry.inverse_affine_matrix(map)
   return m
 end
 
----{height, width} that hold the whole of the rotated image.
+---Returns {height, width} that contain the whole rotated image.
 ---@param matrix number[]
 ---@param size integer[] {height, width}
 ---@return integer[]
@@ -51,10 +51,10 @@ end
 
 local function tensor_like(values, like) return torch.tensor(values, {dtype = like.dtype, device = like.device}) end
 
----@param matrix number[] of inverse_affine_matrix
+---@param matrix number[] result of inverse_affine_matrix
 ---@param size integer[] {height, width} of the image
 ---@param out integer[] {height, width} of the result
----@param like torch.Tensor gives dtype and device
+---@param like torch.Tensor determines dtype and device
 ---@return torch.Tensor grid (1, h, w, 2)
 function geometry.affine_grid(matrix, size, out, like)
   local base = base_grid(out, -out[2] * 0.5 + 0.5, -out[1] * 0.5 + 0.5, like)
@@ -63,7 +63,7 @@ function geometry.affine_grid(matrix, size, out, like)
   return base:bmm(scaled):view{1, out[1], out[2], 2}
 end
 
----Returns the eight numbers of the map that takes the endpoints to the startpoints.
+---Returns the eight coefficients of the map from the endpoints to the startpoints.
 ---@param startpoints number[][]
 ---@param endpoints number[][]
 ---@return number[]
@@ -80,9 +80,9 @@ function geometry.perspective_coefficients(startpoints, endpoints)
   return solution:float():view(-1):tolist()
 end
 
----@param coefficients number[] of perspective_coefficients
+---@param coefficients number[] result of perspective_coefficients
 ---@param size integer[] {height, width}
----@param like torch.Tensor gives dtype and device
+---@param like torch.Tensor determines dtype and device
 ---@return torch.Tensor grid (1, h, w, 2)
 function geometry.perspective_grid(coefficients, size, like)
   local c, h, w = coefficients, size[1], size[2]
@@ -93,7 +93,7 @@ function geometry.perspective_grid(coefficients, size, like)
   return (base:bmm(scaled) / base:bmm(below:transpose(1, 2)) - 1):view{1, h, w, 2}
 end
 
----The grid that leaves an image as it is.
+---Returns the grid that keeps an image unchanged.
 ---@param h integer
 ---@param w integer
 ---@return torch.Tensor grid (1, h, w, 2)

@@ -20,7 +20,7 @@ local OPERATORS = {
 }
 local ANTIALIAS = {bilinear = '_upsample_bilinear2d_aa', bicubic = '_upsample_bicubic2d_aa'}
 
----Checks the size that resize takes: a number or a list of one for the shorter side, {height, width}.
+---Checks the size argument of resize: a number or a list of one number for the shorter side, or {height, width}.
 ---@param owner string for the message
 ---@param size integer|integer[]
 ---@param max_size? integer
@@ -66,7 +66,7 @@ local function without_antialias(x, size, mode)
 end
 
 ---@param x torch.Tensor (…, c, h, w)
----@param how {size: integer|integer[], mode: string, max_size?: integer, antialias?: boolean} as checked
+---@param how {size: integer|integer[], mode: string, max_size?: integer, antialias?: boolean} the checked arguments
 ---@return torch.Tensor
 function resize._resized(x, how)
   local size, mode = output_size(x:size(-2), x:size(-1), how.size, how.max_size), how.mode
@@ -78,9 +78,9 @@ function resize._resized(x, how)
   return without_antialias(x, size, mode)
 end
 
----Resizes (…, c, h, w). Arguments: img, size (a number for the shorter side, the other keeps the proportion; or {height,
+---Resizes (…, c, h, w). Arguments: img, size (a number for the shorter side, which keeps the aspect ratio; or {height,
 ---width}), interpolation = 'bilinear' | 'nearest' | 'nearest-exact' | 'bicubic', max_size (for the longer side), antialias =
----true (what every smaller image with 'bilinear' or 'bicubic' should have).
+---true (recommended for every reduction with 'bilinear' or 'bicubic').
 ---
 ---```lua
 ---local torch = require 'torch'

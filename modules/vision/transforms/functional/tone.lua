@@ -19,7 +19,7 @@ local function inverted(x)
   return max == 2 ^ 63 and x:bitwise_not():bitwise_and(0x7fffffffffffffffLL) or max - x
 end
 
----Bright becomes dark: 255 - x of bytes, 1 - x of floats. Arguments: img.
+---Inverts the levels: 255 - x for bytes, 1 - x for floats. Arguments: img.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -46,7 +46,7 @@ defined('posterize', {'img', 'bits'}, function(p)
   end)
 end)
 
----Inverts the values from a threshold on. Arguments: img, threshold.
+---Inverts the values that are at least the threshold. Arguments: img, threshold.
 defined('solarize', {'img', 'threshold'}, function(p)
   return image.channels_first('solarize', p.img, function(x)
     image.gray_or_rgb('solarize', x)
@@ -58,7 +58,7 @@ defined('solarize', {'img', 'threshold'}, function(p)
   end)
 end)
 
----Spreads the values of each channel over the whole range. Arguments: img.
+---Stretches the values of each channel to the whole range. Arguments: img.
 defined('autocontrast', {'img'}, function(p)
   return image.channels_first('autocontrast', p.img, function(x)
     image.gray_or_rgb('autocontrast', x)

@@ -21,7 +21,7 @@ local function check_fill(owner, x, fill)
   end
 end
 
--- Returns the values at the grid's places; `fill` outside the image, blended at its edge.
+-- Returns the values at the grid's positions; `fill` outside the image, blended at its edge.
 local function sampled(x, grid, mode, fill)
   if x:size(0) > 1 then grid = grid:expand(x:size(0), grid:size(1), grid:size(2), 2) end
   if fill == nil then return torch.grid_sampler(x, grid, MODES[mode], ZEROS, false) end
@@ -61,8 +61,9 @@ local function check_number(owner, name, value)
 end
 
 ---Rotates counter-clockwise. Arguments: img, angle (degrees), interpolation = 'nearest' | 'bilinear', expand = false (the
----result holds the whole rotated image), center ({x, y} from the upper left corner; the middle), fill (a number, or one
----for each channel; 0).
+---result contains the whole rotated image), center ({x, y} from the upper left corner; default: the middle), fill (a number, or
+---one
+---for each channel; default 0).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -93,7 +94,7 @@ end
 
 ---Rotates, shifts, scales and shears around the centre. Arguments: img, angle (degrees, clockwise), translate ({x, y} in
 ---pixels), scale, shear (degrees along x, or {x, y}), interpolation = 'nearest' | 'bilinear', fill (a number, or one for each
----channel; 0), center ({x, y} from the upper left corner; the middle).
+---channel; default 0), center ({x, y} from the upper left corner; default: the middle).
 defined('affine', {'img', 'angle', 'translate', 'scale', 'shear', {'interpolation', 'nearest'}, {'fill'}, {'center'}},
   function(p)
     local shear = check_affine(p)
@@ -113,7 +114,7 @@ local function check_corners(name, corners)
 end
 
 ---Moves four corners of the image. Arguments: img, startpoints, endpoints (lists of {x, y}: upper left, upper right, lower
----right, lower left), interpolation = 'bilinear' | 'nearest', fill (a number, or one for each channel; 0).
+---right, lower left), interpolation = 'bilinear' | 'nearest', fill (a number, or one for each channel; default 0).
 defined('perspective', {'img', 'startpoints', 'endpoints', {'interpolation', 'bilinear'}, {'fill'}}, function(p)
   check_corners('startpoints', p.startpoints)
   check_corners('endpoints', p.endpoints)
@@ -123,8 +124,8 @@ defined('perspective', {'img', 'startpoints', 'endpoints', {'interpolation', 'bi
   end)
 end)
 
----Moves each pixel by its own displacement. Arguments: img, displacement (1, h, w, 2: x, y in halves of the image's size),
----interpolation = 'bilinear' | 'nearest', fill (a number, or one for each channel; 0).
+---Moves each pixel by its displacement. Arguments: img, displacement (1, h, w, 2: x, y in halves of the image's size),
+---interpolation = 'bilinear' | 'nearest', fill (a number, or one for each channel; default 0).
 defined('elastic_transform', {'img', 'displacement', {'interpolation', 'bilinear'}, {'fill'}}, function(p)
   return warped('elastic_transform', p, function(x)
     local h, w = x:size(-2), x:size(-1)
