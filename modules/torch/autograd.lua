@@ -26,11 +26,13 @@ local function batched_grad(outputs, inputs, ...)
   return require('torch.func.vmap').vmap(grad)(weights)
 end
 
----Returns the gradients of outputs with respect to inputs; `.grad` stays unchanged. PyTorch equivalent: torch.autograd.grad.
+---Returns the gradients of outputs with respect to inputs; `.grad` stays unchanged. PyTorch equivalent:
+---torch.autograd.grad.
 ---@param outputs torch.Tensor|torch.Tensor[]
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param ... any grad_outputs, {retain_graph, create_graph, allow_unused, materialize_grads, is_grads_batched}: with
----  is_grads_batched the grad_outputs have an additional first dimension, and so do the gradients, one for each of its entries
+---  is_grads_batched the grad_outputs have an additional first dimension, and so do the gradients, one for each of its
+---  entries
 ---@return torch.Tensor[] grads one for each input; for an input on which the outputs do not depend, torch.none with
 ---  allow_unused, zeros with materialize_grads
 ---

@@ -8,8 +8,8 @@ local cuda = {}
 
 local function functions(name) return engine.functions(name, 'cuda_devices') end
 
----Returns whether tensors can be on a GPU: NVIDIA's driver reports a device, and LibTorch has its CUDA library. If it returns
----false, `rtrain env` shows the reason.
+---Returns whether tensors can be on a GPU: NVIDIA's driver reports a device, and LibTorch has its CUDA library. If it
+---returns false, `rtrain env` shows the reason.
 ---@return boolean
 function cuda.is_available() return cuda.device_count() > 0 end
 
@@ -85,8 +85,8 @@ local function back_and_return(before, ok, ...)
   return ...
 end
 
----Calls a function while 'cuda' means this device. Afterwards 'cuda' means the same device as before, also after an error.
----PyTorch equivalent: the context manager torch.cuda.device.
+---Calls a function while 'cuda' means this device. Afterwards 'cuda' means the same device as before, also after an
+---error. PyTorch equivalent: the context manager torch.cuda.device.
 ---@param device integer|string number from 0, or 'cuda:1'
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn

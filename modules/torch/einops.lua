@@ -231,7 +231,8 @@ function einops.reduce(x, pattern, reduction, sizes)
   return compose(call, split, kept, right)
 end
 
----Repeats the elements along new axes of the right side; `repeat` is a keyword of Lua. Python equivalent: einops.repeat.
+---Repeats the elements along new axes of the right side; `repeat` is a keyword of Lua. Python equivalent:
+---einops.repeat.
 ---@param x torch.Tensor|torch.Tensor[]
 ---@param pattern string
 ---@param sizes? table<string, integer>

@@ -92,8 +92,8 @@ function functional.block_diag(...) return aten.block_diag(checks.tensors('block
 
 local split = args.signature('split', {'tensor', 'split_size_or_sections', {'dim', 0}})
 
----Splits a tensor into pieces of one size (the last may be smaller), or of the sizes in a list: views. PyTorch equivalent:
----torch.split.
+---Splits a tensor into pieces of one size (the last may be smaller), or of the sizes in a list: views. PyTorch
+---equivalent: torch.split.
 ---Arguments: tensor, split_size_or_sections, dim = 0.
 ---@param ... any
 ---@return torch.Tensor[]
@@ -107,8 +107,8 @@ local CDIST_MODES = {use_mm_for_euclid_dist_if_necessary = 0, use_mm_for_euclid_
 local cdist = args.signature('cdist', {'x1', 'x2', {'p', 2}, {'compute_mode', 'use_mm_for_euclid_dist_if_necessary'}})
 
 ---Computes distances (…, P, R) between the rows of x1 (…, P, M) and x2 (…, R, M). PyTorch equivalent: torch.cdist.
----Arguments: x1, x2, p = 2, compute_mode = 'use_mm_for_euclid_dist_if_necessary' (uses a matrix product for more than 25 rows
----on a side), 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'.
+---Arguments: x1, x2, p = 2, compute_mode = 'use_mm_for_euclid_dist_if_necessary' (uses a matrix product for more than
+---25 rows on a side), 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'.
 ---@param ... any
 ---@return torch.Tensor
 function functional.cdist(...)
@@ -120,8 +120,8 @@ end
 
 local norm = args.signature('norm', {'input', {'p', 'fro'}, {'dim'}, {'keepdim', false}, {'dtype'}, {'out'}})
 
----Returns a vector norm over `dim` (all dimensions by default), or p = 'nuc', the nuclear norm of matrices. PyTorch equivalent:
----torch.norm; torch.linalg.norm distinguishes vectors from matrices.
+---Returns a vector norm over `dim` (all dimensions by default), or p = 'nuc', the nuclear norm of matrices. PyTorch
+---equivalent: torch.norm; torch.linalg.norm distinguishes vectors from matrices.
 ---Arguments: input, p = 'fro' (the same as 2), 'nuc' or a number, dim = nil, keepdim = false, dtype = nil, out = nil.
 ---@param ... any
 ---@return torch.Tensor
@@ -145,8 +145,8 @@ end
 
 local nonzero = args.signature('nonzero', {'input', {'as_tuple', false}, {'out'}})
 
----Returns the indices of nonzero elements: (count, dimensions) int64, or with as_tuple one index tensor (count) for each
----dimension, which together index the tensor. PyTorch equivalent: torch.nonzero.
+---Returns the indices of nonzero elements: (count, dimensions) int64, or with as_tuple one index tensor (count) for
+---each dimension, which together index the tensor. PyTorch equivalent: torch.nonzero.
 ---Arguments: input, as_tuple = false, out = nil (not with as_tuple).
 ---@param ... any
 ---@return torch.Tensor|torch.Tensor[]

@@ -9,8 +9,8 @@ local errors = require 'base.errors'
 local show = require 'base.shown'
 local warnings = require 'base.warnings'
 
----A value that becomes available later: the result of a collective (`work:get_future()`), or a value that the script sets.
----PyTorch equivalent: torch.futures.Future.
+---A value that becomes available later: the result of a collective (`work:get_future()`), or a value that the script
+---sets. PyTorch equivalent: torch.futures.Future.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -102,8 +102,8 @@ function Future:value()
   return self:wait()
 end
 
----Returns a Future for the result of the function. The function is called with this Future when it has completed or failed; in
----the latter case `value` raises the error. PyTorch equivalent: Future.then (a keyword of Lua).
+---Returns a Future for the result of the function. The function is called with this Future when it has completed or
+---failed; in the latter case `value` raises the error. PyTorch equivalent: Future.then (a keyword of Lua).
 ---@param callback fun(completed: Future): any
 ---@return Future
 function Future:then_(callback)
@@ -153,7 +153,8 @@ local function check_futures(name, list)
   return list
 end
 
----Returns a Future of the list, which completes when all its Futures have. PyTorch equivalent: torch.futures.collect_all.
+---Returns a Future of the list, which completes when all its Futures have. PyTorch equivalent:
+---torch.futures.collect_all.
 ---@param list Future[]
 ---@return Future
 function futures.collect_all(list)

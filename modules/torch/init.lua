@@ -126,8 +126,8 @@ setmetatable(torch, {
   end,
 })
 
----Returns the name of a device: 'cpu', 'cuda', 'cuda:N' or 'meta'. With a function: calls it; tensors made in it without a
----device are on this device. On 'meta' they have no data.
+---Returns the name of a device: 'cpu', 'cuda', 'cuda:N' or 'meta'. With a function: calls it; tensors made in it
+---without a device are on this device. On 'meta' they have no data.
 ---@param kind string
 ---@param index? integer|function from 0; or the function
 ---@param ... any arguments of the function

@@ -27,11 +27,11 @@ local function device_states(devices)
   return states
 end
 
----Calls the function, and then restores the random generators of the CPU and GPUs, as if it had drawn no numbers. PyTorch
----equivalent: torch.random.fork_rng.
+---Calls the function, and then restores the random generators of the CPU and GPUs, as if it had drawn no numbers.
+---PyTorch equivalent: torch.random.fork_rng.
 ---@param fn fun(): any
----@param options? {enabled: boolean, devices: (integer|string)[]} enabled = false: only calls it; devices: only these GPUs,
----  default: all
+---@param options? {enabled: boolean, devices: (integer|string)[]} enabled = false: only calls it; devices: only these
+---  GPUs, default: all
 ---@return any ... the results of the function
 ---
 ---```lua

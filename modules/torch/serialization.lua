@@ -34,15 +34,15 @@ end
 
 ---Saves tensors and plain values to a file that Python's `torch.load(path, weights_only=True)` can read.
 ---
----A value is nil, a boolean, a number, an int64, uint64 or complex number of LuaJIT, a string, a tensor (dense or sparse), a
----list, a map with string keys, or a map with integer keys from torch.load. Maps of `base.ordered` and state dicts
----become OrderedDicts, other tables dicts and lists. Tensors that share memory share it again after loading; a view is
----saved with its whole storage, so save `x:clone()` for a small part of a large tensor. The file is written next to
----`f`, synced and renamed: a failed save leaves the older file.
+---A value is nil, a boolean, a number, an int64, uint64 or complex number of LuaJIT, a string, a tensor (dense or
+---sparse), a list, a map with string keys, or a map with integer keys from torch.load. Maps of `base.ordered` and state
+---dicts become OrderedDicts, other tables dicts and lists. Tensors that share memory share it again after loading; a
+---view is saved with its whole storage, so save `x:clone()` for a small part of a large tensor. The file is written
+---next to `f`, synced and renamed: a failed save leaves the older file.
 ---@param obj any
 ---@param f string path
----Errors: 'argument' for a module or another object, by itself or among the values (save its state_dict()), or other values
----that are not data; 'environment' if the file cannot be written.
+---Errors: 'argument' for a module or another object, by itself or among the values (save its state_dict()), or other
+---values that are not data; 'environment' if the file cannot be written.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -61,22 +61,23 @@ end
 ---Loads a file of torch.save, or of Python's torch.save of state dicts, optimizer states and plain values. Code in the
 ---file is never run.
 ---
----Values are read as follows: dict, OrderedDict (keeps its order), defaultdict and Counter as maps with string or integer keys;
----list, tuple, set and torch.Size as lists; None as nil, in a list as torch.none; an int beyond 2^53 as int64, beyond 2^63
----as uint64, complex as LuaJIT's complex; str, bytes and bytearray as strings; a dtype, device or layout as its name; dense
----tensors of all dtypes, sparse COO, CSR, CSC, BSR and BSC tensors, Parameters and tensors with attributes (the attributes
----are dropped). Refused, with their name: whole modules and all other classes and functions, numpy's numbers and arrays, quantized,
----nested and meta tensors, ints beyond 64 bits, dict keys of other types, TorchScript programs, and the format from
----before PyTorch 1.6 (load it in Python and save it again).
+---Values are read as follows: dict, OrderedDict (keeps its order), defaultdict and Counter as maps with string or
+---integer keys; list, tuple, set and torch.Size as lists; None as nil, in a list as torch.none; an int beyond 2^53 as
+---int64, beyond 2^63 as uint64, complex as LuaJIT's complex; str, bytes and bytearray as strings; a dtype, device or
+---layout as its name; dense tensors of all dtypes, sparse COO, CSR, CSC, BSR and BSC tensors, Parameters and tensors
+---with attributes (the attributes are dropped). Refused, with their name: whole modules and all other classes and
+---functions, numpy's numbers and arrays, quantized, nested and meta tensors, ints beyond 64 bits, dict keys of other
+---types, TorchScript programs, and the format from before PyTorch 1.6 (load it in Python and save it again).
 ---
----map_location is a device for all tensors, or {saved_device = device}; by default they go to the devices they were saved from.
----With mmap the values stay in the file until they are used. Changes are private: they never reach the file. The file must
----not be overwritten or shortened in the meantime; saving to its path again is safe, since that makes a new file.
+---map_location is a device for all tensors, or {saved_device = device}; by default they go to the devices they were
+---saved from. With mmap the values stay in the file until they are used. Changes are private: they never reach the
+---file. The file must not be overwritten or shortened in the meantime; saving to its path again is safe, since that
+---makes a new file.
 ---@param f string path
 ---@param ... any see above
 ---@return any value
----Errors: 'not_found' without such a file; 'argument' for a file of another kind or a damaged one, or a value that is not data;
----'environment' if a device does not exist: pass map_location.
+---Errors: 'not_found' without such a file; 'argument' for a file of another kind or a damaged one, or a value that is
+---not data; 'environment' if a device does not exist: pass map_location.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -102,7 +103,8 @@ end
 ---Only values are saved, no strides, requires_grad and devices. Views are saved as contiguous copies. Tensors that
 ---share memory are refused, as in Python: the file cannot represent that. Names of an ordered map or state dict keep
 ---their order, those of a plain table are sorted. Dtypes: float64, float32, float16, bfloat16, all float8,
----int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool, complex64. As with torch.save, a failed save changes nothing.
+---int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool, complex64. As with torch.save, a failed save changes
+---nothing.
 ---@param tensors table<string, userdata> name → tensor
 ---@param f string path
 ---@param options? {metadata: table<string, string>} strings that are saved with the tensors
@@ -166,8 +168,8 @@ end
 ---
 ---A `.npy` file gives one tensor, with the array's dtype, shape and memory order; a `.npz` archive, compressed or not,
 ---a map of them. Big-endian numbers are converted. With mmap the values of a `.npy` stay in the file until they are
----used, as with torch.load. Refused: objects (pickles, which run code when they are read), texts, dates, records and long
----doubles.
+---used, as with torch.load. Refused: objects (pickles, which run code when they are read), texts, dates, records and
+---long doubles.
 ---@param f string path; the content determines the format
 ---@param ... any see above
 ---@return userdata|table arrays a tensor, or an ordered map: name → tensor

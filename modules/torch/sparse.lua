@@ -8,8 +8,8 @@ local sparse = {}
 
 local mm = args.signature('sparse.mm', {'mat1', 'mat2', {'reduce'}})
 
----Computes the product of a sparse (n, m) and a sparse or dense (m, p) matrix. PyTorch equivalent: torch.sparse.mm; gradients
----of a sparse factor are sparse.
+---Computes the product of a sparse (n, m) and a sparse or dense (m, p) matrix. PyTorch equivalent: torch.sparse.mm;
+---gradients of a sparse factor are sparse.
 ---Arguments: mat1, mat2, reduce = nil ('sum', 'mean', 'amax' or 'amin', for CSR only).
 ---@param ... any
 ---@return torch.Tensor (n, p)
@@ -49,8 +49,8 @@ end
 
 local sum = args.signature('sparse.sum', {'input', {'dim'}, {'dtype'}})
 
----Computes the sum over some dimensions; dense if all sparse dimensions are summed. PyTorch equivalent: torch.sparse.sum.
----Arguments: input, dim = nil (a number or a list; nil: all), dtype = nil.
+---Computes the sum over some dimensions; dense if all sparse dimensions are summed. PyTorch equivalent:
+---torch.sparse.sum. Arguments: input, dim = nil (a number or a list; nil: all), dtype = nil.
 ---@param ... any
 ---@return torch.Tensor
 function sparse.sum(...)
@@ -61,8 +61,8 @@ end
 
 local softmax = args.signature('sparse.softmax', {'input', 'dim', {'dtype'}})
 
----Computes softmax along dim over the stored elements; missing ones count as -∞. PyTorch equivalent: torch.sparse.softmax.
----Arguments: input, dim, {dtype}.
+---Computes softmax along dim over the stored elements; missing ones count as -∞. PyTorch equivalent:
+---torch.sparse.softmax. Arguments: input, dim, {dtype}.
 ---@param ... any
 ---@return torch.Tensor sparse
 function sparse.softmax(...)
@@ -83,8 +83,8 @@ end
 local spdiags = args.signature('sparse.spdiags', {'diagonals', 'offsets', 'shape', {'layout'}})
 
 ---Returns a sparse matrix with the rows of `diagonals` along its diagonals. PyTorch equivalent: torch.sparse.spdiags.
----Arguments: diagonals (k, n), offsets (k) int64: 0 is the main diagonal, positive ones are above it, shape {rows, columns},
----layout = torch.sparse_coo.
+---Arguments: diagonals (k, n), offsets (k) int64: 0 is the main diagonal, positive ones are above it, shape {rows,
+---columns}, layout = torch.sparse_coo.
 ---@param ... any
 ---@return torch.Tensor
 function sparse.spdiags(...)

@@ -129,8 +129,8 @@ function compare(state, actual, expected)
     tostring(expected), tostring(actual)))
 end
 
----Raises code 'user' unless both values are close: |actual - expected| ≤ atol + rtol · |expected|, with PyTorch's tolerances for
----their dtypes. Tables are compared item by item. PyTorch equivalent: torch.testing.assert_close.
+---Raises code 'user' unless both values are close: |actual - expected| ≤ atol + rtol · |expected|, with PyTorch's
+---tolerances for their dtypes. Tables are compared item by item. PyTorch equivalent: torch.testing.assert_close.
 ---@param actual any a tensor, a number, a boolean, a string, or a table of these
 ---@param expected any
 ---@param options? table {rtol, atol, equal_nan = false, check_device = true, check_dtype = true, check_layout = true,

@@ -42,8 +42,9 @@ end
 
 local items_signature = args.signature('from_items', {'items', {'parallelism'}, {'override_num_blocks'}})
 
----Returns a dataset of a list: tables with names are rows, other values go into the column `item`. A column of numbers becomes
----int64 if all are whole, else float64. Arguments: items, {override_num_blocks}. Ray equivalent: ray.data.from_items.
+---Returns a dataset of a list: tables with names are rows, other values go into the column `item`. A column of numbers
+---becomes int64 if all are whole, else float64. Arguments: items, {override_num_blocks}. Ray equivalent:
+---ray.data.from_items.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -63,7 +64,8 @@ end
 
 local range_signature = args.signature('range', {'n', {'parallelism'}, {'concurrency'}, {'override_num_blocks'}})
 
----Returns the numbers 0 … n - 1 in the int64 column `id`. Arguments: n, {override_num_blocks}. Ray equivalent: ray.data.range.
+---Returns the numbers 0 … n - 1 in the int64 column `id`. Arguments: n, {override_num_blocks}. Ray equivalent:
+---ray.data.range.
 ---@return rtrain.data.Dataset
 function from.range(...)
   local a = range_signature:bind(...)
@@ -92,8 +94,8 @@ function from.range_tensor(...)
   return Dataset(Plan(RangeSource(n, {shape = a.shape, num_blocks = num_blocks('range_tensor', a)})))
 end
 
----Returns the samples of a torch.utils.data.Dataset in the column `item`: the value that get(i) returns, or a list if it
----returns several. Labels that the dataset declares as int64 become int64 cdata, so that they keep their type in a
+---Returns the samples of a torch.utils.data.Dataset in the column `item`: the value that get(i) returns, or a list if
+---it returns several. Labels that the dataset declares as int64 become int64 cdata, so that they keep their type in a
 ---separate column. Samples are made in threads. Ray equivalent: ray.data.from_torch.
 ---@param dataset data.Dataset
 ---@return rtrain.data.Dataset
@@ -112,7 +114,8 @@ function from.from_torch(dataset)
   return Dataset(Plan(DatasetSource(dataset)))
 end
 
----Returns a dataset of tensors by name; the first dimension is the rows. They are not copied. In place of Ray's from_numpy.
+---Returns a dataset of tensors by name; the first dimension is the rows. They are not copied. In place of Ray's
+---from_numpy.
 ---@param columns table<string, torch.Tensor>|torch.Tensor a single tensor becomes the column `data`
 ---@return rtrain.data.Dataset
 ---

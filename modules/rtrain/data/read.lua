@@ -46,10 +46,10 @@ end
 
 local parquet_signature = signature('read_parquet', {'partitioning', 'hive'}, {'columns'}, {'image_mode'}, {'image_size'})
 
----Returns the rows of Parquet files. Only the wanted columns are read, row group by row group, in pieces. Columns of images
----(structs of bytes and path) are decoded to uint8 (h, w, c). Lists and structs become Lua tables. Arguments: paths (a
----file, a folder, a pattern, one of these in an object store such as 's3://bucket/folder', or a list of them), {columns,
----include_paths = false, file_extensions = {'parquet'}, ignore_missing_paths = false, shuffle ('files' or a
+---Returns the rows of Parquet files. Only the wanted columns are read, row group by row group, in pieces. Columns of
+---images (structs of bytes and path) are decoded to uint8 (h, w, c). Lists and structs become Lua tables. Arguments:
+---paths (a file, a folder, a pattern, one of these in an object store such as 's3://bucket/folder', or a list of them),
+---{columns, include_paths = false, file_extensions = {'parquet'}, ignore_missing_paths = false, shuffle ('files' or a
 ---FileShuffleConfig), partitioning = 'hive' (folders such as 'year=2024' give columns of strings; false: none), image_mode
 ---('L', 'RGB', …), image_size ({height, width})}. Ray equivalent: ray.data.read_parquet.
 ---
@@ -80,12 +80,13 @@ local csv_parameters = {}
 for i, name in ipairs(CSV_OPTIONS) do csv_parameters[i] = {name} end
 local csv_signature = signature('read_csv', {'partitioning', 'hive'}, unpack(csv_parameters))
 
----Returns the rows of CSV files. Types come from the first rows of each file, unless column_types says them; an empty file is left
----out. Files that are packed with gzip, Zstandard, bzip2 or xz are unpacked as they are read. Arguments: paths (a file, a
----folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv', 'tsv', 'csv.gz', …},
----ignore_missing_paths = false, shuffle, partitioning = 'hive' (folders such as 'year=2024' give columns of strings; false:
----none), delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values, strings_can_be_null = false,
----column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}. Ray equivalent: ray.data.read_csv.
+---Returns the rows of CSV files. Types come from the first rows of each file, unless column_types says them; an empty
+---file is left out. Files that are packed with gzip, Zstandard, bzip2 or xz are unpacked as they are read. Arguments:
+---paths (a file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv', 'tsv',
+---'csv.gz', …}, ignore_missing_paths = false, shuffle, partitioning = 'hive' (folders such as 'year=2024' give columns
+---of strings; false: none), delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values,
+---strings_can_be_null = false, column_types ({name = 'float32'}), header = true, column_names, columns, skip_rows = 0}.
+---Ray equivalent: ray.data.read_csv.
 ---@return rtrain.data.Dataset
 function read.read_csv(...)
   local a = csv_signature:bind(...)
@@ -98,11 +99,11 @@ end
 
 local json_signature = signature('read_json', {'partitioning', 'hive'}, {'lines'}, {'column_types'})
 
----Returns the rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua tables. An
----empty file is left out, and packed ones are unpacked, as by read_csv. Arguments: paths (a file, a folder, a pattern or a
----list of these), {include_paths = false, file_extensions = {'json', 'jsonl', 'json.gz', …}, ignore_missing_paths = false,
----shuffle, partitioning = 'hive' (as for read_csv), lines (both forms are recognized), column_types: that of a key which the
----first rows of a file lack}. Ray equivalent: ray.data.read_json.
+---Returns the rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua
+---tables. An empty file is left out, and packed ones are unpacked, as by read_csv. Arguments: paths (a file, a folder,
+---a pattern or a list of these), {include_paths = false, file_extensions = {'json', 'jsonl', 'json.gz', …},
+---ignore_missing_paths = false, shuffle, partitioning = 'hive' (as for read_csv), lines (both forms are recognized),
+---column_types: that of a key which the first rows of a file lack}. Ray equivalent: ray.data.read_json.
 ---@return rtrain.data.Dataset
 function read.read_json(...)
   local a = json_signature:bind(...)
@@ -111,9 +112,9 @@ end
 
 local text_signature = signature('read_text', {'encoding', 'utf-8'}, {'drop_empty_lines', true})
 
----Returns the lines of text files in the column `text`; packed files are unpacked, as by read_csv. Arguments: paths (a file, a
----folder, a pattern or a list of these), {include_paths = false, file_extensions, ignore_missing_paths = false, shuffle,
----encoding = 'utf-8', drop_empty_lines = true}. Ray equivalent: ray.data.read_text.
+---Returns the lines of text files in the column `text`; packed files are unpacked, as by read_csv. Arguments: paths (a
+---file, a folder, a pattern or a list of these), {include_paths = false, file_extensions, ignore_missing_paths = false,
+---shuffle, encoding = 'utf-8', drop_empty_lines = true}. Ray equivalent: ray.data.read_text.
 ---@return rtrain.data.Dataset
 function read.read_text(...)
   local a = text_signature:bind(...)

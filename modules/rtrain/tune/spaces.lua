@@ -95,8 +95,8 @@ function spaces.choice(categories) return Domain.list('choice', 'categorical', c
 ---@return rtrain.tune.Domain
 function spaces.grid_search(values) return Domain.list('grid_search', 'grid', values) end
 
----Samples the result of a function, which is called once for each trial, after all other values are drawn. Ray equivalent:
----ray.tune.sample_from.
+---Samples the result of a function, which is called once for each trial, after all other values are drawn. Ray
+---equivalent: ray.tune.sample_from.
 ---@param fn fun(spec: table): any `spec.config` is the trial's param_space with the values drawn so far
 ---@return rtrain.tune.Domain
 ---

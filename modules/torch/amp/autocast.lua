@@ -30,7 +30,8 @@ end
 ---@return boolean
 function autocast.is_autocast_available(device_type) return device_type == 'cpu' or device_type == 'cuda' end
 
----Returns whether operators on that kind of device choose their precision now. PyTorch equivalent: torch.is_autocast_enabled.
+---Returns whether operators on that kind of device choose their precision now. PyTorch equivalent:
+---torch.is_autocast_enabled.
 ---@param device_type? string default 'cuda', as in Python
 ---@return boolean
 function autocast.is_autocast_enabled(device_type)
@@ -89,10 +90,11 @@ end
 
 local SIGNATURE = args.signature('autocast', {'device_type', {'dtype'}, {'enabled', true}, {'cache_enabled'}})
 
----Runs a function in which matrix products, convolutions and similar operators compute in a lower precision, and sums, losses
----and similar operators in float32; the parameters keep their dtype. Call backward outside of it. Modes may be nested and end
----with the function, also if it raises an error. Arguments: device_type ('cpu' or 'cuda'), {dtype (default bfloat16 on the CPU,
----float16 on CUDA), enabled = true, cache_enabled}, the function. PyTorch equivalent: torch.autocast, torch.amp.autocast.
+---Runs a function in which matrix products, convolutions and similar operators compute in a lower precision, and sums,
+---losses and similar operators in float32; the parameters keep their dtype. Call backward outside of it. Modes may be
+---nested and end with the function, also if it raises an error. Arguments: device_type ('cpu' or 'cuda'), {dtype
+---(default bfloat16 on the CPU, float16 on CUDA), enabled = true, cache_enabled}, the function. PyTorch equivalent:
+---torch.autocast, torch.amp.autocast.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -171,8 +173,8 @@ function autocast.custom_fwd(forward, options)
   end
 end
 
----Returns the `backward(ctx, …)` for a forward of custom_fwd: it runs in the autocast mode of forward. PyTorch equivalent:
----torch.amp.custom_bwd.
+---Returns the `backward(ctx, …)` for a forward of custom_fwd: it runs in the autocast mode of forward. PyTorch
+---equivalent: torch.amp.custom_bwd.
 ---@param backward fun(ctx: torch.autograd.FunctionCtx, ...: any): any
 ---@param options {device_type: string}
 ---@return fun(ctx: torch.autograd.FunctionCtx, ...: any): any

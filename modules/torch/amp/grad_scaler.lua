@@ -8,10 +8,10 @@ local ordered = require 'base.ordered'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
----Scales the loss before backward, and unscales the gradients before the optimizer's step. The step is skipped if they contain
----an infinity or a NaN. The scale is then halved; it is doubled after growth_interval steps without one. Arguments: device
----('cuda', or 'cpu'), {init_scale = 65536, growth_factor = 2, backoff_factor = 0.5, growth_interval = 2000,
----enabled = true}. PyTorch equivalent: torch.amp.GradScaler.
+---Scales the loss before backward, and unscales the gradients before the optimizer's step. The step is skipped if they
+---contain an infinity or a NaN. The scale is then halved; it is doubled after growth_interval steps without one.
+---Arguments: device ('cuda', or 'cpu'), {init_scale = 65536, growth_factor = 2, backoff_factor = 0.5, growth_interval =
+---2000, enabled = true}. PyTorch equivalent: torch.amp.GradScaler.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -3,8 +3,8 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 
----The context that `forward` and `backward` of a Function share. Any field may be set in forward and read in backward. Save
----tensors with save_for_backward, which detects changes in place and keeps no tensor alive for too long.
+---The context that `forward` and `backward` of a Function share. Any field may be set in forward and read in backward.
+---Save tensors with save_for_backward, which detects changes in place and keeps no tensor alive for too long.
 ---@class torch.autograd.FunctionCtx
 ---@field saved_tensors torch.Tensor[] in backward: the arguments of save_for_backward; torch.none for a nil
 ---@field needs_input_grad boolean[] for each argument of forward, from 1
@@ -37,8 +37,9 @@ function Context:set_materialize_grads(value) self._materialize_grads = value en
 
 ---A custom operation with its own backward. A subclass defines `forward(ctx, …)` and `backward(ctx, …)`; the call is
 ---`Sub.apply(…)`. backward gets a gradient for each Tensor that forward returned, and returns one for each argument of
----forward, nil for an argument without a gradient. With `setup_context(ctx, inputs, outputs)` forward gets no ctx. Gradients
----flow only to arguments that are Tensors, not to Tensors in tables. PyTorch equivalent: torch.autograd.Function.
+---forward, nil for an argument without a gradient. With `setup_context(ctx, inputs, outputs)` forward gets no ctx.
+---Gradients flow only to arguments that are Tensors, not to Tensors in tables. PyTorch equivalent:
+---torch.autograd.Function.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -99,7 +99,8 @@ local function forward_product(outputs, inputs, v, options, name)
   return gradients(products, weights, v, options.create_graph, options.strict, name)
 end
 
----Computes the product of the Jacobian with v: J v, by differentiating twice. PyTorch equivalent: torch.autograd.functional.jvp.
+---Computes the product of the Jacobian with v: J v, by differentiating twice. PyTorch equivalent:
+---torch.autograd.functional.jvp.
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param v? torch.Tensor|torch.Tensor[] shaped like the inputs; not needed for a single number
@@ -137,8 +138,8 @@ end
 ---@param fn fun(...): torch.Tensor, ...
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param options? {create_graph: boolean, strict: boolean}
----@return torch.Tensor|table jacobian its shape is the result's, then the input's; with several inputs a list by input, and
----  with several results a list by result of these
+---@return torch.Tensor|table jacobian its shape is the result's, then the input's; with several inputs a list by input,
+---  and with several results a list by result of these
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -163,7 +164,8 @@ local function check_scalar(name, outputs)
   errors.raise('argument', name .. ': the function must return a single number')
 end
 
----Computes the Hessian of a function with one number as its result. PyTorch equivalent: torch.autograd.functional.hessian.
+---Computes the Hessian of a function with one number as its result. PyTorch equivalent:
+---torch.autograd.functional.hessian.
 ---@param fn fun(...): torch.Tensor
 ---@param inputs torch.Tensor|torch.Tensor[]
 ---@param options? {create_graph: boolean, strict: boolean}

@@ -4,8 +4,8 @@ local args = require 'base.args'
 
 local graph = {}
 
----Calls fn. For each tensor that an operation in fn saves for backward, the result of `pack` is kept; `unpack` converts it
----back to the tensor. PyTorch equivalent: torch.autograd.graph.saved_tensors_hooks.
+---Calls fn. For each tensor that an operation in fn saves for backward, the result of `pack` is kept; `unpack` converts
+---it back to the tensor. PyTorch equivalent: torch.autograd.graph.saved_tensors_hooks.
 ---@param pack fun(x: torch.Tensor): any
 ---@param unpack fun(packed: any): torch.Tensor same shape and dtype as x
 ---@param fn fun(...): ...
@@ -26,8 +26,8 @@ function graph.saved_tensors_hooks(pack, unpack, fn, ...)
   return require('torch._C').saved_tensors_hooks(pack, unpack, fn, ...)
 end
 
----Calls fn; the tensors that its operations save for backward are kept in CPU memory, and are copied back to their device when
----they are needed.
+---Calls fn; the tensors that its operations save for backward are kept in CPU memory, and are copied back to their
+---device when they are needed.
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn, then {pin_memory = false}
 ---@return any ... the results of fn

@@ -4,9 +4,9 @@ local args = require 'base.args'
 
 local profiler = {}
 
----Calls fn and marks each operator of this thread as an NVTX range, for NVIDIA's tools. A range has the operator's name and
----its sequence number, which connects a backward range with its forward range. Raises code 'environment' without a device.
----PyTorch equivalent: torch.autograd.profiler.emit_nvtx.
+---Calls fn and marks each operator of this thread as an NVTX range, for NVIDIA's tools. A range has the operator's name
+---and its sequence number, which connects a backward range with its forward range. Raises code 'environment' without a
+---device. PyTorch equivalent: torch.autograd.profiler.emit_nvtx.
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn, then {enabled, record_shapes}
 ---@return any ... the results of fn

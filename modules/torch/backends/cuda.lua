@@ -4,7 +4,8 @@ local function C() return require('torch._C').backends end
 
 local cuda = {}
 
----Enables or disables the FlashAttention kernel for attention. PyTorch equivalent: torch.backends.cuda.enable_flash_sdp.
+---Enables or disables the FlashAttention kernel for attention. PyTorch equivalent:
+---torch.backends.cuda.enable_flash_sdp.
 ---@param enabled boolean
 function cuda.enable_flash_sdp(enabled) C().set('cuda.flash_sdp', enabled) end
 

@@ -8,7 +8,8 @@ local cudnn = {}
 
 local function functions() return require('torch._C').backends end
 
----Returns cuDNN's version, 91900 for 9.19.0; nil if LibTorch has no cuDNN. PyTorch equivalent: torch.backends.cudnn.version.
+---Returns cuDNN's version, 91900 for 9.19.0; nil if LibTorch has no cuDNN. PyTorch equivalent:
+---torch.backends.cudnn.version.
 ---@return integer|nil
 function cudnn.version() return functions().cudnn_version() end
 

@@ -6,8 +6,8 @@ local engine = require 'torch.cuda.engine'
 local errors = require 'base.errors'
 
 ---A mark in the work of a stream, to wait for it, or to measure the time between two marks. PyTorch equivalent:
----torch.cuda.Event. Arguments: {enable_timing = false, blocking = false, interprocess = false}. blocking: a waiting thread
----sleeps instead of using a core; interprocess = true is refused.
+---torch.cuda.Event. Arguments: {enable_timing = false, blocking = false, interprocess = false}. blocking: a waiting
+---thread sleeps instead of using a core; interprocess = true is refused.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -72,7 +72,8 @@ function Event:query() return of('query', self):query() end
 ---Waits until the device has reached the event.
 function Event:synchronize() of('synchronize', self):synchronize() end
 
----Returns the milliseconds between this event and a later one. Both need enable_timing, and the device must have reached both.
+---Returns the milliseconds between this event and a later one. Both need enable_timing, and the device must have
+---reached both.
 ---@param end_event torch.cuda.Event
 ---@return number milliseconds
 function Event:elapsed_time(end_event) return of('elapsed_time', self):elapsed_time(of('elapsed_time', end_event)) end

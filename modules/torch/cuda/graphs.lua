@@ -34,8 +34,8 @@ local function check_pool(name, pool)
   return pool
 end
 
----Returns memory that several graphs may share. This is safe if they are replayed in the order of their captures, and the
----outputs of a graph are not read after the next graph's replay. PyTorch equivalent: torch.cuda.graph_pool_handle.
+---Returns memory that several graphs may share. This is safe if they are replayed in the order of their captures, and
+---the outputs of a graph are not read after the next graph's replay. PyTorch equivalent: torch.cuda.graph_pool_handle.
 ---@return table pool for torch.cuda.graph{pool = …}
 function graphs.graph_pool_handle() return pool_of(functions('graph_pool_handle').graph_pool_handle()) end
 
@@ -51,11 +51,11 @@ function graphs.is_current_stream_capturing()
   return functions('is_current_stream_capturing').is_current_stream_capturing()
 end
 
----A CUDA graph. torch.cuda.graph(g, fn) captures the work that fn gives to the device; g:replay() launches all of it again: the
----same kernels on the same memory. Tensors that fn reads must exist before, with the same shapes; copy new numbers into them.
----Tensors that fn makes are in the graph's memory and are overwritten by each replay. replay() copies the learning rates of
----captured optimizers to the device. PyTorch equivalent: torch.cuda.CUDAGraph. Arguments: keep_graph = false
----(true: the first replay() instantiates it, and debug_dump can be called before).
+---A CUDA graph. torch.cuda.graph(g, fn) captures the work that fn gives to the device; g:replay() launches all of it
+---again: the same kernels on the same memory. Tensors that fn reads must exist before, with the same shapes; copy new
+---numbers into them. Tensors that fn makes are in the graph's memory and are overwritten by each replay. replay()
+---copies the learning rates of captured optimizers to the device. PyTorch equivalent: torch.cuda.CUDAGraph. Arguments:
+---keep_graph = false (true: the first replay() instantiates it, and debug_dump can be called before).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -92,7 +92,8 @@ end
 
 ---Begins to capture the work of the current stream, which must not be the default stream; torch.cuda.graph calls it.
 ---@param options? {pool: table, capture_error_mode: 'global'|'thread_local'|'relaxed'} capture_error_mode: which unsafe
----  CUDA calls raise an error during the capture: 'global' (default) all, 'thread_local' those of this thread, 'relaxed' none
+---  CUDA calls raise an error during the capture: 'global' (default) all, 'thread_local' those of this thread,
+---  'relaxed' none
 function CUDAGraph:capture_begin(options)
   options = args.options(options, {'pool', 'capture_error_mode'}, 'torch.cuda.CUDAGraph.capture_begin')
   if capture.is_capturing() then errors.raise('argument', 'torch.cuda.CUDAGraph.capture_begin: a capture is underway') end
@@ -117,8 +118,8 @@ end
 ---Makes the captured graph executable, for keep_graph = true; otherwise replay() does it.
 function CUDAGraph:instantiate() self._graph:instantiate() end
 
----Launches the captured work on the current stream. Raises code 'argument' if an optimizer in the graph has other options or
----other groups than at the capture, or has loaded a state since.
+---Launches the captured work on the current stream. Raises code 'argument' if an optimizer in the graph has other
+---options or other groups than at the capture, or has loaded a state since.
 function CUDAGraph:replay()
   check_captured(self, 'replay')
   local change = self._capture:change()
@@ -172,8 +173,8 @@ local function joined(current, side, ok, ...)
   return ...
 end
 
----Calls fn(…) on the side stream that captures use. It runs after earlier work of the current stream, and before later work of
----the current stream.
+---Calls fn(…) on the side stream that captures use. It runs after earlier work of the current stream, and before later
+---work of the current stream.
 ---@param fn function
 ---@param ... any
 ---@return any ... the results of fn
@@ -221,9 +222,9 @@ local function run(C, cuda_graph, options, fn, ...)
     {pool = options.pool, capture_error_mode = options.capture_error_mode}, fn, ...)
 end
 
----Captures the work that the function gives to the device; the device executes none of it before graph:replay(). Lua collects
----no garbage in the meantime. Run the same work a few times before, on a side stream: libraries set up their state in their first
----calls, which cannot be captured. PyTorch equivalent: the context manager torch.cuda.graph.
+---Captures the work that the function gives to the device; the device executes none of it before graph:replay(). Lua
+---collects no garbage in the meantime. Run the same work a few times before, on a side stream: libraries set up their
+---state in their first calls, which cannot be captured. PyTorch equivalent: the context manager torch.cuda.graph.
 ---@param cuda_graph torch.cuda.CUDAGraph
 ---@param ... any optional {pool, stream, capture_error_mode}, then the function and its arguments
 ---@return any ... the results of the function

@@ -15,8 +15,8 @@ local function call(name, device, ...)
   return C[name](unpack(given, 1, count + 1))
 end
 
----Returns the statistics of a device's allocator under PyTorch's names: 'allocated_bytes.all.current', 'num_ooms', … Each count
----and size has current, peak, allocated and freed, for all blocks and for the large_pool and small_pool.
+---Returns the statistics of a device's allocator under PyTorch's names: 'allocated_bytes.all.current', 'num_ooms', …
+---Each count and size has current, peak, allocated and freed, for all blocks and for the large_pool and small_pool.
 ---@param device? integer|string default: the current device
 ---@return table<string, number> stats
 ---

@@ -43,8 +43,8 @@ end
 
 local signature = args.signature('memory_summary', {{'device'}, {'abbreviated', false}})
 
----Returns a table of memory_stats of a device as text: memory of tensors, reserved memory, memory lost in gaps. Arguments:
----device (default: the current device), {abbreviated = false}: without the two pools. PyTorch equivalent:
+---Returns a table of memory_stats of a device as text: memory of tensors, reserved memory, memory lost in gaps.
+---Arguments: device (default: the current device), {abbreviated = false}: without the two pools. PyTorch equivalent:
 ---torch.cuda.memory_summary.
 ---@param ... any
 ---@return string

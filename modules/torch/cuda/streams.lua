@@ -109,8 +109,8 @@ function streams.default_stream(device)
   return stream_of(C.default_stream(engine.index_of('default_stream', device)))
 end
 
----Makes a stream the current stream of its device in this thread, and its device the current device. torch.cuda.stream(s, fn)
----does it for one call.
+---Makes a stream the current stream of its device in this thread, and its device the current device.
+---torch.cuda.stream(s, fn) does it for one call.
 ---@param stream torch.cuda.Stream
 function streams.set_stream(stream)
   check('set_stream', stream)
@@ -144,8 +144,8 @@ function streams.stream(stream, fn, ...)
   return restore_and_return(before, xpcall(fn, errors.wrap, ...))
 end
 
----Tells the allocator that a stream uses this tensor, which was made for another stream: its memory is not reused before the
----stream has reached this point. PyTorch equivalent: Tensor.record_stream.
+---Tells the allocator that a stream uses this tensor, which was made for another stream: its memory is not reused
+---before the stream has reached this point. PyTorch equivalent: Tensor.record_stream.
 ---@param tensor torch.Tensor on a GPU
 ---@param stream torch.cuda.Stream
 function streams.record_stream(tensor, stream)

@@ -49,8 +49,8 @@ define('all_reduce', {'tensor', {'op', 'sum'}}, function(p, dist)
   return dist.all_reduce(p.tensor, op_of('all_reduce', p.op), p.group, p.async_op)
 end)
 
----Combines the tensors of all ranks, elementwise and in place, on rank dst only; the tensors of the other ranks are undefined
----afterwards.
+---Combines the tensors of all ranks, elementwise and in place, on rank dst only; the tensors of the other ranks are
+---undefined afterwards.
 ---Arguments: tensor (same shape and dtype on every rank), dst (default 0), op (a ReduceOp), group, async_op,
 ---group_dst. Returns the tensor; the Work with async_op.
 ---PyTorch equivalent: torch.distributed.reduce.
@@ -80,8 +80,8 @@ define('_all_gather', {'tensor'}, function(p, dist)
   return work or gathered
 end)
 
----Gathers every rank's tensor: `all_gather(tensor)` in new tensors, PyTorch's `all_gather(tensor_list, tensor)` in a list: empty,
----or with a tensor for each rank, of that rank's shape (over shared memory the shapes may differ).
+---Gathers every rank's tensor: `all_gather(tensor)` in new tensors, PyTorch's `all_gather(tensor_list, tensor)` in a
+---list: empty, or with a tensor for each rank, of that rank's shape (over shared memory the shapes may differ).
 ---@param ... any [tensor_list,] tensor, group, async_op
 ---@return torch.Tensor[] tensors by rank in the group: tensors[1] is rank 0's; the Work with async_op
 ---
@@ -92,16 +92,16 @@ function collectives.all_gather(...)
   return (is_list and collectives._all_gather_list or collectives._all_gather)(...)
 end
 
----Gathers every rank's tensor in one tensor, concatenated. Arguments: output_tensor (with the elements of the inputs of all
----ranks), input_tensor (same shape and dtype on every rank), group, async_op. Returns the output; the Work with async_op.
----PyTorch equivalent: torch.distributed.all_gather_into_tensor.
+---Gathers every rank's tensor in one tensor, concatenated. Arguments: output_tensor (with the elements of the inputs of
+---all ranks), input_tensor (same shape and dtype on every rank), group, async_op. Returns the output; the Work with
+---async_op. PyTorch equivalent: torch.distributed.all_gather_into_tensor.
 define('all_gather_into_tensor', {'output_tensor', 'input_tensor'}, function(p, dist)
   return dist.all_gather_into_tensor(p.output_tensor, p.input_tensor, p.group, p.async_op)
 end)
 
----Gathers every rank's tensor on rank dst. Arguments: tensor (same shape and dtype on every rank), gather_list (on rank dst: the
----outputs; default: new tensors), dst (default 0), group, async_op, group_dst. Returns the list on rank dst: list[1] is
----rank 0's; nil on the other ranks; the Work with async_op, whose `result()` is the list.
+---Gathers every rank's tensor on rank dst. Arguments: tensor (same shape and dtype on every rank), gather_list (on rank
+---dst: the outputs; default: new tensors), dst (default 0), group, async_op, group_dst. Returns the list on rank dst:
+---list[1] is rank 0's; nil on the other ranks; the Work with async_op, whose `result()` is the list.
 ---PyTorch equivalent: torch.distributed.gather.
 define('gather', {'tensor', {'gather_list'}, {'dst'}}, function(p, dist)
   local dst = root_of('gather', p, 'dst')
@@ -127,24 +127,24 @@ define('reduce_scatter', {'output', 'input_list', {'op', 'sum'}}, function(p, di
 end)
 
 ---As reduce_scatter, for one tensor with the concatenated parts for all ranks: rank r gets part r + 1 of the result.
----Arguments: output, input (with the elements of the outputs of all ranks), op (a ReduceOp), group, async_op. Returns the
----output; the Work with async_op.
+---Arguments: output, input (with the elements of the outputs of all ranks), op (a ReduceOp), group, async_op. Returns
+---the output; the Work with async_op.
 ---PyTorch equivalent: torch.distributed.reduce_scatter_tensor.
 define('reduce_scatter_tensor', {'output', 'input', {'op', 'sum'}}, function(p, dist)
   return dist.reduce_scatter_tensor(p.output, p.input, op_of('reduce_scatter_tensor', p.op), p.group, p.async_op)
 end)
 
----Sends a tensor to each rank, and receives one from each. The sizes of tensors for different ranks may differ. Arguments:
----output_tensor_list (output_tensor_list[r + 1] receives the tensor that rank r of the group sends), input_tensor_list
----(input_tensor_list[r + 1] goes to rank r), group, async_op. Returns output_tensor_list; the Work with async_op.
----PyTorch equivalent: torch.distributed.all_to_all.
+---Sends a tensor to each rank, and receives one from each. The sizes of tensors for different ranks may differ.
+---Arguments: output_tensor_list (output_tensor_list[r + 1] receives the tensor that rank r of the group sends),
+---input_tensor_list (input_tensor_list[r + 1] goes to rank r), group, async_op. Returns output_tensor_list; the Work
+---with async_op. PyTorch equivalent: torch.distributed.all_to_all.
 define('all_to_all', {'output_tensor_list', 'input_tensor_list'}, function(p, dist)
   return dist.all_to_all(p.output_tensor_list, p.input_tensor_list, p.group, p.async_op)
 end)
 
----As all_to_all, for parts of one tensor. Arguments: output, input, output_split_sizes (rows from each rank; default: equal parts),
----input_split_sizes (rows for each rank; default: equal parts), group, async_op. Returns the output; the Work with async_op.
----PyTorch equivalent: torch.distributed.all_to_all_single.
+---As all_to_all, for parts of one tensor. Arguments: output, input, output_split_sizes (rows from each rank; default:
+---equal parts), input_split_sizes (rows for each rank; default: equal parts), group, async_op. Returns the output; the
+---Work with async_op. PyTorch equivalent: torch.distributed.all_to_all_single.
 define('all_to_all_single', {'output', 'input', {'output_split_sizes'}, {'input_split_sizes'}}, function(p, dist)
   return dist.all_to_all_single(p.output, p.input, p.output_split_sizes, p.input_split_sizes, p.group, p.async_op)
 end)

@@ -19,10 +19,10 @@ local is_forbidden, is_left = false, false
 
 ---Registers the function that forms the group of this process.
 ---@param fn fun() called while there is no group, by code that needs one; it may decide not to form it
----@param place fun(): torch.GroupPlace|nil the place in the group that fn will form, without asking another rank; nil if fn
----  forms no group
----@param state? {is_joining: (fun(): boolean), num_collectives: (fun(): integer)} the trainer's knowledge of this rank: whether
----  it replaces a lost rank and does not have the others' state yet, and how many collectives it has called
+---@param place fun(): torch.GroupPlace|nil the place in the group that fn will form, without asking another rank; nil
+---  if fn forms no group
+---@param state? {is_joining: (fun(): boolean), num_collectives: (fun(): integer)} the trainer's knowledge of this rank:
+---  whether it replaces a lost rank and does not have the others' state yet, and how many collectives it has called
 function default_group.form_by(fn, place, state)
   form, describe, is_left = fn, place, false
   trainer = state or NO_TRAINER
@@ -34,8 +34,8 @@ function default_group.is_formed()
   return type(engine) == 'table' and engine.distributed.is_initialized()
 end
 
----Returns this rank's place in the group that the first collective will form; nil if the group is formed, or no function that
----forms it is registered. Asks no other rank.
+---Returns this rank's place in the group that the first collective will form; nil if the group is formed, or no
+---function that forms it is registered. Asks no other rank.
 ---@return torch.GroupPlace|nil
 function default_group.place()
   if describe == nil or default_group.is_formed() then return nil end

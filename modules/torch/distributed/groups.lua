@@ -10,8 +10,8 @@ local defined = args.definer(groups)
 
 local OUTSIDE = engine.NON_GROUP_MEMBER
 
----Makes the process group of this process. A trainer does it before the train function runs; a script without a trainer may
----make a group of one rank.
+---Makes the process group of this process. A trainer does it before the train function runs; a script without a trainer
+---may make a group of one rank.
 ---@param backend? string default 'cpu:shm,cuda:nccl': CPU tensors over shared memory, and over Gloo
 ---  between nodes, CUDA tensors over NCCL if every rank has its own device, else over Gloo. 'gloo' for all; 'nccl' or
 ---  'cpu:gloo,cuda:nccl': an error without NCCL; 'shm': only CPU tensors, an error on several nodes
@@ -35,8 +35,8 @@ function groups.init_process_group(backend, options)
     timeout_s = options.timeout_s, prefix = options.prefix, is_high_priority_stream = options.is_high_priority_stream}
 end
 
----Destroys a process group; without an argument all groups: reducers of DistributedDataParallel, groups of some ranks, then the
----group of all ranks. Does nothing if there is no group.
+---Destroys a process group; without an argument all groups: reducers of DistributedDataParallel, groups of some ranks,
+---then the group of all ranks. Does nothing if there is no group.
 ---@param group? ProcessGroup
 function groups.destroy_process_group(group)
   if group == OUTSIDE then return end
@@ -52,7 +52,8 @@ local function known(name, group)
   return engine.functions()['get_' .. name](group)
 end
 
----@return boolean whether this process has a process group; always true in a train function, although the first collective forms it
+---@return boolean whether this process has a process group; always true in a train function, although the first
+---  collective forms it
 function groups.is_initialized() return default_group.is_there() end
 
 ---@return boolean always true: the wheel's LibTorch has Gloo
@@ -100,14 +101,14 @@ function groups.get_process_group_ranks(group)
   return ranks
 end
 
----Makes a group of some of the ranks, for the `group` of collectives. All ranks must call it, also those outside of the group,
----in the same order. As in PyTorch, ranks in a group are numbered in ascending order of their global ranks. Arguments: ranks
----(integer[]; nil: all), timeout_s (seconds; default: that of the group of all ranks), backend (as in init_process_group;
----default: likewise). Returns the group, or GroupMember.NON_GROUP_MEMBER on a rank outside of the group: a call with it only
----warns.
+---Makes a group of some of the ranks, for the `group` of collectives. All ranks must call it, also those outside of the
+---group, in the same order. As in PyTorch, ranks in a group are numbered in ascending order of their global ranks.
+---Arguments: ranks (integer[]; nil: all), timeout_s (seconds; default: that of the group of all ranks), backend (as in
+---init_process_group; default: likewise). Returns the group, or GroupMember.NON_GROUP_MEMBER on a rank outside of the
+---group: a call with it only warns.
 ---
----The members of a group compare their collectives as all ranks do; a collective that some rank does not call ends at timeout_s.
----PyTorch equivalent: torch.distributed.new_group.
+---The members of a group compare their collectives as all ranks do; a collective that some rank does not call ends at
+---timeout_s. PyTorch equivalent: torch.distributed.new_group.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -141,9 +142,9 @@ defined('new_subgroups_by_enumeration', {'ranks_per_subgroup_list', {'timeout_s'
   return mine, all
 end)
 
----Divides all ranks into groups of neighbours. All ranks call it. Arguments: group_size (integer; the number of ranks must be a
----multiple of it), timeout_s, backend (as in new_group). Returns the group of this rank, and the list of all groups.
----PyTorch equivalent: torch.distributed.new_subgroups.
+---Divides all ranks into groups of neighbours. All ranks call it. Arguments: group_size (integer; the number of ranks
+---must be a multiple of it), timeout_s, backend (as in new_group). Returns the group of this rank, and the list of all
+---groups. PyTorch equivalent: torch.distributed.new_subgroups.
 defined('new_subgroups', {'group_size', {'timeout_s'}, {'backend'}}, function(p)
   local size = groups.get_world_size()
   if type(p.group_size) ~= 'number' or p.group_size < 1 or size % p.group_size ~= 0 then
@@ -164,8 +165,8 @@ groups.group = setmetatable({}, {__index = function(_, name)
   args.no_such('torch.distributed.group', name, {'WORLD'})
 end})
 
----`GroupMember.WORLD`: the group of all ranks; `GroupMember.NON_GROUP_MEMBER`: the result of new_group on a rank outside of the
----group.
+---`GroupMember.WORLD`: the group of all ranks; `GroupMember.NON_GROUP_MEMBER`: the result of new_group on a rank
+---outside of the group.
 groups.GroupMember = setmetatable({NON_GROUP_MEMBER = OUTSIDE}, {__index = groups.group})
 
 return groups

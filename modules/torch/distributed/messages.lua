@@ -23,14 +23,14 @@ local function receive(name, p, is_async)
   return engine.joined().recv(p.tensor, engine.rank_of(name, p, 'src'), p.tag, p.group, is_async)
 end
 
----Sends a tensor. Arguments: tensor, dst (a rank), group, tag (integer, default 0), group_dst (a rank in the group, instead of
----dst). When it returns, the tensor may be changed again.
+---Sends a tensor. Arguments: tensor, dst (a rank), group, tag (integer, default 0), group_dst (a rank in the group,
+---instead of dst). When it returns, the tensor may be changed again.
 ---PyTorch equivalent: torch.distributed.send.
 defined('send', {'tensor', {'dst'}, {'group'}, {'tag', 0}, {'group_dst'}}, function(p) send('send', p, false) end)
 
----Receives a tensor, in place. Arguments: tensor (of the sender's shape and dtype), src (a rank; nil: any rank; required with
----NCCL), group, tag (integer, default 0), group_src (a rank in the group, instead of src). Returns the sender's
----rank.
+---Receives a tensor, in place. Arguments: tensor (of the sender's shape and dtype), src (a rank; nil: any rank;
+---required with NCCL), group, tag (integer, default 0), group_src (a rank in the group, instead of src). Returns the
+---sender's rank.
 ---PyTorch equivalent: torch.distributed.recv.
 defined('recv', {'tensor', {'src'}, {'group'}, {'tag', 0}, {'group_src'}}, function(p) return receive('recv', p, false) end)
 
@@ -52,8 +52,8 @@ defined('P2POp', {'op', 'tensor', 'peer', {'group'}, {'tag', 0}}, function(p)
   return p
 end)
 
----Begins several messages, to and from any ranks, in any order: over NCCL as one operation. Returns the list of their Works; wait
----for all of them.
+---Begins several messages, to and from any ranks, in any order: over NCCL as one operation. Returns the list of their
+---Works; wait for all of them.
 ---PyTorch equivalent: torch.distributed.batch_isend_irecv.
 ---@param p2p_op_list table[] results of P2POp
 ---@return Work[]

@@ -128,8 +128,8 @@ end
 
 local function check_tensor(name, x) return checks.tensor(('torch.distributed.nn.%s: tensor'):format(name), x) end
 
----Combines the tensors of all ranks, elementwise. Arguments: tensor, op (a ReduceOp; the gradient is that of the sum for every
----op), group. Returns a new tensor. PyTorch equivalent: torch.distributed.nn.all_reduce.
+---Combines the tensors of all ranks, elementwise. Arguments: tensor, op (a ReduceOp; the gradient is that of the sum
+---for every op), group. Returns a new tensor. PyTorch equivalent: torch.distributed.nn.all_reduce.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -157,9 +157,9 @@ defined('reduce', {'tensor', {'dst', 0}, {'op', 'sum'}, {'group'}}, function(p)
   return Reduce.apply(check_tensor('reduce', p.tensor), p.dst, p.op, p.group)
 end)
 
----Gathers every rank's tensor on every rank: a contrastive loss sees the samples of all ranks, and gradients return to the ranks
----of the samples. Arguments: tensor (same shape and dtype on every rank), group. Returns a list: the first is rank 0's.
----PyTorch equivalent: torch.distributed.nn.all_gather.
+---Gathers every rank's tensor on every rank: a contrastive loss sees the samples of all ranks, and gradients return to
+---the ranks of the samples. Arguments: tensor (same shape and dtype on every rank), group. Returns a list: the first is
+---rank 0's. PyTorch equivalent: torch.distributed.nn.all_gather.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -174,33 +174,34 @@ defined('all_gather', {'tensor', {'group'}}, function(p)
   return {AllGather.apply(check_tensor('all_gather', p.tensor), p.group)}
 end)
 
----Gathers every rank's tensor on rank dst. Arguments: tensor, dst, group. Returns a list; on the other ranks a list of zeros.
----PyTorch equivalent: torch.distributed.nn.gather.
+---Gathers every rank's tensor on rank dst. Arguments: tensor, dst, group. Returns a list; on the other ranks a list of
+---zeros. PyTorch equivalent: torch.distributed.nn.gather.
 defined('gather', {'tensor', {'dst', 0}, {'group'}}, function(p)
   return {Gather.apply(check_tensor('gather', p.tensor), p.dst, p.group)}
 end)
 
----Gives each rank its tensor of rank src's list. Arguments: tensors (every rank passes a list of that form; the values are rank
----src's), src, group. Returns a new tensor. PyTorch equivalent: torch.distributed.nn.scatter.
+---Gives each rank its tensor of rank src's list. Arguments: tensors (every rank passes a list of that form; the values
+---are rank src's), src, group. Returns a new tensor. PyTorch equivalent: torch.distributed.nn.scatter.
 defined('scatter', {'tensors', {'src', 0}, {'group'}}, function(p)
   return Scatter.apply(p.src, p.group, unpack(check_list('scatter', p.tensors, p.group)))
 end)
 
----Combines the lists of all ranks elementwise; rank r gets entry r + 1. Arguments: output (gives shape and dtype; it is not
----changed), input_list, op, group. Returns a new tensor. PyTorch equivalent: torch.distributed.nn.reduce_scatter.
+---Combines the lists of all ranks elementwise; rank r gets entry r + 1. Arguments: output (gives shape and dtype; it is
+---not changed), input_list, op, group. Returns a new tensor. PyTorch equivalent: torch.distributed.nn.reduce_scatter.
 defined('reduce_scatter', {'output', 'input_list', {'op', 'sum'}, {'group'}}, function(p)
   return ReduceScatter.apply(p.op, p.group, unpack(check_list('reduce_scatter', p.input_list, p.group)))
 end)
 
----Sends a tensor to each rank, and receives one from each. Arguments: output_tensor_list (gives the shapes, and receives the
----results), input_tensor_list, group. Returns the received tensors. PyTorch equivalent: torch.distributed.nn.all_to_all.
+---Sends a tensor to each rank, and receives one from each. Arguments: output_tensor_list (gives the shapes, and
+---receives the results), input_tensor_list, group. Returns the received tensors. PyTorch equivalent:
+---torch.distributed.nn.all_to_all.
 defined('all_to_all', {'output_tensor_list', 'input_tensor_list', {'group'}}, function(p)
   return {AllToAll.apply(p.group, check_list('all_to_all', p.output_tensor_list, p.group),
     unpack(check_list('all_to_all', p.input_tensor_list, p.group)))}
 end)
 
----As all_to_all, for parts of one tensor. Arguments: output (gives the shape), input, output_split_sizes, input_split_sizes, group.
----Returns a new tensor. PyTorch equivalent: torch.distributed.nn.all_to_all_single.
+---As all_to_all, for parts of one tensor. Arguments: output (gives the shape), input, output_split_sizes,
+---input_split_sizes, group. Returns a new tensor. PyTorch equivalent: torch.distributed.nn.all_to_all_single.
 defined('all_to_all_single', {'output', 'input', {'output_split_sizes'}, {'input_split_sizes'}, {'group'}}, function(p)
   return AllToAllSingle.apply(check_tensor('all_to_all_single', p.input), check_tensor('all_to_all_single', p.output),
     p.output_split_sizes, p.input_split_sizes, p.group)

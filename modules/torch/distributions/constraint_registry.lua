@@ -5,8 +5,9 @@ local constraints = require 'torch.distributions.constraints'
 local errors = require 'base.errors'
 local transforms = require 'torch.distributions.transforms'
 
----Finds the transform for a constraint: `registry(constraint)`. torch.distributions.biject_to returns bijective transforms with a
----Jacobian, for samplers; torch.distributions.transform_to cheap transforms, for parameters that an optimizer changes.
+---Finds the transform for a constraint: `registry(constraint)`. torch.distributions.biject_to returns bijective
+---transforms with a Jacobian, for samplers; torch.distributions.transform_to cheap transforms, for parameters that an
+---optimizer changes.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -65,7 +65,8 @@ function Distribution:init(...)
   self:_start(bound.batch_shape, bound.event_shape, bound.validate_args)
 end
 
----Sets whether parameters and values are checked by default, that is, without `validate_args`. Initially they are checked.
+---Sets whether parameters and values are checked by default, that is, without `validate_args`. Initially they are
+---checked.
 ---@param value boolean
 function Distribution.set_default_validate_args(value)
   if type(value) ~= 'boolean' then
@@ -116,7 +117,8 @@ local function expanding_class(self)
   return of
 end
 
----Returns a distribution whose parameters are expanded to the batch shape, without copying them. Arguments: batch_shape.
+---Returns a distribution whose parameters are expanded to the batch shape, without copying them. Arguments:
+---batch_shape.
 ---@return distributions.Distribution
 ---
 ---```lua
@@ -214,8 +216,8 @@ function Distribution:icdf(...) return self:_icdf(icdf_signature:bind(...).value
 
 local enumerate_signature = args.signature('enumerate_support', {{'expand', true}})
 
----Returns all values of a discrete distribution, along dimension 0. Arguments: expand = true (to the batch shape; false: the
----batch dimensions have size 1).
+---Returns all values of a discrete distribution, along dimension 0. Arguments: expand = true (to the batch shape;
+---false: the batch dimensions have size 1).
 ---@return torch.Tensor values (cardinality, batch_shape, event_shape)
 ---
 ---```lua

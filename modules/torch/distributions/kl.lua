@@ -22,8 +22,8 @@ local function check_class(name, of)
   end
 end
 
----Registers the formula of kl_divergence(p, q) for two classes and their subclasses. The most specific formula is used; for two
----equally specific formulas there is a warning.
+---Registers the formula of kl_divergence(p, q) for two classes and their subclasses. The most specific formula is used;
+---for two equally specific formulas there is a warning.
 ---@param type_p table class of p
 ---@param type_q table class of q
 ---@param fn? fun(p: distributions.Distribution, q: distributions.Distribution): torch.Tensor without it, a function that
@@ -80,8 +80,8 @@ local function formula_for(type_p, type_q)
   return left.fn
 end
 
----Returns the Kullback-Leibler divergence KL(p ‖ q), the mean of log p(x) - log q(x) for x from p. Raises code 'unsupported' if
----no formula is registered for the families.
+---Returns the Kullback-Leibler divergence KL(p ‖ q), the mean of log p(x) - log q(x) for x from p. Raises code
+---'unsupported' if no formula is registered for the families.
 ---@param p distributions.Distribution
 ---@param q distributions.Distribution
 ---@return torch.Tensor divergence of the batch shape

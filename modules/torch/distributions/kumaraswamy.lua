@@ -10,8 +10,8 @@ local torch = require 'torch'
 local transforms = require 'torch.distributions.transforms'
 local utils = require 'torch.distributions.utils'
 
----Numbers between 0 and 1, similar to Beta, with a simple cdf. Arguments: concentration1 (alpha), concentration0 (beta),
----{validate_args}.
+---Numbers between 0 and 1, similar to Beta, with a simple cdf. Arguments: concentration1 (alpha), concentration0
+---(beta), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

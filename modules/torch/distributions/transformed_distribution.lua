@@ -1,4 +1,5 @@
--- torch/distributions/transformed_distribution.lua: TransformedDistribution: transformed samples of another distribution.
+-- torch/distributions/transformed_distribution.lua: TransformedDistribution: transformed samples of another
+-- distribution.
 
 local ComposeTransform = require 'torch.distributions.transforms.compose'
 local Distribution = require 'torch.distributions.distribution'
@@ -14,8 +15,8 @@ local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----The distribution of transformed samples of another distribution. Arguments: base_distribution, transforms (a Transform
----or a list of them, applied in order), {validate_args}.
+---The distribution of transformed samples of another distribution. Arguments: base_distribution, transforms (a
+---Transform or a list of them, applied in order), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

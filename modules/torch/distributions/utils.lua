@@ -31,7 +31,8 @@ local function first_tensor(values, count)
   return found
 end
 
----Returns tensors of one shape. A number becomes a tensor of the first tensor's dtype and device, or of the default dtype.
+---Returns tensors of one shape. A number becomes a tensor of the first tensor's dtype and device, or of the default
+---dtype.
 ---@param ... number|torch.Tensor
 ---@return torch.Tensor ...
 ---
@@ -135,7 +136,8 @@ function utils.vec_to_tril_matrix(vec, diag)
   return mat
 end
 
----Returns the text of a parameter in a message, as Python's f-strings format it; for a tensor without dimensions its number.
+---Returns the text of a parameter in a message, as Python's f-strings format it; for a tensor without dimensions its
+---number.
 ---@param value any
 ---@param is_real? boolean whether a number is a float in Python
 ---@return string

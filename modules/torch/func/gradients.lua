@@ -44,8 +44,8 @@ local function leave(level, value)
   return tree.map(value, function(x) return C()._unwrap_for_grad(x, level) end)
 end
 
--- Returns the products of `weights` with the Jacobian of the outputs by the inputs, in a tree like the inputs. An output that
--- depends on no input counts as constant.
+-- Returns the products of `weights` with the Jacobian of the outputs by the inputs, in a tree like the inputs. An
+-- output that depends on no input counts as constant.
 local function products(outputs, inputs, weights, options)
   local varying, their_weights = {}, weights and {}
   for i, output in ipairs(outputs) do
@@ -81,9 +81,9 @@ end
 
 local OPTIONS = {'argnums', 'has_aux'}
 
----Returns a function that computes the gradient of fn with respect to its argument `argnums` (from 0; for a list it returns a
----list). An argument may be a table of tensors, such as parameters by name; its gradient is a table too. PyTorch equivalent:
----torch.func.grad.
+---Returns a function that computes the gradient of fn with respect to its argument `argnums` (from 0; for a list it
+---returns a list). An argument may be a table of tensors, such as parameters by name; its gradient is a table too.
+---PyTorch equivalent: torch.func.grad.
 ---@param fn fun(...): torch.Tensor returns a single number
 ---@param options? {argnums: integer|integer[], has_aux: boolean} has_aux: fn returns a second value, passed through
 ---@return fun(...): torch.Tensor|table, any
@@ -120,7 +120,8 @@ local function trailing_options(name, allowed, ...)
   return args.trailing(name, allowed, ...)
 end
 
----Returns the value of fn, and a function that multiplies its argument with the Jacobian. PyTorch equivalent: torch.func.vjp.
+---Returns the value of fn, and a function that multiplies its argument with the Jacobian. PyTorch equivalent:
+---torch.func.vjp.
 ---@param fn fun(...): torch.Tensor
 ---@param ... any primals; {has_aux = false (true: fn returns a second value, passed through)}
 ---@return torch.Tensor|table output

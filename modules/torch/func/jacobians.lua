@@ -50,8 +50,8 @@ local function with_arguments(fn, given, count, positions)
   end
 end
 
--- Returns a function that differentiates with respect to the arguments at argnums. of_inputs(call, inputs, options) returns a
--- tree like the inputs for each tensor of the output.
+-- Returns a function that differentiates with respect to the arguments at argnums. of_inputs(call, inputs, options)
+-- returns a tree like the inputs for each tensor of the output.
 local function by_arguments(name, fn, options, of_inputs)
   options = args.options(options, OPTIONS, name)
   return function(...)
@@ -71,13 +71,13 @@ local function batched(fn, options)
   return vmap(fn, {chunk_size = options.chunk_size, randomness = options.randomness or 'error'})
 end
 
----Returns a function that computes the Jacobian of fn with respect to its argument `argnums`, by reverse mode: faster if there
----are fewer results than arguments. PyTorch equivalent: torch.func.jacrev.
+---Returns a function that computes the Jacobian of fn with respect to its argument `argnums`, by reverse mode: faster
+---if there are fewer results than arguments. PyTorch equivalent: torch.func.jacrev.
 ---@param fn fun(...): torch.Tensor|table
 ---@param options? {argnums: integer|integer[], has_aux: boolean, chunk_size: integer} has_aux: fn returns a second
 ---  value, passed through; chunk_size: rows computed at once
----@return fun(...): torch.Tensor|table, any shape: the result's, then the argument's; with several results a table of these,
----  and with several arguments a list in each
+---@return fun(...): torch.Tensor|table, any shape: the result's, then the argument's; with several results a table of
+---  these, and with several arguments a list in each
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -103,8 +103,8 @@ function jacobians.jacrev(fn, options)
   end)
 end
 
----Returns a function that computes the Jacobian of fn with respect to its argument `argnums`, by forward mode: faster if there
----are more results than arguments. PyTorch equivalent: torch.func.jacfwd.
+---Returns a function that computes the Jacobian of fn with respect to its argument `argnums`, by forward mode: faster
+---if there are more results than arguments. PyTorch equivalent: torch.func.jacfwd.
 ---@param fn fun(...): torch.Tensor|table
 ---@param options? {argnums: integer|integer[], has_aux: boolean, chunk_size: integer, randomness: string} as jacrev's
 ---@return fun(...): torch.Tensor|table, any as jacrev's
@@ -135,8 +135,8 @@ function jacobians.jacfwd(fn, options)
   end)
 end
 
----Returns a function that computes the Hessian of fn with respect to its argument `argnums`: forward mode over reverse mode.
----PyTorch equivalent: torch.func.hessian.
+---Returns a function that computes the Hessian of fn with respect to its argument `argnums`: forward mode over reverse
+---mode. PyTorch equivalent: torch.func.hessian.
 ---@param fn fun(...): torch.Tensor
 ---@param options? {argnums: integer|integer[]}
 ---@return fun(...): torch.Tensor|table

@@ -10,7 +10,8 @@ local tree = {}
 
 local function is_branch(value) return type(value) == 'table' and not class.of(value) end
 
----Returns a copy of the value with fn(tensor) in place of each tensor, in the order of `leaves`. Other values are unchanged.
+---Returns a copy of the value with fn(tensor) in place of each tensor, in the order of `leaves`. Other values are
+---unchanged.
 ---@param value any a tensor, or tables of them
 ---@param fn fun(tensor: torch.Tensor): any
 ---@return any

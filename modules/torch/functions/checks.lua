@@ -1,4 +1,5 @@
--- torch/functions/checks.lua: checks of single arguments of torch's functions; each raises an error at the caller's line.
+-- torch/functions/checks.lua: checks of single arguments of torch's functions; each raises an error at the caller's
+-- line.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
@@ -74,8 +75,9 @@ local function check_bound(owner, bound, entries)
   end
 end
 
----Returns a function `check(owner, bound)` that raises an error unless parameters with the name of a tensor or a number have
----such a value. It replaces torch.none for an optional parameter by its default, and a tensor without dimensions by its number.
+---Returns a function `check(owner, bound)` that raises an error unless parameters with the name of a tensor or a number
+---have such a value. It replaces torch.none for an optional parameter by its default, and a tensor without dimensions
+---by its number.
 ---@param parameters (string|table)[] in the form of args.signature
 ---@param unchecked? string[] names that are not checked
 ---@return fun(owner: string, bound: table<string, any>)

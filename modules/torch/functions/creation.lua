@@ -47,8 +47,8 @@ end
 
 ---Returns a tensor of one dimension from the bytes of a string, copied. PyTorch equivalent: torch.frombuffer.
 ---@param buffer string
----@param options {dtype: string, count: integer, offset: integer, requires_grad: boolean} dtype is required; count = -1:
----  up to the end; offset = 0 in bytes
+---@param options {dtype: string, count: integer, offset: integer, requires_grad: boolean} dtype is required; count =
+---  -1: up to the end; offset = 0 in bytes
 ---@return torch.Tensor
 ---
 ---```lua

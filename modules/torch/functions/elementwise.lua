@@ -1,5 +1,5 @@
--- torch/functions/elementwise.lua: x:apply_, x:map_ and x:map2_: call a Lua function for each element of a CPU tensor. Slow:
--- for small tensors and for experiments.
+-- torch/functions/elementwise.lua: x:apply_, x:map_ and x:map2_: call a Lua function for each element of a CPU tensor.
+-- Slow: for small tensors and for experiments.
 
 local errors = require 'base.errors'
 local checks = require 'torch.functions.checks'

@@ -46,8 +46,8 @@ local function rows()
   return out
 end
 
----Returns a table, as text, of the present and greatest memory of tensors, Lua and the process, and of the causes of garbage
----collections. PyTorch equivalent: torch.cuda.memory_summary, here for the CPU and every device in use.
+---Returns a table, as text, of the present and greatest memory of tensors, Lua and the process, and of the causes of
+---garbage collections. PyTorch equivalent: torch.cuda.memory_summary, here for the CPU and every device in use.
 ---@return string
 ---
 ---```lua

@@ -7,7 +7,8 @@ local settings = {}
 
 local MODES = {default = 0, warn = 1, error = 2}
 
----Sets the behaviour of operations without a deterministic form. PyTorch equivalent: torch.set_deterministic_debug_mode.
+---Sets the behaviour of operations without a deterministic form. PyTorch equivalent:
+---torch.set_deterministic_debug_mode.
 ---@param mode string|integer 'default' or 0: they run; 'warn' or 1: they warn; 'error' or 2: they raise an error
 function settings.set_deterministic_debug_mode(mode)
   if type(mode) ~= 'number' then
@@ -24,8 +25,8 @@ function settings.get_deterministic_debug_mode()
   return C.is_deterministic_algorithms_warn_only_enabled() and 1 or 2
 end
 
----Sets the device of tensors that are made without a device; `torch.device(device, fn)` does it for one function. PyTorch
----equivalent: torch.set_default_device.
+---Sets the device of tensors that are made without a device; `torch.device(device, fn)` does it for one function.
+---PyTorch equivalent: torch.set_default_device.
 ---@param device? string default: the CPU
 ---
 ---```lua

@@ -7,8 +7,8 @@ local products = {}
 
 local spmm = args.signature('spmm', {'input', 'mat2'})
 
----Computes the product of a sparse (n, m) and a dense (m, p) matrix, with gradients for both, as layers of graph networks
----need it. torch.sparse.mm differs in the gradient of the sparse factor, which is sparse, too.
+---Computes the product of a sparse (n, m) and a dense (m, p) matrix, with gradients for both, as layers of graph
+---networks need it. torch.sparse.mm differs in the gradient of the sparse factor, which is sparse, too.
 ---Arguments: input (n, m), COO or CSR, mat2 (m, p).
 ---@param ... any
 ---@return torch.Tensor (n, p)
@@ -29,8 +29,8 @@ products.dsmm = products.spmm
 
 local hsmm = args.signature('hsmm', {'mat1', 'mat2'})
 
----Returns the product of a sparse and a dense matrix as a hybrid tensor: sparse rows of dense values. The same as torch.hspmm.
----Arguments: mat1 (n, m) COO, mat2 (m, p).
+---Returns the product of a sparse and a dense matrix as a hybrid tensor: sparse rows of dense values. The same as
+---torch.hspmm. Arguments: mat1 (n, m) COO, mat2 (m, p).
 ---@param ... any
 ---@return torch.Tensor (n, p) COO
 function products.hsmm(...)

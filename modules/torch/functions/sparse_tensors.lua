@@ -99,8 +99,8 @@ end
 local csr = signature('sparse_csr_tensor', {'crow_indices', 'col_indices', 'values', {'size'}}, unpack(OPTIONS))
 
 ---Returns a sparse matrix by rows. PyTorch equivalent: torch.sparse_csr_tensor.
----Arguments: crow_indices (…, rows + 1): number of values before each row, col_indices (…, n), values (…, n), tensors or
----lists; size = nil (nil: as few columns as col_indices allows); {dtype = nil (the values'), device = nil,
+---Arguments: crow_indices (…, rows + 1): number of values before each row, col_indices (…, n), values (…, n), tensors
+---or lists; size = nil (nil: as few columns as col_indices allows); {dtype = nil (the values'), device = nil,
 ---pin_memory = false, requires_grad = false, check_invariants = false (true: impossible indices raise an error)}.
 ---@param ... any
 ---@return torch.Tensor

@@ -8,8 +8,8 @@ local spectrogram = {}
 local stft = args.signature('stft', {'input', 'n_fft', {'hop_length'}, {'win_length'}, {'window'}, {'center', true},
   {'pad_mode', 'reflect'}, {'normalized', false}, {'onesided'}, {'return_complex'}, {'align_to_window'}})
 
----Computes Fourier transforms (…, frequencies, frames) of overlapping windows of a signal (…, length). PyTorch equivalent:
----torch.stft.
+---Computes Fourier transforms (…, frequencies, frames) of overlapping windows of a signal (…, length). PyTorch
+---equivalent: torch.stft.
 ---Arguments: input, n_fft, hop_length = n_fft / 4, win_length = n_fft, window = ones, center = true, pad_mode = 'reflect',
 ---normalized = false, onesided = true for real input, return_complex (required for real input), align_to_window.
 ---@param ... any

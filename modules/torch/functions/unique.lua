@@ -20,7 +20,8 @@ local of_all = args.signature('unique', {'input', {'sorted', true}, {'return_inv
 ---Arguments: input, sorted = true, return_inverse = false, return_counts = false, dim = nil.
 ---@param ... any
 ---@return torch.Tensor output
----@return torch.Tensor? inverse_indices of the input's shape (of size(dim) with `dim`): the index of each element in output
+---@return torch.Tensor? inverse_indices of the input's shape (of size(dim) with `dim`): the index of each element in
+---  output
 ---@return torch.Tensor? counts how often each element of output occurs
 ---
 ---```lua

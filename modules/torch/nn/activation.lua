@@ -1,5 +1,5 @@
--- torch/nn/activation.lua: activation functions as modules: each calls the function of its name in torch.nn.functional, with
--- its options as fields. Shapes are arbitrary unless stated otherwise.
+-- torch/nn/activation.lua: activation functions as modules: each calls the function of its name in torch.nn.functional,
+-- with its options as fields. Shapes are arbitrary unless stated otherwise.
 
 local errors = require 'base.errors'
 local args = require 'base.args'
@@ -126,8 +126,8 @@ local LeakyReLU = stateless('LeakyReLU', {{'negative_slope', 0.01}, {'inplace', 
   return F.leaky_relu(x, self.negative_slope, self.inplace)
 end, {{'negative_slope', 'float'}, {'inplace', 'flag'}})
 
----Multiplies x, where it is negative, by a random slope between lower and upper, in evaluation mode by their mean (Xu et al.
----2015).
+---Multiplies x, where it is negative, by a random slope between lower and upper, in evaluation mode by their mean (Xu
+---et al. 2015).
 ---Arguments: lower = 1/8, upper = 1/3, inplace = false. Shape: (…) → (…).
 ---@class nn.RReLU: nn.Module
 ---@overload fun(lower?: number, upper?: number, options?: {inplace: boolean}): nn.RReLU
@@ -203,8 +203,8 @@ local Softmax2d = stateless('Softmax2d', {}, function(_, x)
   return torch.softmax(x, -3)
 end)
 
----Multiplies x, where it is negative, by a learned slope (He et al. 2015): one, or one for each channel of (N, C, …). Arguments:
----num_parameters = 1, init = 0.25, {device, dtype}.
+---Multiplies x, where it is negative, by a learned slope (He et al. 2015): one, or one for each channel of (N, C, …).
+---Arguments: num_parameters = 1, init = 0.25, {device, dtype}.
 ---@class nn.PReLU: nn.Module
 ---@overload fun(num_parameters?: integer, init?: number, options?: table): nn.PReLU
 ---@field weight torch.Tensor (num_parameters)

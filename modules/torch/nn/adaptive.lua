@@ -9,8 +9,8 @@ local inputs = require 'torch.nn.inputs'
 local torch = require 'torch'
 
 ---Softmax over many classes, of which the rare ones are grouped in clusters (Grave et al. 2017): forward(input (N,
----in_features), target (N)) → output (N): the log-probability of each target; loss: minus their mean. Arguments: in_features,
----n_classes, cutoffs (a list: where clusters begin), {div_value = 4, head_bias = false, device, dtype}.
+---in_features), target (N)) → output (N): the log-probability of each target; loss: minus their mean. Arguments:
+---in_features, n_classes, cutoffs (a list: where clusters begin), {div_value = 4, head_bias = false, device, dtype}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -123,7 +123,8 @@ end
 ---@return torch.Tensor (N, n_classes)
 function AdaptiveLogSoftmaxWithLoss:log_prob(input) return all_log_probs(self, input, self.head(input)) end
 
----Returns the most probable class of each row. A cluster is computed only for rows whose most probable head entry is a cluster.
+---Returns the most probable class of each row. A cluster is computed only for rows whose most probable head entry is a
+---cluster.
 ---@param input torch.Tensor (N, in_features)
 ---@return torch.Tensor (N) int64
 function AdaptiveLogSoftmaxWithLoss:predict(input)

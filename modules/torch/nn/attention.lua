@@ -43,8 +43,8 @@ local function switch_back_and_return(before, ok, ...)
   return ...
 end
 
----Calls fn; in it scaled_dot_product_attention uses only the given kernels, also in functions that fn calls. Raises an error
----if none of them supports the tensors. PyTorch equivalent: with torch.nn.attention.sdpa_kernel(backends).
+---Calls fn; in it scaled_dot_product_attention uses only the given kernels, also in functions that fn calls. Raises an
+---error if none of them supports the tensors. PyTorch equivalent: with torch.nn.attention.sdpa_kernel(backends).
 ---@param backends string|string[] of SDPBackend
 ---@param fn fun(...): ...
 ---@param ... any arguments of fn

@@ -64,9 +64,9 @@ local function check_rows(name, embeddings)
   errors.raise('argument', name .. '.from_pretrained: expected a tensor of 2 dimensions')
 end
 
----Selects rows of a table by int64 index: (…) → (…, embedding_dim). Arguments: num_embeddings, embedding_dim, {padding_idx,
----max_norm, norm_type = 2, scale_grad_by_freq = false, sparse = false, device, dtype}. The row of padding_idx is initially
----zero and gets no gradient; rows longer than max_norm are scaled down when they are used.
+---Selects rows of a table by int64 index: (…) → (…, embedding_dim). Arguments: num_embeddings, embedding_dim,
+---{padding_idx, max_norm, norm_type = 2, scale_grad_by_freq = false, sparse = false, device, dtype}. The row of
+---padding_idx is initially zero and gets no gradient; rows longer than max_norm are scaled down when they are used.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -104,8 +104,8 @@ end
 local pretrained_signature = args.signature('Embedding.from_pretrained', {'embeddings', {'freeze', true}, {'padding_idx'},
   {'max_norm'}, {'norm_type', 2}, {'scale_grad_by_freq', false}, {'sparse', false}})
 
----Makes an Embedding of given rows. Arguments: embeddings (num_embeddings, embedding_dim), {freeze = true (no gradient),
----padding_idx, max_norm, norm_type = 2, scale_grad_by_freq = false, sparse = false}.
+---Makes an Embedding of given rows. Arguments: embeddings (num_embeddings, embedding_dim), {freeze = true (no
+---gradient), padding_idx, max_norm, norm_type = 2, scale_grad_by_freq = false, sparse = false}.
 ---@param ... any
 ---@return nn.Embedding
 ---
@@ -121,10 +121,10 @@ function Embedding.from_pretrained(...)
     max_norm = a.max_norm, norm_type = a.norm_type, scale_grad_by_freq = a.scale_grad_by_freq, sparse = a.sparse})
 end
 
----Computes the sum, mean or maximum of the rows of each bag: forward(input (B, n), nil, per_sample_weights) or forward(input (n),
----offsets (B), per_sample_weights) → (B, embedding_dim). Arguments: num_embeddings, embedding_dim, {max_norm, norm_type = 2,
----scale_grad_by_freq = false, mode = 'mean' | 'sum' | 'max', sparse = false, include_last_offset = false, padding_idx,
----device, dtype}.
+---Computes the sum, mean or maximum of the rows of each bag: forward(input (B, n), nil, per_sample_weights) or
+---forward(input (n), offsets (B), per_sample_weights) → (B, embedding_dim). Arguments: num_embeddings, embedding_dim,
+---{max_norm, norm_type = 2, scale_grad_by_freq = false, mode = 'mean' | 'sum' | 'max', sparse = false,
+---include_last_offset = false, padding_idx, device, dtype}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -173,8 +173,8 @@ local pretrained_bag_signature = args.signature('EmbeddingBag.from_pretrained', 
   {'max_norm'}, {'norm_type', 2}, {'scale_grad_by_freq', false}, {'mode', 'mean'}, {'sparse', false},
   {'include_last_offset', false}, {'padding_idx'}})
 
----Makes an EmbeddingBag of given rows. Arguments: embeddings (num_embeddings, embedding_dim), {freeze = true (no gradient)
----and the options of EmbeddingBag}.
+---Makes an EmbeddingBag of given rows. Arguments: embeddings (num_embeddings, embedding_dim), {freeze = true (no
+---gradient) and the options of EmbeddingBag}.
 ---@param ... any
 ---@return nn.EmbeddingBag
 function EmbeddingBag.from_pretrained(...)

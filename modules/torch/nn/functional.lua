@@ -1,7 +1,7 @@
 -- torch/nn/functional.lua: torch.nn.functional: layers and losses without state.
 --
--- A function that ATen has with Python's parameters is that operator. The others are in the files of functional/; each file
--- is read when its first function is used.
+-- A function that ATen has with Python's parameters is that operator. The others are in the files of functional/; each
+-- file is read when its first function is used.
 
 return require 'base.namespace'('torch.nn.functional', {
   files = {

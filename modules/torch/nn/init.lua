@@ -51,8 +51,8 @@ local function erf(x)
   return torch.erf(torch.tensor(x, {dtype = 'float64'})):item()
 end
 
----Fills with numbers from the normal distribution truncated at a and b. Arguments: tensor, mean = 0, std = 1, a = -2, b = 2,
----generator.
+---Fills with numbers from the normal distribution truncated at a and b. Arguments: tensor, mean = 0, std = 1, a = -2, b
+---= 2, generator.
 defined('trunc_normal_', {'tensor', {'mean', 0}, {'std', 1}, {'a', -2}, {'b', 2}, {'generator'}}, function(p)
   local function cdf(x) return (1 + erf(x / math.sqrt(2))) / 2 end
   local low, high = cdf((p.a - p.mean) / p.std), cdf((p.b - p.mean) / p.std)
@@ -68,7 +68,8 @@ end)
 local GAINS = {linear = 1, conv1d = 1, conv2d = 1, conv3d = 1, conv_transpose1d = 1, conv_transpose2d = 1,
                conv_transpose3d = 1, sigmoid = 1, tanh = 5 / 3, relu = math.sqrt(2), selu = 3 / 4}
 
----Returns the recommended gain for a nonlinearity. Arguments: nonlinearity, param (the slope of leaky_relu, default 0.01).
+---Returns the recommended gain for a nonlinearity. Arguments: nonlinearity, param (the slope of leaky_relu, default
+---0.01).
 args.definer(init)('calculate_gain', {'nonlinearity', {'param'}}, function(p)
   if p.nonlinearity == 'leaky_relu' then
     local slope = p.param or 0.01
@@ -135,7 +136,8 @@ defined('xavier_normal_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
   return draw(p, 'normal_', 0, xavier_std(p))
 end)
 
----Fills with a (semi-)orthogonal matrix: dimension 0 by all others (Saxe et al. 2014). Arguments: tensor, gain = 1, generator.
+---Fills with a (semi-)orthogonal matrix: dimension 0 by all others (Saxe et al. 2014). Arguments: tensor, gain = 1,
+---generator.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -157,8 +159,8 @@ defined('orthogonal_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
   return tensor
 end)
 
----Fills a convolution's weight so that it returns its input channels (Zagoruyko and Komodakis 2017). Arguments: tensor of 3, 4
----or 5 dimensions, groups = 1.
+---Fills a convolution's weight so that it returns its input channels (Zagoruyko and Komodakis 2017). Arguments: tensor
+---of 3, 4 or 5 dimensions, groups = 1.
 defined('dirac_', {'tensor', {'groups', 1}}, function(p)
   local size = p.tensor:size()
   if #size < 3 or #size > 5 then
@@ -179,8 +181,8 @@ defined('dirac_', {'tensor', {'groups', 1}}, function(p)
   return p.tensor
 end)
 
----Fills with numbers from N(0, std), with the given share of each column set to zero (Martens 2010). Arguments: tensor of 2
----dimensions, sparsity, std = 0.01, generator.
+---Fills with numbers from N(0, std), with the given share of each column set to zero (Martens 2010). Arguments: tensor
+---of 2 dimensions, sparsity, std = 0.01, generator.
 defined('sparse_', {'tensor', 'sparsity', {'std', 0.01}, {'generator'}}, function(p)
   if p.tensor:dim() ~= 2 then errors.raise('argument', 'sparse_: only tensors with 2 dimensions are supported') end
   local rows, columns = p.tensor:size(0), p.tensor:size(1)

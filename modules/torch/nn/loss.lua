@@ -101,8 +101,9 @@ local BCELoss = loss_class('BCELoss', 'binary_cross_entropy', {{'weight'}, REDUC
 local BCEWithLogitsLoss = loss_class('BCEWithLogitsLoss', 'binary_cross_entropy_with_logits',
   {{'weight'}, REDUCTION, {'pos_weight'}})
 
----Connectionist temporal classification (Graves et al. 2006): forward(log_probs (T, N, C), targets (N, S) or concatenated,
----input_lengths (N), target_lengths (N)). Arguments: {blank = 0, reduction = 'mean', zero_infinity = false}.
+---Connectionist temporal classification (Graves et al. 2006): forward(log_probs (T, N, C), targets (N, S) or
+---concatenated, input_lengths (N), target_lengths (N)). Arguments: {blank = 0, reduction = 'mean', zero_infinity =
+---false}.
 ---
 ---```lua
 ---local torch = require 'torch'

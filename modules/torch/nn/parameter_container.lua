@@ -32,8 +32,8 @@ local function item_line(name, value, kind_of)
     device:match '^cuda' and ' (' .. device .. ')' or '')
 end
 
----A list of parameters: tensors that are added become parameters, other values are kept unchanged. It has the operations of
----Sequential.
+---A list of parameters: tensors that are added become parameters, other values are kept unchanged. It has the
+---operations of Sequential.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -106,8 +106,8 @@ function ParameterDict.__newindex(self, name, value)
 end
 
 ---Adds or replaces parameters.
----@param parameters any[][]|table list of {name, tensor}, a base.ordered map, a ParameterDict; a plain table is added in
----  the order of its sorted names, as in PyTorch
+---@param parameters any[][]|table list of {name, tensor}, a base.ordered map, a ParameterDict; a plain table is added
+---  in the order of its sorted names, as in PyTorch
 function ParameterDict:update(parameters)
   if class.is(parameters, ParameterDict) then
     for name, value in parameters:items() do self[name] = value end

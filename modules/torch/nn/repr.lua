@@ -66,8 +66,8 @@ function repr.type_name(value)
   return TYPE_NAMES[type(value)] or (#value > 0 and 'list' or 'dict')
 end
 
----Returns "name=value, name=value" for pairs {name, value}. An entry with an empty name gives only the value; {name, text,
----true} gives the text without quotes.
+---Returns "name=value, name=value" for pairs {name, value}. An entry with an empty name gives only the value; {name,
+---text, true} gives the text without quotes.
 ---@param pairs_list any[][]
 ---@return string
 function repr.fields(pairs_list)

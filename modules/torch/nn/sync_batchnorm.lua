@@ -21,10 +21,10 @@ function SumOverRanks.backward(ctx, grad)
   return torch.distributed.all_reduce(grad:contiguous():clone(), {group = ctx.group}), nil
 end
 
----BatchNorm over the batches of all ranks: mean and variance of (N, C, …) are those of the whole batch, and so are gradients.
----With one rank, or in evaluation mode, it is BatchNorm. Arguments: num_features, {eps = 1e-5, momentum = 0.1, affine = true,
----track_running_stats = true, process_group (a result of torch.distributed.new_group; nil: all ranks), device, dtype}.
----PyTorch's class runs only on GPUs, this one also on CPUs.
+---BatchNorm over the batches of all ranks: mean and variance of (N, C, …) are those of the whole batch, and so are
+---gradients. With one rank, or in evaluation mode, it is BatchNorm. Arguments: num_features, {eps = 1e-5, momentum =
+---0.1, affine = true, track_running_stats = true, process_group (a result of torch.distributed.new_group; nil: all
+---ranks), device, dtype}. PyTorch's class runs only on GPUs, this one also on CPUs.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -104,8 +104,8 @@ local function converted(norm, process_group)
   return new
 end
 
----Returns the module, with every BatchNorm1d, 2d, 3d below it replaced by a SyncBatchNorm of the same parameters. If the module
----itself is one of these, returns its replacement.
+---Returns the module, with every BatchNorm1d, 2d, 3d below it replaced by a SyncBatchNorm of the same parameters. If
+---the module itself is one of these, returns its replacement.
 ---@param module nn.Module
 ---@param process_group? ProcessGroup nil: all ranks
 ---@return nn.Module

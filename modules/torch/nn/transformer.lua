@@ -38,8 +38,8 @@ end
 local LAYER = {'d_model', 'nhead', {'dim_feedforward', 2048}, {'dropout', 0.1}, {'activation', 'relu'},
   {'layer_norm_eps', 1e-5}, {'batch_first', false}, {'norm_first', false}, {'bias', true}, {'device'}, {'dtype'}}
 
--- Registers the parts in PyTorch's order: attentions, feed-forward network, then norms and dropouts; there is one more of
--- each than of attentions.
+-- Registers the parts in PyTorch's order: attentions, feed-forward network, then norms and dropouts; there is one more
+-- of each than of attentions.
 local function set_up_layer(self, a, attentions)
   local like = {bias = a.bias, device = a.device, dtype = a.dtype}
   for _, name in ipairs(attentions) do
@@ -103,7 +103,8 @@ function TransformerEncoderLayer:forward(...)
   return residual(self, x, self.norm2, function(input) return feed_forward(self, input, self.dropout2) end)
 end
 
----Self-attention, attention to the encoder's output and a feed-forward network; arguments as of TransformerEncoderLayer.
+---Self-attention, attention to the encoder's output and a feed-forward network; arguments as of
+---TransformerEncoderLayer.
 ---@class nn.TransformerDecoderLayer: nn.Module
 ---@overload fun(d_model: integer, nhead: integer, options?: table): nn.TransformerDecoderLayer
 local TransformerDecoderLayer = Module:extend('TransformerDecoderLayer')

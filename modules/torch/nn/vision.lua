@@ -75,16 +75,16 @@ end, {'groups'})
 
 local BLOCKS = {'kernel_size', {'dilation', 1}, {'padding', 0}, {'stride', 1}}
 
----Returns the blocks under a sliding window as columns: (N, C, H, W) → (N, C · kh · kw, L). Arguments: kernel_size, {dilation = 1,
----padding = 0, stride = 1}.
+---Returns the blocks under a sliding window as columns: (N, C, H, W) → (N, C · kh · kw, L). Arguments: kernel_size,
+---{dilation = 1, padding = 0, stride = 1}.
 ---@class nn.Unfold: nn.Module
 ---@overload fun(kernel_size: integer|integer[], options?: table): nn.Unfold
 local Unfold = stateless('Unfold', BLOCKS, function(self, x)
   return F.unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
 end, {'kernel_size', 'dilation', 'padding', 'stride'})
 
----The inverse of Unfold; overlapping values are summed: (N, C · kh · kw, L) → (N, C, H, W). Arguments: output_size, kernel_size,
----{dilation = 1, padding = 0, stride = 1}.
+---The inverse of Unfold; overlapping values are summed: (N, C · kh · kw, L) → (N, C, H, W). Arguments: output_size,
+---kernel_size, {dilation = 1, padding = 0, stride = 1}.
 ---@class nn.Fold: nn.Module
 ---@overload fun(output_size: integer|integer[], kernel_size: integer|integer[], options?: table): nn.Fold
 local Fold = stateless('Fold', {'output_size', unpack(BLOCKS)}, function(self, x)

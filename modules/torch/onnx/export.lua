@@ -128,17 +128,17 @@ end
 
 ---Writes a model as an ONNX file, which onnxruntime and many other programs run. PyTorch equivalent: torch.onnx.export.
 ---
----The model is called with the example and its operators are recorded, in eval mode and without gradients. So Lua code in
----`forward` runs during the export, and its prints, counters and decisions by shapes are not in the file. A
----number that it reads out of a tensor, as x:item() does, raises an error if it depends on an input. For each dynamic axis
----the model is also called with other sizes, and numbers that follow an axis are computed in the graph. Parameters and
----buffers become initializers with their names in state_dict. A value that depends on no input becomes a constant.
+---The model is called with the example and its operators are recorded, in eval mode and without gradients. So Lua code
+---in `forward` runs during the export, and its prints, counters and decisions by shapes are not in the file. A
+---number that it reads out of a tensor, as x:item() does, raises an error if it depends on an input. For each dynamic
+---axis the model is also called with other sizes, and numbers that follow an axis are computed in the graph. Parameters
+---and buffers become initializers with their names in state_dict. A value that depends on no input becomes a constant.
 ---
----Arguments: model (an nn.Module or a function), args (a tensor or a list of tensors: the example arguments of the model), f (the
----path of the file), {input_names ('input', or 'input_0', …), output_names ('output', or 'output_0', … or the names of the
----fields of the model's result), dynamic_axes = {input_name = {[0] = 'batch', [2] = 'length'}} (without it the first
----dimension of each input is 'batch'; {} for no dynamic axis), opset_version = 17 (17 to 21), external_data (true: the
----values of the parameters go to `<f>.data`; default: only if the model has more than 2 GB)}.
+---Arguments: model (an nn.Module or a function), args (a tensor or a list of tensors: the example arguments of the
+---model), f (the path of the file), {input_names ('input', or 'input_0', …), output_names ('output', or 'output_0', …
+---or the names of the fields of the model's result), dynamic_axes = {input_name = {[0] = 'batch', [2] = 'length'}}
+---(without it the first dimension of each input is 'batch'; {} for no dynamic axis), opset_version = 17 (17 to 21),
+---external_data (true: the values of the parameters go to `<f>.data`; default: only if the model has more than 2 GB)}.
 ---@param ... any
 ---
 ---```lua
@@ -148,9 +148,9 @@ end
 ---torch.onnx.export(model, torch.randn(3, 4), path, {input_names = {'features'}, output_names = {'logits'}})
 ---```
 ---
----Errors: 'unsupported' for an operator without a mapping to ONNX, or a number that follows a dynamic axis where ONNX requires
----a constant; the message names the module and the line of the script. 'argument' for a model that does not accept another size
----of a dynamic axis. 'environment' if the file cannot be written.
+---Errors: 'unsupported' for an operator without a mapping to ONNX, or a number that follows a dynamic axis where ONNX
+---requires a constant; the message names the module and the line of the script. 'argument' for a model that does not
+---accept another size of a dynamic axis. 'environment' if the file cannot be written.
 function export.export(...)
   local a = signature:bind(...)
   if type(a.f) ~= 'string' then fail('f: expected a path, got %s', type(a.f)) end

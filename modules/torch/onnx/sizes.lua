@@ -2,8 +2,8 @@
 -- axes.
 --
 -- The first trace has the sizes of the example; in each of the next traces one axis has another size, in the last trace
--- all axes have other sizes. A number that follows one axis is a · size + b, and a number that follows several is a · size ·
--- size …; the last trace verifies the expression.
+-- all axes have other sizes. A number that follows one axis is a · size + b, and a number that follows several is a ·
+-- size · size …; the last trace verifies the expression.
 
 local class = require 'base.class'
 

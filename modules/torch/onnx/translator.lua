@@ -1,5 +1,5 @@
--- torch/onnx/translator.lua: Translator, the first argument of the mappings (operators/*.lua): it finds the graph's names of
--- traced values and adds nodes to the graph. translation.lua walks through the calls.
+-- torch/onnx/translator.lua: Translator, the first argument of the mappings (operators/*.lua): it finds the graph's
+-- names of traced values and adds nodes to the graph. translation.lua walks through the calls.
 --
 -- Numbers that differ between the traces follow dynamic axes, and become nodes that compute them.
 
@@ -211,7 +211,8 @@ function Translator:follows_input(value) return self._follows_input[value.id] ==
 
 ---Returns the graph's form of the data of a packed sequence: the padded form.
 ---@param value table
----@return {padded: string, lengths: string, size: integer|torch.onnx.Size, is_clean: boolean} size: the greatest possible length
+---@return {padded: string, lengths: string, size: integer|torch.onnx.Size, is_clean: boolean} size: the greatest
+---  possible length
 function Translator:packed(value) return self._packed[value.id] or self:fail(PACKED) end
 
 ---Sets the graph's form of the data of a packed sequence.

@@ -30,7 +30,8 @@ function torch.no_grad(fn, ...) end
 ---@return ... # the results of fn
 function torch.enable_grad(fn, ...) end
 
----As no_grad, and faster: tensors made in fn can never be part of a graph. PyTorch equivalent: with torch.inference_mode().
+---As no_grad, and faster: tensors made in fn can never be part of a graph. PyTorch equivalent: with
+---torch.inference_mode().
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -63,7 +64,8 @@ function torch.is_inference_mode_enabled() end
 ---@param mode boolean
 function torch.set_grad_enabled(mode) end
 
----Runs a function, and then at once frees the tensors that it made and does not return, without waiting for the collector.
+---Runs a function, and then at once frees the tensors that it made and does not return, without waiting for the
+---collector.
 ---
 ---```lua
 ---local torch = require 'torch'

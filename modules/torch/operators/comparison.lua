@@ -16,8 +16,8 @@ local torch = {}
 ---@param condition torch.Tensor bool
 ---@param input? torch.Tensor|number values where condition is true
 ---@param other? torch.Tensor|number values where condition is false
----@return torch.Tensor # of the broadcast shape; with only a condition, a list of the indices of its true elements, one tensor
----  for each dimension
+---@return torch.Tensor # of the broadcast shape; with only a condition, a list of the indices of its true elements, one
+---  tensor for each dimension
 function torch.where(condition, input, other) end
 
 ---Returns a copy of input with value where mask is true.

@@ -6,8 +6,8 @@
 
 local torch = {}
 
----Returns a tensor with a copy of the data. PyTorch equivalent: torch.tensor. Lists of unequal lengths and numbers that do not
----fit the dtype raise an error with the place or the number.
+---Returns a tensor with a copy of the data. PyTorch equivalent: torch.tensor. Lists of unequal lengths and numbers that
+---do not fit the dtype raise an error with the place or the number.
 ---
 ---```lua
 ---local torch = require 'torch'

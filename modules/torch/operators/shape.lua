@@ -13,7 +13,8 @@ local torch = {}
 ---assert(torch.arange(6):reshape(2, -1).shape[2] == 3)
 ---```
 ---@param input torch.Tensor any shape
----@param shape integer[] one size may be -1, it is computed from the others; also as separate arguments: x:reshape(2, 3)
+---@param shape integer[] one size may be -1, it is computed from the others; also as separate arguments: x:reshape(2,
+---  3)
 ---@return torch.Tensor # (shape): a view if possible, else a copy
 function torch.reshape(input, shape) end
 

@@ -7,8 +7,8 @@
 local Tensor = {}
 
 ---An array of numbers of one dtype on one device; it may record how it was computed. Lists of sizes are Lua lists:
----`x.shape[1]` is the length of dimension 0. `x[i]`, `x[{i, torch.slice(1, 3)}]` and `x[mask]` read and write elements, counted
----from 0; `#x` is the length of dimension 0.
+---`x.shape[1]` is the length of dimension 0. `x[i]`, `x[{i, torch.slice(1, 3)}]` and `x[mask]` read and write elements,
+---counted from 0; `#x` is the length of dimension 0.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -7,9 +7,9 @@ local Rates = require 'torch.optim.rates'
 local Plan = require 'torch.optim.plan'
 local torch = require 'torch'
 
----Adafactor (Shazeer and Stern 2018, arXiv 1804.04235). For a matrix it keeps only the means of the squared gradients by rows
----(r) and columns (c): v = r·c / mean(r), with β₂(t) = 1 - t^beta2_decay. The update u = g / √v is scaled down when its root
----mean square exceeds d; θ = θ·(1 - lr·weight_decay) - α·u, α = max(ε₂, RMS(θ))·min(lr, 1 / √t).
+---Adafactor (Shazeer and Stern 2018, arXiv 1804.04235). For a matrix it keeps only the means of the squared gradients
+---by rows (r) and columns (c): v = r·c / mean(r), with β₂(t) = 1 - t^beta2_decay. The update u = g / √v is scaled down
+---when its root mean square exceeds d; θ = θ·(1 - lr·weight_decay) - α·u, α = max(ε₂, RMS(θ))·min(lr, 1 / √t).
 ---
 ---Options: lr = 1e-2, beta2_decay = -0.8, eps = {torch.none, 1e-3} (ε₁, none: the dtype's; ε₂), d = 1, weight_decay = 0,
 ---{foreach, maximize}.

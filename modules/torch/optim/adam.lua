@@ -10,8 +10,8 @@ local torch = require 'torch'
 ---v̂ = v / (1 - β₂^t); `amsgrad` takes the largest v so far.
 ---
 ---Options: lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = 0 (added to g), amsgrad = false, {foreach, maximize,
----capturable, differentiable, fused, decoupled_weight_decay = false}. A step is one fused kernel. With `fused = true` the
----kernel also does the unscaling for a GradScaler; `fused = false` uses the operators of Python's default.
+---capturable, differentiable, fused, decoupled_weight_decay = false}. A step is one fused kernel. With `fused = true`
+---the kernel also does the unscaling for a GradScaler; `fused = false` uses the operators of Python's default.
 ---
 ---```lua
 ---local torch = require 'torch'

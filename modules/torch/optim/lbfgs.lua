@@ -9,8 +9,8 @@ local strong_wolfe = require 'torch.optim.strong_wolfe'
 local torch = require 'torch'
 
 ---L-BFGS (Nocedal and Wright 2006, chapter 7; after minFunc by Mark Schmidt): a step minimizes with an inverse Hessian
----estimated from the last `history_size` changes of parameters and gradient. `step` needs a closure, calls it several times
----and returns its first result. Only one group of parameters; the state has 2 · history_size times their size.
+---estimated from the last `history_size` changes of parameters and gradient. `step` needs a closure, calls it several
+---times and returns its first result. Only one group of parameters; the state has 2 · history_size times their size.
 ---
 ---Options: lr = 1, max_iter = 20, max_eval (default max_iter·5/4), tolerance_grad = 1e-7, tolerance_change = 1e-9,
 ---history_size = 100, line_search_fn ('strong_wolfe', or none).

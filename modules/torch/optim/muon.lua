@@ -7,8 +7,8 @@ local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
 ---Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/; Liu et al. 2025, arXiv 2502.16982), for
----matrices; use another optimizer for biases, embeddings and similar parameters. With the gradient G: B = μ·B + (1 - μ)·G,
----U = NS(G·(1 - μ) + μ·B) with `nesterov`, else NS(B), θ = θ·(1 - lr·weight_decay) - γ·U. NS iterates
+---matrices; use another optimizer for biases, embeddings and similar parameters. With the gradient G: B = μ·B + (1 -
+---μ)·G, U = NS(G·(1 - μ) + μ·B) with `nesterov`, else NS(B), θ = θ·(1 - lr·weight_decay) - γ·U. NS iterates
 ---X = a·X + (b·XXᵀ + c·(XXᵀ)²)·X in bfloat16 ns_steps times, from the normalized matrix. γ for an A×B matrix is
 ---lr·√max(1, A / B) ('original') or lr·0.2·√max(A, B) ('match_rms_adamw').
 ---

@@ -214,7 +214,8 @@ function Optimizer:_state_of(param)
   return state
 end
 
----Returns the group's learning rate for a step: the number, or a tensor on the device if a CUDA graph may contain the step.
+---Returns the group's learning rate for a step: the number, or a tensor on the device if a CUDA graph may contain the
+---step.
 ---@param group table
 ---@param device string
 ---@return number|torch.Tensor

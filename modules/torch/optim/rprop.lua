@@ -5,9 +5,9 @@ local options = require 'torch.optim.options'
 local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
----Rprop (Riedmiller and Braun 1993). Each element has a step size: it is multiplied by η⁺ while the gradient keeps its sign (up
----to the larger of step_sizes), and by η⁻ when the sign changes (down to the smaller); then the element does not move.
----θ = θ - sign(g)·step size. For full batches.
+---Rprop (Riedmiller and Braun 1993). Each element has a step size: it is multiplied by η⁺ while the gradient keeps its
+---sign (up to the larger of step_sizes), and by η⁻ when the sign changes (down to the smaller); then the element does
+---not move. θ = θ - sign(g)·step size. For full batches.
 ---
 ---Options: lr = 1e-2 (the first step size), etas = {0.5, 1.2}, step_sizes = {1e-6, 50}, {capturable, foreach, maximize,
 ---differentiable}.

@@ -9,9 +9,9 @@ local torch = require 'torch'
 ---θ = θ - lr·b; `nesterov` (Sutskever et al. 2013): θ = θ - lr·(g + μ·b).
 ---
 ---Options: lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0 (added to g), nesterov = false, {maximize, foreach,
----differentiable, fused}. Dense gradients use one fused kernel. With `fused = true` the kernel also does the unscaling for a
----GradScaler; `fused = false` uses the operators of Python's default, as 16-bit parameters on the CPU always do. Sparse
----gradients are allowed without weight_decay and nesterov.
+---differentiable, fused}. Dense gradients use one fused kernel. With `fused = true` the kernel also does the unscaling
+---for a GradScaler; `fused = false` uses the operators of Python's default, as 16-bit parameters on the CPU always do.
+---Sparse gradients are allowed without weight_decay and nesterov.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -64,8 +64,8 @@ end
 
 local LISTS = {'momentum_buffer'}
 
--- On the CPU, LibTorch's kernel for 16 bits changes only the elements after the last whole vector; the others stay unchanged.
--- Operators do its work instead, including the work for a GradScaler.
+-- On the CPU, LibTorch's kernel for 16 bits changes only the elements after the last whole vector; the others stay
+-- unchanged. Operators do its work instead, including the work for a GradScaler.
 function SGD:_update_halves(group, batch, grads)
   if self.found_inf and self.found_inf:item() > 0 then return end
   if self.grad_scale then torch._foreach_div_(grads, self.grad_scale:item()) end

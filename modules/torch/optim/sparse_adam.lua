@@ -6,8 +6,8 @@ local options = require 'torch.optim.options'
 local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 
----Adam for gradients that are sparse tensors, such as those of `nn.Embedding` with `sparse = true`: only the elements of the
----gradient change, including their moments; other moments do not decay.
+---Adam for gradients that are sparse tensors, such as those of `nn.Embedding` with `sparse = true`: only the elements
+---of the gradient change, including their moments; other moments do not decay.
 ---
 ---Options: lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8, maximize = false.
 ---

@@ -13,8 +13,8 @@ local IGNORED = {capturable = true, differentiable = true}
 
 local function is_tensor(value) return type(value) == 'userdata' and torch.is_tensor(value) end
 
----Returns the fields of a group as Python has them, without `params`: the optimizer's options, then fields that were added later
----(initial_lr, …), including options that are None.
+---Returns the fields of a group as Python has them, without `params`: the optimizer's options, then fields that were
+---added later (initial_lr, …), including options that are None.
 ---@param optimizer optim.Optimizer
 ---@param group table
 ---@return string[]

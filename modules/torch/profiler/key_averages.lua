@@ -9,7 +9,8 @@ local EVENT_FIELDS = {
   'self_device_memory_usage', 'flops',
 }
 
----The sums of one name. Times are in microseconds, memory in bytes; `cpu_time` and `device_time` are means over the calls.
+---The sums of one name. Times are in microseconds, memory in bytes; `cpu_time` and `device_time` are means over the
+---calls.
 ---@class torch.profiler.FunctionEventAvg
 ---@field key string
 ---@field count integer

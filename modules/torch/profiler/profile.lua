@@ -155,8 +155,8 @@ function Profile:_finished(name)
   return self._result
 end
 
----Writes the last recording as a Chrome trace, which Perfetto (https://ui.perfetto.dev) and chrome://tracing can open. It can be
----called once: LibTorch does not keep the trace.
+---Writes the last recording as a Chrome trace, which Perfetto (https://ui.perfetto.dev) and chrome://tracing can open.
+---It can be called once: LibTorch does not keep the trace.
 ---@param path string
 function Profile:export_chrome_trace(path)
   local result = self:_finished 'export_chrome_trace'
@@ -166,8 +166,8 @@ function Profile:export_chrome_trace(path)
   result:save(path)
 end
 
----Returns the sums of all events of one name, in the order of their first events. Memory is the memory that the allocator takes
----for a tensor, which is slightly more than its bytes.
+---Returns the sums of all events of one name, in the order of their first events. Memory is the memory that the
+---allocator takes for a tensor, which is slightly more than its bytes.
 ---@param options? {group_by_input_shape: boolean, group_by_stack_n: integer} also groups by the shapes of the inputs
 ---  (record_shapes), and by that many Lua lines (with_stack: there is one)
 ---@return torch.profiler.EventList averages
@@ -193,8 +193,8 @@ function Profile:key_averages(options)
   return key_averages.new(list, self._recording)
 end
 
----Returns every event in the order of their beginnings: the fields of torch.profiler.FunctionEventAvg for one call, `thread`,
----and `time_range` with `start` and `end_` in microseconds from the beginning of the recording.
+---Returns every event in the order of their beginnings: the fields of torch.profiler.FunctionEventAvg for one call,
+---`thread`, and `time_range` with `start` and `end_` in microseconds from the beginning of the recording.
 ---@return torch.profiler.EventList events
 function Profile:events() return key_averages.new(self:_finished('events'):events(), self._recording) end
 
@@ -236,9 +236,9 @@ local function stop_and_return(prof, ok, ...)
   return ...
 end
 
----Records the calls of fn: operators with their times, also on the device; with `record_shapes` the shapes of their inputs,
----with `profile_memory` the memory they allocate and free, with `with_stack` the Lua line that has called each, with
----`with_flops` the operations of products and convolutions. It records only this thread, unless
+---Records the calls of fn: operators with their times, also on the device; with `record_shapes` the shapes of their
+---inputs, with `profile_memory` the memory they allocate and free, with `with_stack` the Lua line that has called each,
+---with `with_flops` the operations of products and convolutions. It records only this thread, unless
 ---`experimental_config = {profile_all_threads = true}`. Without fn, `prof:start()` and `prof:stop()` begin and end the
 ---recording. PyTorch equivalent: torch.profiler.profile.
 ---@param options? table `activities`: of torch.profiler.ProfilerActivity, default: all available; `schedule`: a step's

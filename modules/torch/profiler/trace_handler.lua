@@ -17,8 +17,8 @@ end
 -- Returns the name of a worker in PyTorch's form.
 local function own_name() return first_word '/proc/sys/kernel/hostname' .. '_' .. first_word '/proc/self/stat' end
 
----For `on_trace_ready`: writes each trace as `<worker_name>.<time>-<number>.pt.trace.json` into a folder, which it creates.
----Perfetto (https://ui.perfetto.dev) and chrome://tracing can open it. PyTorch equivalent:
+---For `on_trace_ready`: writes each trace as `<worker_name>.<time>-<number>.pt.trace.json` into a folder, which it
+---creates. Perfetto (https://ui.perfetto.dev) and chrome://tracing can open it. PyTorch equivalent:
 ---torch.profiler.tensorboard_trace_handler.
 ---@param dir_name string
 ---@param worker_name? string default: host and pid

@@ -53,8 +53,8 @@ function copy(value, memo)
   return memo[value]
 end
 
----Returns a copy of a value and of everything in it: tables, objects, tensors with separate memory. Sharing and cycles are
----kept, also tensors that are views of one memory; functions, classes, generators and files are not copied.
+---Returns a copy of a value and of everything in it: tables, objects, tensors with separate memory. Sharing and cycles
+---are kept, also tensors that are views of one memory; functions, classes, generators and files are not copied.
 ---Python equivalent: Python's copy.deepcopy.
 ---@generic T
 ---@param value T

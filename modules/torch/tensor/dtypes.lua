@@ -131,7 +131,8 @@ local function dtype_of_type(name)
   errors.raise('argument', ("type: unknown type '%s'"):format(name))
 end
 
----Returns the name of the tensor's type, or the tensor converted to a dtype or such a name. PyTorch equivalent: Tensor.type.
+---Returns the name of the tensor's type, or the tensor converted to a dtype or such a name. PyTorch equivalent:
+---Tensor.type.
 ---@param tensor torch.Tensor
 ---@param dtype? string 'torch.IntTensor' or torch.int32
 ---@return string|torch.Tensor
@@ -147,7 +148,8 @@ function dtypes.type(tensor, dtype)
   return tensor:to{dtype = name, device = device}
 end
 
----Returns a name for the type of a value: 'torch.FloatTensor', 'torch.nn.Linear', 'number'. PyTorch equivalent: torch.typename.
+---Returns a name for the type of a value: 'torch.FloatTensor', 'torch.nn.Linear', 'number'. PyTorch equivalent:
+---torch.typename.
 ---@param value any
 ---@return string
 function dtypes.typename(value)

@@ -5,7 +5,8 @@ local ordered = require 'base.ordered'
 
 local items = {}
 
----Returns the keys of a map in the order in which they were added (state_dict, torch.load); for a plain table sorted by text.
+---Returns the keys of a map in the order in which they were added (state_dict, torch.load); for a plain table sorted by
+---text.
 ---@param map table
 ---@return any[] keys
 ---

@@ -43,9 +43,9 @@ function UntypedStorage:data_ptr() return engine()._storage_ptr(self._tensor) en
 ---@return integer 1
 function UntypedStorage:element_size() return self and 1 end
 
----Resizes the storage to that many bytes. Existing values that fit are kept, new ones are undefined. Tensors that share the
----storage keep their sizes: a tensor that needs more bytes than there are must not be read or written until it fits again. As in
----PyTorch, this is not checked: such an access may end the process.
+---Resizes the storage to that many bytes. Existing values that fit are kept, new ones are undefined. Tensors that share
+---the storage keep their sizes: a tensor that needs more bytes than there are must not be read or written until it fits
+---again. As in PyTorch, this is not checked: such an access may end the process.
 ---@param size integer bytes
 ---@return torch.UntypedStorage storage itself
 ---Errors: 'argument'; 'unsupported' if the memory has another owner, such as a mapped file.

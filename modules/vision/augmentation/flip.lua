@@ -13,8 +13,8 @@ local function flip_class(name, dim)
   return Flip
 end
 
----Mirrors each image left to right with probability p. Arguments: p = 0.5, generator (of the images' device). Images (n,
----c, h, w) of any dtype, on any device.
+---Mirrors each image left to right with probability p. Arguments: p = 0.5, generator (of the images' device). Images
+---(n, c, h, w) of any dtype, on any device.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -6,9 +6,9 @@ local image = require 'vision.transforms.image'
 local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 
----Computes (x - mean) / std for each channel; bytes are first divided by 255, so mean and std are those after torchvision's
----ToTensor. Arguments: mean, std (lists, or a number for all channels), dtype = 'float32' (of the result). Images (n, c, h, w)
----of bytes or floats, on any device.
+---Computes (x - mean) / std for each channel; bytes are first divided by 255, so mean and std are those after
+---torchvision's ToTensor. Arguments: mean, std (lists, or a number for all channels), dtype = 'float32' (of the
+---result). Images (n, c, h, w) of bytes or floats, on any device.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -157,8 +157,8 @@ end
 ---Small photographs: 50,000 for training and 10,000 for testing. Arguments: {root, train = true, transform,
 ---target_transform, download = false}, by position or by name. Searches `root` if given, else $RTRAIN_DATA/cifar10, for
 ---Parquet files (train-*.parquet, with a column of images and a column named label) and for the original binary batches
----(data_batch_1.bin, …), also in cifar-10-batches-bin below it. All images are decoded once. `.folder` is the folder that was
----used.
+---(data_batch_1.bin, …), also in cifar-10-batches-bin below it. All images are decoded once. `.folder` is the folder
+---that was used.
 ---With `download`, if no files are found, the binary batches are fetched from the mirror $RTRAIN_DATA_URL as
 ---cifar10/cifar-10-binary.tar.gz, and their MD5 is compared with the publisher's.
 ---Raises code 'environment' with all searched folders if there are no files, and with the file if one is
@@ -178,8 +178,8 @@ CIFAR10._binary = {test = {'test_batch.bin'}, train = {'data_batch_1.bin', 'data
 CIFAR10._pickled = {test = {'test_batch'}, train = {'data_batch_1'}}
 CIFAR10._archive, CIFAR10._md5 = 'cifar-10-binary.tar.gz', 'c32a1d4ab5d03f1284b67883e8d87530'
 
----CIFAR10 with 100 classes. Searches $RTRAIN_DATA/cifar100; the label is the fine_label of a Parquet file, or the second byte
----of a binary record.
+---CIFAR10 with 100 classes. Searches $RTRAIN_DATA/cifar100; the label is the fine_label of a Parquet file, or the
+---second byte of a binary record.
 ---@class vision.CIFAR100: vision.CIFAR10
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.CIFAR100
 local CIFAR100 = Cifar:extend('CIFAR100')

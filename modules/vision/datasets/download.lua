@@ -75,10 +75,10 @@ end
 ---@param name string the data set, for messages
 ---@param folder string its name below the root: 'mnist'
 ---@param root? string as given to the data set; default $RTRAIN_DATA
----@param archives {file: string, md5: string, holds: string[]?, unpack: boolean?}[] holds: the archive is not fetched if one of
----  these files exists; default: the archive itself
----Raises code 'argument' without RTRAIN_DATA_URL or a folder, 'environment' for a file that cannot be fetched or has the wrong
----MD5.
+---@param archives {file: string, md5: string, holds: string[]?, unpack: boolean?}[] holds: the archive is not fetched
+---  if one of these files exists; default: the archive itself
+---Raises code 'argument' without RTRAIN_DATA_URL or a folder, 'environment' for a file that cannot be fetched or has
+---the wrong MD5.
 function download.fetch(name, folder, root, archives)
   local to = target(name, root, folder)
   for _, archive in ipairs(archives) do

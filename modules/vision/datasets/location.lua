@@ -28,7 +28,8 @@ function location.is_file(path) return system.path_kind(path) == 'file' end
 ---Returns the folders to search, in order. With a root only folders below it: a wrong path must not go unnoticed.
 ---@param root? string
 ---@param subfolders string[] searched below the root, in addition to the root itself
----@param places {folders: string[], package_folder?: string} folders below $RTRAIN_DATA, and the folder of a Debian package
+---@param places {folders: string[], package_folder?: string} folders below $RTRAIN_DATA, and the folder of a Debian
+---  package
 ---@return string[]
 function location.folders(root, subfolders, places)
   local list = {}

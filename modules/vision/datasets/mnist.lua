@@ -76,10 +76,10 @@ function Idx:_files() return FILES[self.train and 'train' or 'test'] end
 function Idx:init(...) init(self, base.bind(self, PARAMETERS, ...)) end
 
 ---Handwritten digits: 60,000 training and 10,000 test images. Arguments: {root, train = true, transform,
----target_transform, download = false}, by position or by name. Searches below `root` if given, else in $RTRAIN_DATA/mnist;
----`.folder` is the folder that was used. With `download` missing files are fetched from the mirror $RTRAIN_DATA_URL, as
----mnist/train-images-idx3-ubyte.gz and so on, and its MD5 is compared with torchvision's. Raises code 'environment' with
----all searched folders if the files are missing or damaged.
+---target_transform, download = false}, by position or by name. Searches below `root` if given, else in
+---$RTRAIN_DATA/mnist; `.folder` is the folder that was used. With `download` missing files are fetched from the mirror
+---$RTRAIN_DATA_URL, as mnist/train-images-idx3-ubyte.gz and so on, and its MD5 is compared with torchvision's. Raises
+---code 'environment' with all searched folders if the files are missing or damaged.
 ---@class vision.MNIST: vision.VisionDataset
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.MNIST
 ---@field data torch.Tensor uint8 (n, 28, 28)

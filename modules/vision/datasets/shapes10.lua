@@ -23,8 +23,8 @@ local function next_number(state)
   return tonumber(bit.rshift(bit.bxor(z, bit.rshift(z, 31)), 11)) * 0x1p-53
 end
 
--- Each function returns the approximate distance of a point from a shape that fills -1 … 1; negative inside. They have no
--- branches, so that a loop over pixels is compiled as one trace.
+-- Each function returns the approximate distance of a point from a shape that fills -1 … 1; negative inside. They have
+-- no branches, so that a loop over pixels is compiled as one trace.
 local SHAPES = {
   {'disk', function(u, v) return sqrt(u * u + v * v) - 1 end},
   {'ring', function(u, v)
@@ -108,11 +108,11 @@ local function draw(first, count, spec)
   return covered:mul(changes):add_(grounds):add_(noise):round_():clamp_(0, 255):to 'uint8'
 end
 
----Drawn shapes of ten kinds in random colours, places, sizes and rotations, on a noisy background: for machines without data
----sets.
----Arguments: {n = 10000, train = true, size = 32, channels = 3, seed = 0, transform, target_transform, download}; download has
----no effect, since nothing needs to be downloaded. Image i has the class i % 10 and depends only on (seed, train, i, size,
----channels); it is the same on every machine. Training and test images differ.
+---Drawn shapes of ten kinds in random colours, places, sizes and rotations, on a noisy background: for machines without
+---data sets.
+---Arguments: {n = 10000, train = true, size = 32, channels = 3, seed = 0, transform, target_transform, download};
+---download has no effect, since nothing needs to be downloaded. Image i has the class i % 10 and depends only on (seed,
+---train, i, size, channels); it is the same on every machine. Training and test images differ.
 ---A small ConvNet classifies more than 0.9 of the test images correctly.
 ---
 ---```lua

@@ -82,7 +82,8 @@ function VisionDataset:get(i)
   return image, label
 end
 
----Returns the transform for whole batches; nil if there is no such transform, or samples must be transformed one by one.
+---Returns the transform for whole batches; nil if there is no such transform, or samples must be transformed one by
+---one.
 ---@param self vision.VisionDataset
 ---@return nil|fun(images: torch.Tensor, indices?: torch.Tensor): torch.Tensor|nil
 function vision_dataset.batch_transform(self)

@@ -5,8 +5,8 @@ local nn = require 'torch.nn'
 local F = require 'torch.nn.functional'
 local torch = require 'torch'
 
----Two convolutions and two linear layers for images of 28 × 28: (N, 1, 28, 28) → log-probabilities (N, num_classes), for
----nn.NLLLoss. The names in state_dict are those of the network in PyTorch's MNIST example. Arguments:
+---Two convolutions and two linear layers for images of 28 × 28: (N, 1, 28, 28) → log-probabilities (N, num_classes),
+---for nn.NLLLoss. The names in state_dict are those of the network in PyTorch's MNIST example. Arguments:
 ---num_classes = 10.
 ---
 ---```lua

@@ -61,11 +61,11 @@ end
 local STAGES = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
                 {6, 320, 1, 1}}
 
----A network for small machines: (N, 3, H, W) → logits (N, num_classes). The names in state_dict and the initial parameters
----for a seed are torchvision's. Arguments: num_classes = 1000, width_mult = 1 (factor for the channels of each layer),
----inverted_residual_setting (a list of {expansion, channels, blocks, stride}; default: the paper's), round_nearest = 8 (channels
----become multiples of it), block (function(inp, oup, stride, {expand_ratio, norm_layer})), norm_layer = nn.BatchNorm2d,
----dropout = 0.2.
+---A network for small machines: (N, 3, H, W) → logits (N, num_classes). The names in state_dict and the initial
+---parameters for a seed are torchvision's. Arguments: num_classes = 1000, width_mult = 1 (factor for the channels of
+---each layer), inverted_residual_setting (a list of {expansion, channels, blocks, stride}; default: the paper's),
+---round_nearest = 8 (channels become multiples of it), block (function(inp, oup, stride, {expand_ratio, norm_layer})),
+---norm_layer = nn.BatchNorm2d, dropout = 0.2.
 ---
 ---```lua
 ---local torch = require 'torch'

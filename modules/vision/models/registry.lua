@@ -42,8 +42,8 @@ function registry.get_model(name, config)
   return require('vision.models')[name](config)
 end
 
----Returns the sorted names that get_model accepts. With shell patterns, only names that match one of `include` and none of
----`exclude`.
+---Returns the sorted names that get_model accepts. With shell patterns, only names that match one of `include` and none
+---of `exclude`.
 ---@param options? {include?: string|string[], exclude?: string|string[]}
 ---@return string[]
 ---torchvision equivalent: torchvision.models.list_models.

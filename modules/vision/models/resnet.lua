@@ -56,8 +56,9 @@ function BasicBlock:forward(x)
 end
 
 ---Convolutions of 1 × 1, 3 × 3 and 1 × 1 around a shortcut: (N, inplanes, H, W) → (N, 4 · planes, H / stride, W / stride);
----the 3 × 3 convolution has the stride. Arguments: inplanes, planes, {stride = 1, downsample (a module for the shortcut),
----groups = 1, base_width = 64 (channels of a group for 64 planes), dilation = 1, norm_layer = nn.BatchNorm2d}.
+---the 3 × 3 convolution has the stride. Arguments: inplanes, planes, {stride = 1, downsample (a module for the
+---shortcut), groups = 1, base_width = 64 (channels of a group for 64 planes), dilation = 1, norm_layer =
+---nn.BatchNorm2d}.
 ---@class vision.Bottleneck: nn.Module
 ---@overload fun(inplanes: integer, planes: integer, options?: table): vision.Bottleneck
 ---@field expansion integer 4: channels of the output, in units of planes
@@ -90,12 +91,14 @@ function Bottleneck:forward(x)
   return self.relu(out:add_(shortcut))
 end
 
----A residual network: (N, 3, H, W) → logits (N, num_classes). The names in state_dict and the initial parameters for a seed
----are torchvision's. Arguments: block (BasicBlock or Bottleneck), layers (blocks of each of the four stages), {num_classes =
----1000, zero_init_residual = false (true: each block is initially its shortcut), groups = 1, width_per_group = 64,
----replace_stride_with_dilation = {false, false, false} (for the last three stages), norm_layer = nn.BatchNorm2d}.
+---A residual network: (N, 3, H, W) → logits (N, num_classes). The names in state_dict and the initial parameters for a
+---seed are torchvision's. Arguments: block (BasicBlock or Bottleneck), layers (blocks of each of the four stages),
+---{num_classes = 1000, zero_init_residual = false (true: each block is initially its shortcut), groups = 1,
+---width_per_group = 64, replace_stride_with_dilation = {false, false, false} (for the last three stages), norm_layer =
+---nn.BatchNorm2d}.
 ---
----To use another stem, set the field: for one channel `model.conv1 = nn.Conv2d(1, 64, 7, {stride = 2, padding = 3, bias = false})`.
+---To use another stem, set the field: for one channel `model.conv1 = nn.Conv2d(1, 64, 7, {stride = 2, padding = 3, bias
+---= false})`.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -42,9 +42,9 @@ local function make_features(config)
   return nn.Sequential(layers)
 end
 
----A network with few parameters: (N, 3, H, W) with H, W ≥ 21 ('1_0') or 17 ('1_1') → logits (N, num_classes). The names in
----state_dict and the initial parameters for a seed are torchvision's. Arguments: version = '1_0' (or '1_1', 2.4 times
----less work), num_classes = 1000, dropout = 0.5.
+---A network with few parameters: (N, 3, H, W) with H, W ≥ 21 ('1_0') or 17 ('1_1') → logits (N, num_classes). The names
+---in state_dict and the initial parameters for a seed are torchvision's. Arguments: version = '1_0' (or '1_1', 2.4
+---times less work), num_classes = 1000, dropout = 0.5.
 ---
 ---```lua
 ---local torch = require 'torch'

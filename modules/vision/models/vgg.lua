@@ -7,10 +7,12 @@ local nn = require 'torch.nn'
 local torch = require 'torch'
 
 ---Convolutions of 3 × 3, then three linear layers: (N, 3, H, W) with H, W ≥ 32 → logits (N, num_classes). The names in
----state_dict and the initial parameters for a seed are torchvision's. Arguments: features (a module that returns 512 channels),
----{num_classes = 1000, init_weights = true (false: the default initialization of each layer), dropout = 0.5}.
+---state_dict and the initial parameters for a seed are torchvision's. Arguments: features (a module that returns 512
+---channels), {num_classes = 1000, init_weights = true (false: the default initialization of each layer), dropout =
+---0.5}.
 ---
----To use another classifier, set the field: `model.classifier = nn.Linear(512 * 7 * 7, 10)` has 123 million parameters less.
+---To use another classifier, set the field: `model.classifier = nn.Linear(512 * 7 * 7, 10)` has 123 million parameters
+---less.
 ---@class vision.VGG: nn.Module
 ---@overload fun(features: nn.Module, options?: table): vision.VGG
 ---@field features nn.Module

@@ -104,11 +104,11 @@ local function initialize_heads(a, heads)
 end
 
 ---A transformer over the patches of an image: (N, 3, image_size, image_size) → logits (N, num_classes). The names in
----state_dict and the initial parameters for a seed are torchvision's. Arguments: image_size, patch_size (divides image_size),
----num_layers, num_heads (divides hidden_dim), hidden_dim, mlp_dim, {dropout = 0, attention_dropout = 0, num_classes = 1000,
----representation_size (width of an additional layer with tanh before the last), norm_layer (function(size); LayerNorm with eps =
----1e-6), conv_stem_configs (a list of {out_channels, kernel_size, stride, norm_layer, activation_layer}: convolutions that
----make the patches)}.
+---state_dict and the initial parameters for a seed are torchvision's. Arguments: image_size, patch_size (divides
+---image_size), num_layers, num_heads (divides hidden_dim), hidden_dim, mlp_dim, {dropout = 0, attention_dropout = 0,
+---num_classes = 1000, representation_size (width of an additional layer with tanh before the last), norm_layer
+---(function(size); LayerNorm with eps = 1e-6), conv_stem_configs (a list of {out_channels, kernel_size, stride,
+---norm_layer, activation_layer}: convolutions that make the patches)}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -31,8 +31,8 @@ local FROM_CORNERS = {
   cxcywh = function(x1, y1, x2, y2) return (x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1 end,
 }
 
----Converts boxes to another format. Arguments: boxes (…, 4), in_fmt, out_fmt: 'xyxy', 'xywh' (corner and size) or 'cxcywh' (centre
----and size). Rotated boxes are not supported. PyTorch equivalent: torchvision.ops.box_convert.
+---Converts boxes to another format. Arguments: boxes (…, 4), in_fmt, out_fmt: 'xyxy', 'xywh' (corner and size) or
+---'cxcywh' (centre and size). Rotated boxes are not supported. PyTorch equivalent: torchvision.ops.box_convert.
 ---
 ---```lua
 ---local torch, ops = require 'torch', require 'vision.ops'
@@ -108,8 +108,8 @@ defined('box_iou', {'boxes1', 'boxes2', {'fmt', 'xyxy'}}, function(p)
   return (overlap(boxes1, boxes2))
 end)
 
----Computes generalized intersection over union of all pairs (Rezatofighi et al. 2019). Arguments: boxes1 (…, n, 4), boxes2 (…, m,
----4) as x1, y1, x2, y2. PyTorch equivalent: torchvision.ops.generalized_box_iou.
+---Computes generalized intersection over union of all pairs (Rezatofighi et al. 2019). Arguments: boxes1 (…, n, 4),
+---boxes2 (…, m, 4) as x1, y1, x2, y2. PyTorch equivalent: torchvision.ops.generalized_box_iou.
 defined('generalized_box_iou', {'boxes1', 'boxes2'}, function(p)
   local boxes1, boxes2 = checked_pair('generalized_box_iou', p)
   local iou, together = overlap(boxes1, boxes2)
@@ -155,8 +155,8 @@ defined('complete_box_iou', {'boxes1', 'boxes2', {'eps', 1e-7}}, function(p)
   return diou - weight * v
 end)
 
----Returns the boxes around masks. Arguments: masks (n, h, w), nonzero inside. The result is float32 (n, 4); zeros for an empty
----mask.
+---Returns the boxes around masks. Arguments: masks (n, h, w), nonzero inside. The result is float32 (n, 4); zeros for
+---an empty mask.
 ---PyTorch equivalent: torchvision.ops.masks_to_boxes.
 ---
 ---```lua

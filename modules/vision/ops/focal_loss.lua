@@ -8,9 +8,9 @@ local torch = require 'torch'
 local focal_loss = {}
 local defined = args.definer(focal_loss)
 
----Computes the focal loss of RetinaNet (Lin et al. 2017), in which well classified examples have less weight. Arguments: inputs
----(logits), targets (0 or 1, same shape, floating-point), alpha = 0.25 (weight of targets 1; -1: no weights), gamma = 2, reduction
----= 'none', 'mean' or 'sum'.
+---Computes the focal loss of RetinaNet (Lin et al. 2017), in which well classified examples have less weight.
+---Arguments: inputs (logits), targets (0 or 1, same shape, floating-point), alpha = 0.25 (weight of targets 1; -1: no
+---weights), gamma = 2, reduction = 'none', 'mean' or 'sum'.
 ---PyTorch equivalent: torchvision.ops.sigmoid_focal_loss.
 ---
 ---```lua

@@ -68,9 +68,9 @@ local function kept(boxes, scores, threshold)
   return order[torch.tensor(places, {dtype = 'int64', device = order.device})]
 end
 
----Returns the boxes that remain when each box removes the boxes with a lower score that overlap it. Arguments: boxes (n, 4) as
----x1, y1, x2, y2, scores (n), iou_threshold (a larger overlap removes the box). The result is int64 indices, the highest score
----first.
+---Returns the boxes that remain when each box removes the boxes with a lower score that overlap it. Arguments: boxes
+---(n, 4) as x1, y1, x2, y2, scores (n), iou_threshold (a larger overlap removes the box). The result is int64 indices,
+---the highest score first.
 ---PyTorch equivalent: torchvision.ops.nms.
 ---
 ---```lua

@@ -102,10 +102,11 @@ local function each_image(regions, fn)
   return torch.cat(parts)[torch.cat(order):argsort()]
 end
 
----Pools regions of feature maps to one size: each bin is the average of bilinear samples (He et al. 2017). Arguments: input (n, c,
----h, w), boxes (k, 5) with the image's index and x1, y1, x2, y2, or a list of (l, 4) for each image, output_size,
----spatial_scale = 1 (of boxes to input), sampling_ratio = -1 (samples of a bin along an axis; -1: adapted to the bin), aligned =
----false (true: shifted by half a pixel). Returns (k, c, height, width). PyTorch equivalent: torchvision.ops.roi_align.
+---Pools regions of feature maps to one size: each bin is the average of bilinear samples (He et al. 2017). Arguments:
+---input (n, c, h, w), boxes (k, 5) with the image's index and x1, y1, x2, y2, or a list of (l, 4) for each image,
+---output_size, spatial_scale = 1 (of boxes to input), sampling_ratio = -1 (samples of a bin along an axis; -1: adapted
+---to the bin), aligned = false (true: shifted by half a pixel). Returns (k, c, height, width). PyTorch equivalent:
+---torchvision.ops.roi_align.
 ---
 ---```lua
 ---local torch, ops = require 'torch', require 'vision.ops'
@@ -159,8 +160,8 @@ local function largest(x, bins)
   return torch.stack(parts, -1)
 end
 
----Pools regions of feature maps to one size: each bin is its largest value (Girshick 2015). Arguments as of roi_align, without
----sampling_ratio and aligned. PyTorch equivalent: torchvision.ops.roi_pool.
+---Pools regions of feature maps to one size: each bin is its largest value (Girshick 2015). Arguments as of roi_align,
+---without sampling_ratio and aligned. PyTorch equivalent: torchvision.ops.roi_pool.
 defined('roi_pool', {'input', 'boxes', 'output_size', {'spatial_scale', 1}}, function(p)
   local input, regions = p.input, regions_of('roi_pool', p.boxes, p.input)
   local high, wide = size_of('roi_pool', p.output_size)

@@ -154,10 +154,10 @@ end
 
 local MIX_BINS = 10
 
----Mixes the image with results of chains of operations (Hendrycks et al. 2020), for uint8 images of 1 or 3 channels. Arguments:
----severity = 3 (1 … 10), mixture_width = 3 (chains), chain_depth = -1 (operations of a chain; -1: 1 to 3 at random), alpha = 1
----(of the mixing weights), all_ops = true (also brightness, contrast, colour and sharpness), interpolation = 'bilinear' |
----'nearest', fill (a number, or one for each channel; default 0).
+---Mixes the image with results of chains of operations (Hendrycks et al. 2020), for uint8 images of 1 or 3 channels.
+---Arguments: severity = 3 (1 … 10), mixture_width = 3 (chains), chain_depth = -1 (operations of a chain; -1: 1 to 3 at
+---random), alpha = 1 (of the mixing weights), all_ops = true (also brightness, contrast, colour and sharpness),
+---interpolation = 'bilinear' | 'nearest', fill (a number, or one for each channel; default 0).
 ---
 ---```lua
 ---local torch = require 'torch'

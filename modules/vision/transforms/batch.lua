@@ -50,12 +50,12 @@ local function step_by_step(chain, images)
   return images
 end
 
----Returns a function (images, indices) that returns the transformed batch of these samples, or nil if only single images can
----be transformed; nil instead of a function if that holds for all images. `images` is uint8 (n, h, w) or (n, h,
----w, c), `indices` an int64 tensor; without it all images are used.
+---Returns a function (images, indices) that returns the transformed batch of these samples, or nil if only single
+---images can be transformed; nil instead of a function if that holds for all images. `images` is uint8 (n, h, w) or (n,
+---h, w, c), `indices` an int64 tensor; without it all images are used.
 ---
----Random transforms draw for each sample the numbers that they would draw for it alone: in a loader from the sample's generator,
----otherwise from the default generator, sample by sample.
+---Random transforms draw for each sample the numbers that they would draw for it alone: in a loader from the sample's
+---generator, otherwise from the default generator, sample by sample.
 ---@param transform any
 ---@return nil|fun(images: torch.Tensor, indices?: torch.Tensor): torch.Tensor|nil
 ---

@@ -6,8 +6,8 @@ local errors = require 'base.errors'
 local sizes = require 'vision.transforms.sizes'
 local transform = require 'vision.transforms.transform'
 
----Blurs with a Gaussian kernel of random width. Arguments: kernel_size (odd; a number or {horizontal, vertical}), sigma = {0.1,
----2} ({min, max} in pixels, or a number).
+---Blurs with a Gaussian kernel of random width. Arguments: kernel_size (odd; a number or {horizontal, vertical}), sigma
+---= {0.1, 2} ({min, max} in pixels, or a number).
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -19,8 +19,9 @@ end
 
 ---Applies several transforms one after the other. Arguments: transforms (a list, which may also contain functions).
 ---
----A sequence of RandomCrop, CenterCrop, Pad, flips, ToTensor, ConvertImageDtype and Normalize around ToTensor is executed in
----one pass over the image's bytes. If the whole list is such a sequence, batches of images in memory are, too.
+---A sequence of RandomCrop, CenterCrop, Pad, flips, ToTensor, ConvertImageDtype and Normalize around ToTensor is
+---executed in one pass over the image's bytes. If the whole list is such a sequence, batches of images in memory are,
+---too.
 ---
 ---```lua
 ---local torch = require 'torch'

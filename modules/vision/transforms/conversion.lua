@@ -5,8 +5,8 @@ local F = require 'vision.transforms.functional.conversion'
 local image_layout = require 'vision.transforms.image'
 local transform = require 'vision.transforms.transform'
 
----Converts an image uint8 (h, w) or (h, w, c) in 0 … 255 to floats of the default dtype, (c, h, w) in 0 … 1. Images of other
----dtypes keep their numbers.
+---Converts an image uint8 (h, w) or (h, w, c) in 0 … 255 to floats of the default dtype, (c, h, w) in 0 … 1. Images of
+---other dtypes keep their numbers.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -49,8 +49,8 @@ function PILToTensor:fuse(plan)
   return plan:to_tensor(function(levels) return levels end)
 end
 
----Converts (c, h, w) to uint8 (h, w, c), or (h, w) for one channel, the layout of datasets and of ToTensor's input. Since there
----are no PIL images, `mode` can only be the mode for the number of channels. Arguments: mode (nil).
+---Converts (c, h, w) to uint8 (h, w, c), or (h, w) for one channel, the layout of datasets and of ToTensor's input.
+---Since there are no PIL images, `mode` can only be the mode for the number of channels. Arguments: mode (nil).
 ---@class vision.ToPILImage
 ---@overload fun(): vision.ToPILImage
 local ToPILImage = transform.define('ToPILImage', {{'mode'}}, function(self)

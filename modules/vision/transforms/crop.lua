@@ -35,9 +35,10 @@ function CenterCrop:fuse(plan)
   return plan:crop(h, w, function() return top, left end)
 end
 
----Crops a part of the given size at a random position. Arguments: size (a number or {height, width}), padding (a border added
----before: a number, {horizontal, vertical} or {left, top, right, bottom}), pad_if_needed = false (true: adds a border if the image
----is too small), fill = 0 (a number, or one for each channel), padding_mode = 'constant' | 'edge' | 'reflect' | 'symmetric'.
+---Crops a part of the given size at a random position. Arguments: size (a number or {height, width}), padding (a border
+---added before: a number, {horizontal, vertical} or {left, top, right, bottom}), pad_if_needed = false (true: adds a
+---border if the image is too small), fill = 0 (a number, or one for each channel), padding_mode = 'constant' | 'edge' |
+---'reflect' | 'symmetric'.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -93,9 +94,9 @@ function RandomCrop:fuse(plan)
   return plan:crop(h, w, function(number) return number(top), number(left) end)
 end
 
----Crops a part of random size and aspect ratio, and resizes it. Arguments: size (a number or {height, width}), scale = {0.08, 1}
----(of the image's area), ratio = {3/4, 4/3} (width to height), interpolation = 'bilinear' | 'nearest' | 'nearest-exact' | 'bicubic',
----antialias = true.
+---Crops a part of random size and aspect ratio, and resizes it. Arguments: size (a number or {height, width}), scale =
+---{0.08, 1} (of the image's area), ratio = {3/4, 4/3} (width to height), interpolation = 'bilinear' | 'nearest' |
+---'nearest-exact' | 'bicubic', antialias = true.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -171,8 +172,8 @@ local FiveCrop = transform.define('FiveCrop', {'size'}, pair_size 'FiveCrop')
 
 function FiveCrop:forward(image) return F.five_crop(image, self.size) end
 
----Returns a list of ten parts: those of FiveCrop, then those of the mirrored image. Arguments: size (a number or {height,
----width}), vertical_flip = false (true: mirrors top to bottom).
+---Returns a list of ten parts: those of FiveCrop, then those of the mirrored image. Arguments: size (a number or
+---{height, width}), vertical_flip = false (true: mirrors top to bottom).
 ---@class vision.TenCrop
 ---@overload fun(size: integer|integer[], options?: {vertical_flip: boolean}): vision.TenCrop
 local TenCrop = transform.define('TenCrop', {'size', {'vertical_flip', false}}, pair_size 'TenCrop')

@@ -1,7 +1,8 @@
 -- vision/transforms/image.lua: the layouts of an image: which of its dimensions are channels, rows and columns.
 --
 -- There are two layouts, corresponding to torchvision's PIL images and tensors:
---   * uint8 (h, w) or (h, w, c) with c = 1, 3 or 4: the layout of the datasets and of Arrow's image columns, in place of a
+--   * uint8 (h, w) or (h, w, c) with c = 1, 3 or 4: the layout of the datasets and of Arrow's image columns, in place
+--   of a
 --     PIL image. ToTensor and PILToTensor convert it to the other layout;
 --   * (…, c, h, w) of any dtype: torchvision's tensors.
 -- All other transforms accept both and keep the layout, so that RandomCrop may come before or after ToTensor. A uint8
@@ -63,8 +64,8 @@ local function each(result, fn)
   return out
 end
 
----Calls `fn` with a view of the image as (…, c, h, w), and returns its result, or each item of a list of results, in the
----image's layout.
+---Calls `fn` with a view of the image as (…, c, h, w), and returns its result, or each item of a list of results, in
+---the image's layout.
 ---@param owner string the function, for the message
 ---@param x torch.Tensor
 ---@param fn fun(x: torch.Tensor): torch.Tensor|torch.Tensor[]
@@ -76,8 +77,8 @@ function image.channels_first(owner, x, fn)
   return fn(x)
 end
 
----Calls `fn` with (n, c, h, w) of one of the dtypes, for operators that support no others, and returns the result with the
----leading dimensions and, rounded, the dtype of `x`.
+---Calls `fn` with (n, c, h, w) of one of the dtypes, for operators that support no others, and returns the result with
+---the leading dimensions and, rounded, the dtype of `x`.
 ---@param x torch.Tensor (…, c, h, w)
 ---@param dtypes table<string, boolean> dtypes that `fn` accepts; others are converted to float32
 ---@param fn fun(x: torch.Tensor): torch.Tensor

@@ -7,8 +7,8 @@ local sizes = require 'vision.transforms.sizes'
 local torch = require 'torch'
 local transform = require 'vision.transforms.transform'
 
----Computes (x - mean) / std for each channel of floats (…, c, h, w). Arguments: mean, std (lists, or a number for one channel),
----inplace = false.
+---Computes (x - mean) / std for each channel of floats (…, c, h, w). Arguments: mean, std (lists, or a number for one
+---channel), inplace = false.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -64,8 +64,8 @@ local function is_for(entry, channels, height, width)
     and entry.dtype == torch.get_default_dtype()
 end
 
----Returns the plan of a chain for images of a size; nil if they cannot be processed in one pass. With `hesitant` a plan is made
----only for the second image of a size in a row, since plans for images of varying sizes would not be reused.
+---Returns the plan of a chain for images of a size; nil if they cannot be processed in one pass. With `hesitant` a plan
+---is made only for the second image of a size in a row, since plans for images of varying sizes would not be reused.
 ---@param chain vision.Transform[] all fusible
 ---@param size {channels: integer, height: integer, width: integer}
 ---@param hesitant? boolean

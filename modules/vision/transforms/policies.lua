@@ -1,5 +1,5 @@
--- vision/transforms/policies.lua: the policies found by AutoAugment (Cubuk et al. 2019, appendix A): pairs of operations,
--- each with its probability and the number of its magnitude.
+-- vision/transforms/policies.lua: the policies found by AutoAugment (Cubuk et al. 2019, appendix A): pairs of
+-- operations, each with its probability and the number of its magnitude.
 
 local policies = {}
 

@@ -31,8 +31,8 @@ local function check_center(owner, center)
 end
 
 ---Rotates by a random angle. Arguments: degrees (a number d for -d … d, or {min, max}), interpolation = 'nearest' | 'bilinear',
----expand = false (true: the result contains the whole rotated image), center ({x, y} from the upper left corner; default: the
----middle), fill = 0
+---expand = false (true: the result contains the whole rotated image), center ({x, y} from the upper left corner;
+---default: the middle), fill = 0
 ---(a number, or one for each channel).
 ---
 ---```lua
@@ -176,9 +176,9 @@ local function two(owner, value)
   return {list[1], list[2] or list[1]}
 end
 
----Moves each pixel by a random displacement, smoothed (Simard et al. 2003). Arguments: alpha = 50 (distance; a number or {x,
----y}), sigma = 5 (smoothness; a number or {x, y}), interpolation = 'bilinear' | 'nearest', fill = 0 (a number, or one for each
----channel).
+---Moves each pixel by a random displacement, smoothed (Simard et al. 2003). Arguments: alpha = 50 (distance; a number
+---or {x, y}), sigma = 5 (smoothness; a number or {x, y}), interpolation = 'bilinear' | 'nearest', fill = 0 (a number,
+---or one for each channel).
 ---
 ---```lua
 ---local torch = require 'torch'

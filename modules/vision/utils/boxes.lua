@@ -84,9 +84,9 @@ end
 ---Returns a copy of an image with rectangles drawn on it. PyTorch equivalent: torchvision.utils.draw_bounding_boxes.
 ---
 ---Parameters: image, boxes, {colors, fill = false, width = 1}. A colour is a CSS name, '#rrggbb' or {r, g, b}.
----`colors` is one colour for all boxes or a list with one for each; by default they come from a palette. `fill` also colours
----the inside, transparently. A gray image becomes one of three channels. Labels and rotated boxes are not supported
----(code 'unsupported').
+---`colors` is one colour for all boxes or a list with one for each; by default they come from a palette. `fill` also
+---colours the inside, transparently. A gray image becomes one of three channels. Labels and rotated boxes are not
+---supported (code 'unsupported').
 ---@param image torch.Tensor (c, h, w) with 1 or 3 channels, uint8, or float in [0, 1]
 ---@param boxes torch.Tensor (n, 4): xmin, ymin, xmax, ymax in pixels; parts outside of the image are not drawn
 ---@param ... any see above

@@ -78,8 +78,8 @@ end
 ---Arranges many images in one. PyTorch equivalent: torchvision.utils.make_grid.
 ---
 ---Parameters: tensor, {nrow = 8, padding = 2, normalize = false, value_range, scale_each = false, pad_value = 0}. Images of one
----channel become three equal channels. `normalize` scales the values to [0, 1]: from value_range = {min, max}, or from the range
----of all images, or with scale_each from the range of each image.
+---channel become three equal channels. `normalize` scales the values to [0, 1]: from value_range = {min, max}, or from
+---the range of all images, or with scale_each from the range of each image.
 ---@param tensor torch.Tensor|torch.Tensor[] (n, c, h, w), or images of one size; a single image has no margin
 ---@param ... any see above
 ---@return torch.Tensor image (c, rows · (h + padding) + padding, columns · (w + padding) + padding)
@@ -104,8 +104,8 @@ end
 
 ---Saves images as a PNG or JPEG file, several as a grid. PyTorch equivalent: torchvision.utils.save_image.
 ---
----Parameters: tensor, fp, {format}, and those of make_grid. Values are scaled from [0, 1] to 0 … 255 and rounded; values
----outside are clamped. The file appears complete or not at all.
+---Parameters: tensor, fp, {format}, and those of make_grid. Values are scaled from [0, 1] to 0 … 255 and rounded;
+---values outside are clamped. The file appears complete or not at all.
 ---@param tensor torch.Tensor|torch.Tensor[] float, as in make_grid
 ---@param fp string path; its extension determines the format, unless `format` ('png' or 'jpeg') is given
 ---@param ... any see above

@@ -32,8 +32,8 @@ local function signature(name, ...) return args.signature(name, {{'on'}, {'ignor
 local sum_signature, min_signature, max_signature = signature 'sum', signature 'min', signature 'max'
 local mean_signature, std_signature = signature 'mean', args.signature('std', {{'on'}, {'ddof', 1}, {'ignore_nulls', true}})
 
----Returns the sum of a column; for several columns, or all, a table 'sum(name)' → number. Arguments: on (a name or a list),
----{ignore_nulls = true}: NaN counts as null. nil for a column without values. Ray equivalent: Dataset.sum.
+---Returns the sum of a column; for several columns, or all, a table 'sum(name)' → number. Arguments: on (a name or a
+---list), {ignore_nulls = true}: NaN counts as null. nil for a column without values. Ray equivalent: Dataset.sum.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -57,8 +57,8 @@ end
 
 local take_batch_signature = args.signature('take_batch', {{'batch_size', 20}, {'batch_format', 'default'}})
 
----Returns the first rows as one batch: a table column → tensor, or a list for strings and Lua values. Arguments: batch_size = 20,
----{batch_format}. Ray equivalent: Dataset.take_batch.
+---Returns the first rows as one batch: a table column → tensor, or a list for strings and Lua values. Arguments:
+---batch_size = 20, {batch_format}. Ray equivalent: Dataset.take_batch.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -92,8 +92,8 @@ end
 ---@return integer
 function Dataset:count() return self._plan:num_rows(true) or count_by_running(self) end
 
----Returns names and types of the columns; nil for an empty dataset whose columns are only known from its rows. Computes the
----first rows if user functions make them. Prints as a table. Ray equivalent: Dataset.schema.
+---Returns names and types of the columns; nil for an empty dataset whose columns are only known from its rows. Computes
+---the first rows if user functions make them. Prints as a table. Ray equivalent: Dataset.schema.
 ---@return data.Schema|nil
 ---
 ---```lua
@@ -113,7 +113,8 @@ function Dataset:columns()
   return schema and schema.names
 end
 
----Returns the bytes of all rows in memory; executes the dataset if they are not known. Ray equivalent: Dataset.size_bytes.
+---Returns the bytes of all rows in memory; executes the dataset if they are not known. Ray equivalent:
+---Dataset.size_bytes.
 ---@return integer
 function Dataset:size_bytes()
   local plan = self._plan
@@ -154,8 +155,9 @@ end
 ---@return rtrain.data.Dataset
 function Dataset.from_blocks(list, options) return Dataset(Plan(MemorySource(list, options))) end
 
----Returns an iterator over the rows as train.get_dataset_shard returns it to a train function: it has a state to continue in
----the middle of an epoch. Each loop over it is a new epoch and ends the loop before. Ray equivalent: Dataset.iterator.
+---Returns an iterator over the rows as train.get_dataset_shard returns it to a train function: it has a state to
+---continue in the middle of an epoch. Each loop over it is a new epoch and ends the loop before. Ray equivalent:
+---Dataset.iterator.
 ---@return rtrain.data.DataIterator
 function Dataset:iterator()
   local seed = sampler.draw_seed():bitwise_and(0xFFFFFFFF):item()

@@ -67,8 +67,8 @@ local function signature(name, ...) return args.signature(name, {{'on'}, {'ignor
 local sum_signature, min_signature, max_signature = signature 'sum', signature 'min', signature 'max'
 local mean_signature, std_signature = signature 'mean', args.signature('std', {{'on'}, {'ddof', 1}, {'ignore_nulls', true}})
 
----Returns the sums in columns 'sum(name)'. Arguments: on (a name or a list; nil: all but the keys), {ignore_nulls = true}.
----Ray equivalent: GroupedData.sum.
+---Returns the sums in columns 'sum(name)'. Arguments: on (a name or a list; nil: all but the keys), {ignore_nulls =
+---true}. Ray equivalent: GroupedData.sum.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -78,11 +78,13 @@ local mean_signature, std_signature = signature 'mean', args.signature('std', {{
 ---@return rtrain.data.Dataset
 function GroupedData:sum(...) return of_columns(self, aggregates.Sum, sum_signature:bind(...)) end
 
----Returns the smallest values in columns 'min(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.min.
+---Returns the smallest values in columns 'min(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent:
+---GroupedData.min.
 ---@return rtrain.data.Dataset
 function GroupedData:min(...) return of_columns(self, aggregates.Min, min_signature:bind(...)) end
 
----Returns the largest values in columns 'max(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent: GroupedData.max.
+---Returns the largest values in columns 'max(name)'. Arguments: on, {ignore_nulls = true}. Ray equivalent:
+---GroupedData.max.
 ---@return rtrain.data.Dataset
 function GroupedData:max(...) return of_columns(self, aggregates.Max, max_signature:bind(...)) end
 
@@ -90,8 +92,8 @@ function GroupedData:max(...) return of_columns(self, aggregates.Max, max_signat
 ---@return rtrain.data.Dataset
 function GroupedData:mean(...) return of_columns(self, aggregates.Mean, mean_signature:bind(...)) end
 
----Returns the standard deviations in columns 'std(name)'. Arguments: on, {ddof = 1, ignore_nulls = true}. Ray equivalent:
----GroupedData.std.
+---Returns the standard deviations in columns 'std(name)'. Arguments: on, {ddof = 1, ignore_nulls = true}. Ray
+---equivalent: GroupedData.std.
 ---@return rtrain.data.Dataset
 function GroupedData:std(...) return of_columns(self, aggregates.Std, std_signature:bind(...)) end
 

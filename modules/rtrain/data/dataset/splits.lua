@@ -134,9 +134,9 @@ end
 
 local train_test_signature = args.signature('train_test_split', {'test_size', {'shuffle', false}, {'seed'}, {'stratify'}})
 
----Returns a training dataset and a test dataset, the latter from the end of the rows. Arguments: test_size, a share of the rows
----or their number; {shuffle = false, seed}: shuffles once before the split, so that no test row is used for training in
----a later epoch. Ray equivalent: Dataset.train_test_split; it has no `stratify`.
+---Returns a training dataset and a test dataset, the latter from the end of the rows. Arguments: test_size, a share of
+---the rows or their number; {shuffle = false, seed}: shuffles once before the split, so that no test row is used for
+---training in a later epoch. Ray equivalent: Dataset.train_test_split; it has no `stratify`.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -58,7 +58,8 @@ function Dataset:flat_map(...)
   return self:_with(row_operators.FlatMapRows(functions.made('flat_map', a), {dtypes = a.dtypes}))
 end
 
----Returns the rows for which a function returns true. Arguments: fn, options as of `map`. Ray equivalent: Dataset.filter.
+---Returns the rows for which a function returns true. Arguments: fn, options as of `map`. Ray equivalent:
+---Dataset.filter.
 ---
 ---```lua
 ---local data = require 'rtrain.data'
@@ -183,9 +184,9 @@ end
 
 local shuffle_signature = args.signature('random_shuffle', {{'seed'}})
 
----Returns all rows in a random order, a new order in each epoch. Arguments: {seed}: with a seed the order depends on the seed
----and the epoch, without a seed also on the execution's seed. Rows in memory are not moved: only their numbers are
----permuted. Other rows are gathered, beyond DataContext's memory_bytes in temporary files. Ray equivalent:
+---Returns all rows in a random order, a new order in each epoch. Arguments: {seed}: with a seed the order depends on
+---the seed and the epoch, without a seed also on the execution's seed. Rows in memory are not moved: only their numbers
+---are permuted. Other rows are gathered, beyond DataContext's memory_bytes in temporary files. Ray equivalent:
 ---Dataset.random_shuffle.
 ---
 ---```lua
@@ -206,8 +207,8 @@ end
 
 local block_order_signature = args.signature('randomize_block_order', {{'seed'}})
 
----Returns the same rows with files, row groups or other pieces in a random order, a new order in each epoch: cheaper than
----random_shuffle. Arguments: {seed}. Ray equivalent: Dataset.randomize_block_order.
+---Returns the same rows with files, row groups or other pieces in a random order, a new order in each epoch: cheaper
+---than random_shuffle. Arguments: {seed}. Ray equivalent: Dataset.randomize_block_order.
 ---@return rtrain.data.Dataset
 function Dataset:randomize_block_order(...)
   local seed = block_order_signature:bind(...).seed
@@ -267,8 +268,8 @@ function Dataset:union(...)
   return self:_with(combine.Union(plans))
 end
 
----Returns the columns of this dataset and of others, joined row by row; all must have the same number of rows. A duplicate name
----gets the suffix '_1'. Ray equivalent: Dataset.zip.
+---Returns the columns of this dataset and of others, joined row by row; all must have the same number of rows. A
+---duplicate name gets the suffix '_1'. Ray equivalent: Dataset.zip.
 ---@param ... rtrain.data.Dataset
 ---@return rtrain.data.Dataset
 ---
@@ -288,8 +289,8 @@ end
 local repartition_signature = args.signature('repartition', {{'num_blocks'}, {'target_num_rows_per_block'},
                                                              {'shuffle', false}})
 
----Returns the same rows in `num_blocks` blocks of equal size, or in blocks of `target_num_rows_per_block` rows. Arguments:
----num_blocks, {target_num_rows_per_block, shuffle = false}. Ray equivalent: Dataset.repartition.
+---Returns the same rows in `num_blocks` blocks of equal size, or in blocks of `target_num_rows_per_block` rows.
+---Arguments: num_blocks, {target_num_rows_per_block, shuffle = false}. Ray equivalent: Dataset.repartition.
 ---@return rtrain.data.Dataset
 function Dataset:repartition(...)
   local a = repartition_signature:bind(...)

@@ -15,7 +15,8 @@ local torch = require 'torch'
 
 ---An optimizer whose state is divided among the ranks (ZeRO stage 1, Rajbhandari et al. 2020): each rank updates its part of
 ---the parameters with a local optimizer and sends them to the others, so that the state takes 1/n of the memory. The results
----equal those of the undivided optimizer. Arguments: params, optimizer_class, {process_group, and the options of that optimizer}.
+---equal those of the undivided optimizer. Arguments: params, optimizer_class, {process_group, and the options of that
+---optimizer}.
 ---
 ---state_dict equals that of the undivided optimizer, and any number of ranks can load it: first all ranks call
 ---consolidate_state_dict(to), then rank `to` may call state_dict. PyTorch equivalent:

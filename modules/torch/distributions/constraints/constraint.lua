@@ -6,7 +6,8 @@ local errors = require 'base.errors'
 local properties = require 'torch.distributions.shared.properties'
 local sizes = require 'torch.distributions.shared.sizes'
 
----A region in which the values of a variable are valid, and within which it can be optimized. A subclass defines `check`.
+---A region in which the values of a variable are valid, and within which it can be optimized. A subclass defines
+---`check`.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -61,8 +62,8 @@ function Dependent:check(value) errors.raise('argument', 'Cannot determine valid
 
 local property_signature = args.signature('dependent_property', {'fn', {'is_discrete'}, {'event_dim'}})
 
----A field of a class that returns a constraint which depends on the instance. Arguments: fn (a function of the instance),
----{is_discrete, event_dim} (if they are the same for all instances of the class).
+---A field of a class that returns a constraint which depends on the instance. Arguments: fn (a function of the
+---instance), {is_discrete, event_dim} (if they are the same for all instances of the class).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -86,8 +87,8 @@ local function is_dependent(constraint) return class.is(constraint, Dependent) e
 
 local independent_signature = args.signature('independent', {'base_constraint', 'reinterpreted_batch_ndims'})
 
----A constraint that is satisfied if another one is satisfied for all of the last dimensions. Arguments: base_constraint,
----reinterpreted_batch_ndims (number of dimensions that become part of the event).
+---A constraint that is satisfied if another one is satisfied for all of the last dimensions. Arguments:
+---base_constraint, reinterpreted_batch_ndims (number of dimensions that become part of the event).
 ---@class distributions.constraints.independent: distributions.constraints.Constraint
 ---@overload fun(base_constraint: distributions.constraints.Constraint, ...: any): distributions.constraints.independent
 local independent = Constraint:extend('IndependentConstraint')
@@ -121,8 +122,8 @@ function independent:_repr()
   return ('IndependentConstraint(%s, %d)'):format(tostring(self.base_constraint), self.reinterpreted_batch_ndims)
 end
 
----Makes a constraint of the components of a mixture a constraint of the mixture, for torch.distributions.MixtureSameFamily.
----Arguments: base_constraint.
+---Makes a constraint of the components of a mixture a constraint of the mixture, for
+---torch.distributions.MixtureSameFamily. Arguments: base_constraint.
 ---@class distributions.constraints.MixtureSameFamilyConstraint: distributions.constraints.Constraint
 ---@overload fun(base_constraint: distributions.constraints.Constraint): distributions.constraints.MixtureSameFamilyConstraint
 local MixtureSameFamilyConstraint = Constraint:extend('MixtureSameFamilyConstraint')

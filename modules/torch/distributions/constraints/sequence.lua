@@ -37,8 +37,8 @@ end
 
 local cat_signature = args.signature('cat', {'cseq', {'dim', 0}, {'lengths'}})
 
----Constraints of the parts that torch.cat concatenates. Arguments: cseq (a list of constraints), dim = 0, lengths (of the
----parts in that dimension; 1 each).
+---Constraints of the parts that torch.cat concatenates. Arguments: cseq (a list of constraints), dim = 0, lengths (of
+---the parts in that dimension; 1 each).
 ---@class distributions.constraints.cat: distributions.constraints.Constraint
 ---@overload fun(cseq: distributions.constraints.Constraint[], dim?: integer, ...: any): distributions.constraints.cat
 local cat = Constraint:extend('Cat')

@@ -10,8 +10,8 @@ local properties = require 'torch.distributions.shared.properties'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----The number of successes in total_count trials. Arguments: total_count = 1, {probs (probability of success), logits (its log-odds,
----instead of probs), validate_args}.
+---The number of successes in total_count trials. Arguments: total_count = 1, {probs (probability of success), logits
+---(its log-odds, instead of probs), validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

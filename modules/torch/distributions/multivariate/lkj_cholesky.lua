@@ -10,8 +10,8 @@ local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
 ---Lower triangular Cholesky factors of correlation matrices M, with a density proportional to det(M) ^ (concentration - 1):
----uniform for concentration 1. Sampled by the onion method of Lewandowski, Kurowicka and Joe 2009, section 3. Arguments:
----dim (of the matrices, at least 2), concentration = 1 (eta), {validate_args}.
+---uniform for concentration 1. Sampled by the onion method of Lewandowski, Kurowicka and Joe 2009, section 3.
+---Arguments: dim (of the matrices, at least 2), concentration = 1 (eta), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

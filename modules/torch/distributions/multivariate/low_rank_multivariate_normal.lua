@@ -13,8 +13,8 @@ local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
 ---Normal vectors with the covariance W Wᵀ + D of a factor W with few columns and a diagonal D: log_prob and entropy cost
----only operations on m × m matrices. Arguments: loc (mean, (…, n)), cov_factor (W, (…, n, m)), cov_diag (the diagonal of D,
----(…, n)), {validate_args}.
+---only operations on m × m matrices. Arguments: loc (mean, (…, n)), cov_factor (W, (…, n, m)), cov_diag (the diagonal
+---of D, (…, n)), {validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

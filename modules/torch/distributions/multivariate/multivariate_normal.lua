@@ -13,9 +13,9 @@ local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----Normal vectors. Exactly one of the three matrices is given; scale_tril is the cheapest, since all others are computed from it.
----Arguments: loc (mean, (…, n)), {covariance_matrix ((…, n, n), positive-definite), precision_matrix (its inverse),
----scale_tril (its lower triangular Cholesky factor), validate_args}.
+---Normal vectors. Exactly one of the three matrices is given; scale_tril is the cheapest, since all others are computed
+---from it. Arguments: loc (mean, (…, n)), {covariance_matrix ((…, n, n), positive-definite), precision_matrix (its
+---inverse), scale_tril (its lower triangular Cholesky factor), validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -9,9 +9,9 @@ local ordered = require 'base.ordered'
 local properties = require 'torch.distributions.shared.properties'
 local transforms = require 'torch.distributions.transforms'
 
----Vectors of the simplex, closer to one-hot vectors at lower temperatures: OneHotCategorical with gradients for its samples.
----Arguments: temperature (Tensor), {probs (Tensor (…, K) of weights), logits (unnormalized log-probabilities, instead of
----probs), validate_args}.
+---Vectors of the simplex, closer to one-hot vectors at lower temperatures: OneHotCategorical with gradients for its
+---samples. Arguments: temperature (Tensor), {probs (Tensor (…, K) of weights), logits (unnormalized log-probabilities,
+---instead of probs), validate_args}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -22,8 +22,8 @@ local function add_range(list, from, to, step)
   for i = from, to - 1, step do list[#list + 1] = i end
 end
 
----Computes squared Mahalanobis distances xᵀ (L Lᵀ)⁻¹ x. The batch shape of L is the right part of the batch shape of x; L is
----not repeated for the other dimensions.
+---Computes squared Mahalanobis distances xᵀ (L Lᵀ)⁻¹ x. The batch shape of L is the right part of the batch shape of x;
+---L is not repeated for the other dimensions.
 ---@param tril torch.Tensor (…, n, n)
 ---@param x torch.Tensor (…, n)
 ---@return torch.Tensor

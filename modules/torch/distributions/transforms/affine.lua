@@ -8,8 +8,8 @@ local properties = require 'torch.distributions.shared.properties'
 local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 
----Computes y = loc + scale * x. Arguments: loc, scale (numbers or Tensors), event_dim = 0 (dimensions of an event: 0 for
----numbers, 1 for vectors), cache_size = 0.
+---Computes y = loc + scale * x. Arguments: loc, scale (numbers or Tensors), event_dim = 0 (dimensions of an event: 0
+---for numbers, 1 for vectors), cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

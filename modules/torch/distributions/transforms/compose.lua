@@ -36,8 +36,8 @@ function ComposeTransform:init(...)
   end
 end
 
--- Returns the constraint at one end with the event dimensions that all parts need: those of the other end, as changed by each
--- part.
+-- Returns the constraint at one end with the event dimensions that all parts need: those of the other end, as changed
+-- by each part.
 local function widened(constraint, event_dim)
   if event_dim > constraint.event_dim then return constraints.independent(constraint, event_dim - constraint.event_dim) end
   return constraint

@@ -8,8 +8,8 @@ local sizes = require 'torch.distributions.shared.sizes'
 local torch = require 'torch'
 local utils = require 'torch.distributions.utils'
 
----Maps vectors of D (D - 1) / 2 reals to the Cholesky factor of a correlation matrix of dimension D: the tanh of each number
----becomes a partial correlation, by stick breaking in each row. Arguments: cache_size = 0.
+---Maps vectors of D (D - 1) / 2 reals to the Cholesky factor of a correlation matrix of dimension D: the tanh of each
+---number becomes a partial correlation, by stick breaking in each row. Arguments: cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -57,8 +57,8 @@ function SoftplusTransform:_inverse(y) return (-y):expm1():neg():log() + y end
 
 function SoftplusTransform:log_abs_det_jacobian(x) return -F.softplus(-x) end
 
----Computes y = tanh(x). A ComposeTransform of AffineTransform(0, 2), SigmoidTransform and AffineTransform(-1, 2) is less
----exact. Arguments: cache_size = 0.
+---Computes y = tanh(x). A ComposeTransform of AffineTransform(0, 2), SigmoidTransform and AffineTransform(-1, 2) is
+---less exact. Arguments: cache_size = 0.
 ---@class distributions.transforms.TanhTransform: distributions.transforms.Transform
 ---@overload fun(cache_size?: integer): distributions.transforms.TanhTransform
 local TanhTransform = plain('TanhTransform', constraints.interval(-1, 1))

@@ -46,8 +46,8 @@ end
 
 local cat_signature = args.signature('CatTransform', {'tseq', {'dim', 0}, {'lengths'}, {'cache_size', 0}})
 
----Applies transforms to the parts that torch.cat concatenates. Arguments: tseq (a list of transforms), dim = 0, lengths (of
----the parts in that dimension; 1 each), cache_size = 0.
+---Applies transforms to the parts that torch.cat concatenates. Arguments: tseq (a list of transforms), dim = 0, lengths
+---(of the parts in that dimension; 1 each), cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -43,8 +43,8 @@ end
 
 function SoftmaxTransform:inverse_shape(shape) return self:forward_shape(shape) end
 
----Maps vectors of K reals to the simplex of K + 1 numbers by stick breaking: each number takes a share of the rest that the
----earlier ones leave; bijective. Arguments: cache_size = 0.
+---Maps vectors of K reals to the simplex of K + 1 numbers by stick breaking: each number takes a share of the rest that
+---the earlier ones leave; bijective. Arguments: cache_size = 0.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -1,4 +1,5 @@
--- torch/distributions/transforms/transform.lua: Transform, the base of the transforms of distributions, and their inverses.
+-- torch/distributions/transforms/transform.lua: Transform, the base of the transforms of distributions, and their
+-- inverses.
 
 local args = require 'base.args'
 local class = require 'base.class'

@@ -40,8 +40,8 @@ defined('threshold', {'input', 'threshold', 'value', {'inplace', false}}, functi
   return torch[p.inplace and 'threshold_' or 'threshold'](p.input, p.threshold, p.value)
 end)
 
----Multiplies x, where it is negative, by a random slope between lower and upper, outside training by their mean (Xu et al. 2015).
----Arguments: input, lower = 1/8, upper = 1/3, training = false, inplace = false.
+---Multiplies x, where it is negative, by a random slope between lower and upper, outside training by their mean (Xu et
+---al. 2015). Arguments: input, lower = 1/8, upper = 1/3, training = false, inplace = false.
 defined('rrelu', {'input', {'lower', 1 / 8}, {'upper', 1 / 3}, {'training', false}, {'inplace', false}}, function(p)
   return torch[p.inplace and 'rrelu_' or 'rrelu'](p.input, p.lower, p.upper, p.training)
 end)
@@ -89,8 +89,8 @@ defined('log_softmax', SOFTMAX, function(p) return along_dim('log_softmax', p.in
 ---softmax(-x). Arguments: input, dim, {dtype}.
 defined('softmin', SOFTMAX, function(p) return along_dim('softmax', -p.input, p) end)
 
----Returns a sample of the Gumbel-softmax distribution (Jang et al. 2017). With `hard` the values are one-hot and the gradients
----those of the soft sample. Arguments: logits (…, C), tau = 1, hard = false, eps (without effect), dim = -1.
+---Returns a sample of the Gumbel-softmax distribution (Jang et al. 2017). With `hard` the values are one-hot and the
+---gradients those of the soft sample. Arguments: logits (…, C), tau = 1, hard = false, eps (without effect), dim = -1.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -20,8 +20,8 @@ local function row_of(padding_idx, rows)
   return padding_idx % rows
 end
 
----Selects rows of `weight` (num_embeddings, dim) by int64 index. Arguments: input, weight, {padding_idx, max_norm, norm_type = 2,
----scale_grad_by_freq = false, sparse = false}.
+---Selects rows of `weight` (num_embeddings, dim) by int64 index. Arguments: input, weight, {padding_idx, max_norm,
+---norm_type = 2, scale_grad_by_freq = false, sparse = false}.
 defined('embedding', {'input', 'weight', {'padding_idx'}, {'max_norm'}, {'norm_type', 2}, {'scale_grad_by_freq', false},
                       {'sparse', false}}, function(p)
   local padding = p.padding_idx and row_of(p.padding_idx, p.weight:size(0)) or -1
@@ -60,9 +60,10 @@ local function bags_of(p)
   return input:reshape(-1), offsets, p.per_sample_weights and p.per_sample_weights:reshape(-1), false
 end
 
----Computes the sum, mean or maximum of the rows of each bag: (B, dim). Arguments: input (B, n), or (n) with offsets (B) where
----each bag begins; weight (num_embeddings, dim); {offsets, max_norm, norm_type = 2, scale_grad_by_freq = false, mode = 'mean' |
----'sum' | 'max', sparse = false, per_sample_weights (shape of input), include_last_offset = false, padding_idx}.
+---Computes the sum, mean or maximum of the rows of each bag: (B, dim). Arguments: input (B, n), or (n) with offsets (B)
+---where each bag begins; weight (num_embeddings, dim); {offsets, max_norm, norm_type = 2, scale_grad_by_freq = false,
+---mode = 'mean' | 'sum' | 'max', sparse = false, per_sample_weights (shape of input), include_last_offset = false,
+---padding_idx}.
 defined('embedding_bag', {'input', 'weight', {'offsets'}, {'max_norm'}, {'norm_type', 2}, {'scale_grad_by_freq', false},
                           {'mode', 'mean'}, {'sparse', false}, {'per_sample_weights'}, {'include_last_offset', false},
                           {'padding_idx'}}, function(p)

@@ -14,8 +14,8 @@ local function pairs_of(p)
     tuple(p.stride, 2, 'stride')
 end
 
----Returns the blocks under a sliding window as columns: (N, C, H, W) → (N, C · kh · kw, L). Arguments: input, kernel_size,
----dilation = 1, padding = 0, stride = 1.
+---Returns the blocks under a sliding window as columns: (N, C, H, W) → (N, C · kh · kw, L). Arguments: input,
+---kernel_size, dilation = 1, padding = 0, stride = 1.
 defined('unfold', {'input', 'kernel_size', unpack(BLOCKS)}, function(p)
   return torch.im2col(p.input, pairs_of(p))
 end)

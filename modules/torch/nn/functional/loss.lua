@@ -80,7 +80,8 @@ loss('binary_cross_entropy', {{'weight'}}, function(p, number)
   return torch.binary_cross_entropy(p.input, p.target, p.weight and p.weight:expand_as(p.input), number)
 end)
 
----binary_cross_entropy of sigmoid(input), computed stably. Arguments: input, target, {weight, pos_weight (C), reduction}.
+---binary_cross_entropy of sigmoid(input), computed stably. Arguments: input, target, {weight, pos_weight (C),
+---reduction}.
 loss('binary_cross_entropy_with_logits', {{'weight'}, {'pos_weight'}}, function(p, number)
   return torch.binary_cross_entropy_with_logits(p.input, p.target, p.weight, p.pos_weight, number)
 end)
@@ -100,8 +101,8 @@ local function lengths_of(value)
 end
 
 ---Connectionist temporal classification (Graves et al. 2006). Arguments: log_probs (T, N, C) or (T, C), targets (N, S) or
----concatenated (Σ target_lengths), input_lengths (N), target_lengths (N) as int64 tensors or lists, {blank = 0, reduction =
----'mean', zero_infinity = false}.
+---concatenated (Σ target_lengths), input_lengths (N), target_lengths (N) as int64 tensors or lists, {blank = 0,
+---reduction = 'mean', zero_infinity = false}.
 defined('ctc_loss', {'log_probs', 'targets', 'input_lengths', 'target_lengths', {'blank', 0}, {'reduction', 'mean'},
                      {'zero_infinity', false}}, function(p)
   return torch.ctc_loss(p.log_probs, p.targets, lengths_of(p.input_lengths), lengths_of(p.target_lengths), p.blank,

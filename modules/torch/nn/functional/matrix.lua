@@ -20,8 +20,8 @@ local function check_strides(name, operand)
 end
 
 ---Multiplies groups: each group has its own matrix. Arguments: mat_a, mat_b, {offs, bias, out_dtype}. Each operand has
----three dimensions (one matrix for each group), or two; then `offs` (int32) gives the end of each group along the common
----dimension: (rows, k) with (groups, k, n) is a mixture of experts. Strides must be multiples of 16 bytes.
+---three dimensions (one matrix for each group), or two; then `offs` (int32) gives the end of each group along the
+---common dimension: (rows, k) with (groups, k, n) is a mixture of experts. Strides must be multiples of 16 bytes.
 ---PyTorch equivalent: torch.nn.functional.grouped_mm.
 ---
 ---```lua

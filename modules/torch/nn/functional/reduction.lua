@@ -24,8 +24,8 @@ function reduction.apply(losses, name, value)
   return number == NUMBERS.none and losses or number == NUMBERS.mean and losses:mean() or losses:sum()
 end
 
----Returns a function `loss(name, parameters, fn)` that defines a loss of input and target. It adds `reduction = 'mean'` after
----the loss's own parameters; `fn` gets the bound arguments and ATen's number of the reduction.
+---Returns a function `loss(name, parameters, fn)` that defines a loss of input and target. It adds `reduction = 'mean'`
+---after the loss's own parameters; `fn` gets the bound arguments and ATen's number of the reduction.
 ---@param defined fun(name: string, parameters: table, fn: function) a result of checks.definer
 ---@return fun(name: string, parameters: table, fn: function)
 function reduction.definer(defined)

@@ -106,9 +106,9 @@ end)
 local GRID_MODES = {bilinear = 0, nearest = 1, bicubic = 2}
 local PADDING_MODES = {zeros = 0, border = 1, reflection = 2}
 
----Samples the input at the positions of the grid. Arguments: input (N, C, H, W) or (N, C, D, H, W), grid (N, …, 2 or 3): x, y
----(, z) in -1 … 1; {mode = 'bilinear' | 'nearest' | 'bicubic', padding_mode = 'zeros' | 'border' | 'reflection',
----align_corners = false}.
+---Samples the input at the positions of the grid. Arguments: input (N, C, H, W) or (N, C, D, H, W), grid (N, …, 2 or
+---3): x, y (, z) in -1 … 1; {mode = 'bilinear' | 'nearest' | 'bicubic', padding_mode = 'zeros' | 'border' |
+---'reflection', align_corners = false}.
 defined('grid_sample', {'input', 'grid', {'mode', 'bilinear'}, {'padding_mode', 'zeros'}, {'align_corners', false}},
   function(p)
     local mode = GRID_MODES[args.one_of('grid_sample: mode', p.mode, {'bicubic', 'bilinear', 'nearest'})]
@@ -117,8 +117,8 @@ defined('grid_sample', {'input', 'grid', {'mode', 'bilinear'}, {'padding_mode', 
     return torch.grid_sampler(p.input, p.grid, mode, padding, p.align_corners)
   end)
 
----Returns the grid for grid_sample of affine maps. Arguments: theta (N, 2, 3) for a size {N, C, H, W}, (N, 3, 4) for {N, C,
----D, H, W}; size; align_corners = false.
+---Returns the grid for grid_sample of affine maps. Arguments: theta (N, 2, 3) for a size {N, C, H, W}, (N, 3, 4) for
+---{N, C, D, H, W}; size; align_corners = false.
 ---
 ---```lua
 ---local torch = require 'torch'

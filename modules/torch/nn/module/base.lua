@@ -191,8 +191,8 @@ end
 ---Another name of add_module.
 Module.register_module = Module.add_module
 
----Iterates over name, value of the entries registered in a list, in order; absent ones are omitted. Containers first put their
----items into the fields.
+---Iterates over name, value of the entries registered in a list, in order; absent ones are omitted. Containers first
+---put their items into the fields.
 ---@param list string '_parameters' | '_buffers' | '_modules'
 ---@return fun(): string, any
 function Module:_own(list)

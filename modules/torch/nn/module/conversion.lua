@@ -54,9 +54,9 @@ end
 
 local TO_OPTIONS = {'device', 'dtype', 'non_blocking', 'memory_format'}
 
----Moves or casts the module in place: `to('cpu')`, `to(torch.float64)`, `to('cuda', torch.float16)`, `to(tensor)` (its device
----and dtype), `to{device, dtype, non_blocking, memory_format}`. Only floating-point and complex tensors change the dtype, only
----tensors of 4 or 5 dimensions the memory format ('channels_last').
+---Moves or casts the module in place: `to('cpu')`, `to(torch.float64)`, `to('cuda', torch.float16)`, `to(tensor)` (its
+---device and dtype), `to{device, dtype, non_blocking, memory_format}`. Only floating-point and complex tensors change
+---the dtype, only tensors of 4 or 5 dimensions the memory format ('channels_last').
 ---@param ... any
 ---@return nn.Module self
 ---
@@ -121,8 +121,8 @@ function Module:to_empty(options)
   return convert(self, function(tensor) return torch.empty_like(tensor, {device = options.device}) end, options.recurse)
 end
 
----Returns a copy of the module with its own parameters: Python's copy.deepcopy(module). Tensors that are shared in the module
----are shared in the copy; gradients are not copied.
+---Returns a copy of the module with its own parameters: Python's copy.deepcopy(module). Tensors that are shared in the
+---module are shared in the copy; gradients are not copied.
 ---@return nn.Module
 ---
 ---```lua

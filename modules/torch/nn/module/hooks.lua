@@ -98,7 +98,8 @@ local function add(module, name, when, fn, options, allowed)
   return fields._hooks:_add(when, fn, options)
 end
 
----Runs fn(module, inputs, output) after every forward; its result, if any, replaces the output. Several outputs are a list.
+---Runs fn(module, inputs, output) after every forward; its result, if any, replaces the output. Several outputs are a
+---list.
 ---@param fn fun(module: nn.Module, inputs: any[], output: any): any
 ---@param options? {prepend: boolean, always_call: boolean} prepend: before the existing hooks; always_call: also if
 ---  forward raised an error (output is nil then)
@@ -115,8 +116,8 @@ function Module:register_forward_pre_hook(fn, options)
   return add(self, 'register_forward_pre_hook', 'before', fn, options, {'prepend', 'with_kwargs'})
 end
 
----Runs fn(module, grad_input, grad_output) when the gradients of the module's inputs are computed; a list that it returns
----replaces grad_input. Both are lists with torch.none where an input is not a tensor or has no gradient.
+---Runs fn(module, grad_input, grad_output) when the gradients of the module's inputs are computed; a list that it
+---returns replaces grad_input. Both are lists with torch.none where an input is not a tensor or has no gradient.
 ---@param fn fun(module: nn.Module, grad_input: any[], grad_output: any[]): any[]|nil
 ---@param options? {prepend: boolean}
 ---@return {remove: fun()} handle

@@ -37,8 +37,8 @@ local function add_hook(module, list, fn)
   return require('base.handle')(entries, entry)
 end
 
----Returns a value that belongs to the state and is not a tensor. A class with such a value defines both get_extra_state and
----set_extra_state. state_dict contains it as '_extra_state'.
+---Returns a value that belongs to the state and is not a tensor. A class with such a value defines both get_extra_state
+---and set_extra_state. state_dict contains it as '_extra_state'.
 ---@return any
 function Module:get_extra_state()
   errors.raise('argument', ('%s defines no get_extra_state'):format(class.of(self).__name))
@@ -223,8 +223,8 @@ local load_signature = args.signature('load_state_dict', {'state_dict', {'strict
 ---themselves; make the optimizer afterwards)}.
 ---@param ... any
 ---@return {missing_keys: string[], unexpected_keys: string[]} result is printed as Python's
----Raises code 'argument' with every missing and unexpected name and every wrong shape. Post-hooks run after the copy; only
----names that they leave in the lists are errors.
+---Raises code 'argument' with every missing and unexpected name and every wrong shape. Post-hooks run after the copy;
+---only names that they leave in the lists are errors.
 function Module:load_state_dict(...)
   local first = ...
   if type(first) ~= 'table' or class.of(first) then
@@ -266,7 +266,8 @@ function Module:register_state_dict_post_hook(fn) return add_hook(self, '_state_
 ---@return {remove: fun()} handle
 function Module:register_load_state_dict_pre_hook(fn) return add_hook(self, '_load_pre_hooks', fn) end
 
----Runs fn(module, {missing_keys, unexpected_keys}) after load_state_dict; names that it removes from the lists are not errors.
+---Runs fn(module, {missing_keys, unexpected_keys}) after load_state_dict; names that it removes from the lists are not
+---errors.
 ---@param fn fun(module: nn.Module, incompatible_keys: {missing_keys: string[], unexpected_keys: string[]})
 ---@return {remove: fun()} handle
 function Module:register_load_state_dict_post_hook(fn) return add_hook(self, '_load_post_hooks', fn) end

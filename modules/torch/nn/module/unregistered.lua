@@ -1,4 +1,5 @@
--- torch/nn/module/unregistered.lua: warns about modules and parameters in a plain table, which optimizers would not see.
+-- torch/nn/module/unregistered.lua: warns about modules and parameters in a plain table, which optimizers would not
+-- see.
 
 local class = require 'base.class'
 local parameter = require 'torch.nn.parameter'

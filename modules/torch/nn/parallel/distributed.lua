@@ -92,8 +92,8 @@ end
 ---@param model nn.Module the same on every rank, except for its values
 ---@param options? table device_ids ({LOCAL_RANK}: the model is on that device), find_unused_parameters = false,
 ---  gradient_as_bucket_view = true (PyTorch: false), static_graph = false,
----  broadcast_buffers = true, bucket_cap_mb = 25 (MiB), process_group (a result of torch.distributed.new_group; default: all
----  ranks)
+---  broadcast_buffers = true, bucket_cap_mb = 25 (MiB), process_group (a result of torch.distributed.new_group;
+---  default: all ranks)
 function DistributedDataParallel:init(model, options)
   if not class.is(model, Module) then
     errors.raise('argument', ('DistributedDataParallel: expected a model, got %s'):format(show(model)))
@@ -167,8 +167,8 @@ local function restore_and_return(self, before, ok, ...)
   return ...
 end
 
----Calls the function; its backward passes only accumulate this rank's gradients. The first backward pass after it synchronizes
----the sum.
+---Calls the function; its backward passes only accumulate this rank's gradients. The first backward pass after it
+---synchronizes the sum.
 ---@param fn fun(): any
 ---@return any ... the results of the function
 function DistributedDataParallel:no_sync(fn)
@@ -177,10 +177,11 @@ function DistributedDataParallel:no_sync(fn)
   return restore_and_return(self, before, xpcall(fn, errors.wrap))
 end
 
----Sets how gradients are exchanged. Call it once, before the first backward, with a name ('allreduce', 'fp16_compress' or
----'bf16_compress', which run in C++), or with PyTorch's `(state, hook)`: a function that is called with the state and each bucket
----whose gradients are ready, and returns a Future of the tensor that replaces `bucket:buffer()`, or that tensor. Gradients are
----not yet divided by the number of ranks. torch.distributed.algorithms.ddp_comm_hooks has hooks, among them PowerSGD.
+---Sets how gradients are exchanged. Call it once, before the first backward, with a name ('allreduce', 'fp16_compress'
+---or 'bf16_compress', which run in C++), or with PyTorch's `(state, hook)`: a function that is called with the state
+---and each bucket whose gradients are ready, and returns a Future of the tensor that replaces `bucket:buffer()`, or
+---that tensor. Gradients are not yet divided by the number of ranks. torch.distributed.algorithms.ddp_comm_hooks has
+---hooks, among them PowerSGD.
 ---
 ---A bucket has `index()` (from 0), `is_last()`, `buffer()` (all its gradients, concatenated), `set_buffer(tensor)`,
 ---`gradients()` (views into the buffer) and `parameters()`. backward raises the errors of a hook.
@@ -246,8 +247,8 @@ local function order_of(self)
   return self._reduced[2].gradient_order or {}
 end
 
----Returns for each instance the order in which its gradients became ready in the first backward. It determines the messages in
----which gradients are sent, and therefore the order of sums.
+---Returns for each instance the order in which its gradients became ready in the first backward. It determines the
+---messages in which gradients are sent, and therefore the order of sums.
 ---@return integer[][] orders in the order of creation; empty before the first backward
 function DistributedDataParallel.gradient_orders()
   local orders = {}
@@ -255,8 +256,8 @@ function DistributedDataParallel.gradient_orders()
   return orders
 end
 
----Connects to the other ranks again, in another attempt (train.elastic): a collective operation of all ranks, which have the
----same parameters by then.
+---Connects to the other ranks again, in another attempt (train.elastic): a collective operation of all ranks, which
+---have the same parameters by then.
 ---@param orders? integer[][] result of gradient_orders on a rank that has had its first backward; nil if no rank has
 function DistributedDataParallel.rebuild_all(orders)
   for i, each in ipairs(all_made()) do

@@ -47,8 +47,8 @@ end
 
 local NORM = {{'norm_type', 2}, {'error_if_nonfinite', false}, {'foreach'}}
 
----Returns the norm of all tensors as one vector. Arguments: tensors (a list or one), {norm_type = 2 (math.huge: the largest
----value), error_if_nonfinite = false, foreach}.
+---Returns the norm of all tensors as one vector. Arguments: tensors (a list or one), {norm_type = 2 (math.huge: the
+---largest value), error_if_nonfinite = false, foreach}.
 defined('get_total_norm', {'tensors', unpack(NORM)}, function(p)
   return torch.no_grad(total_norm, parameter_list(p.tensors, 'get_total_norm'), p, 'get_total_norm')
 end)

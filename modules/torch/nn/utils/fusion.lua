@@ -19,8 +19,8 @@ local function fused(weight, bias, p, shape)
   return Parameter(new_weight, weight.requires_grad), Parameter(new_bias, bias ~= nil and bias.requires_grad)
 end
 
----Returns weight and bias of a convolution that includes the normalization. Arguments: conv_w, conv_b (or nil), bn_rm (running
----mean), bn_rv (running variance), bn_eps, bn_w, bn_b (or nil), transpose = false. Returns two parameters.
+---Returns weight and bias of a convolution that includes the normalization. Arguments: conv_w, conv_b (or nil), bn_rm
+---(running mean), bn_rv (running variance), bn_eps, bn_w, bn_b (or nil), transpose = false. Returns two parameters.
 defined('fuse_conv_bn_weights', {'conv_w', {'conv_b'}, {'bn_rm'}, {'bn_rv'}, {'bn_eps'}, {'bn_w'}, {'bn_b'},
                                  {'transpose', false}}, function(p)
   local shape = p.transpose and {1, -1} or {-1, 1}

@@ -85,8 +85,8 @@ local function invert_householder(q, is_wide)
   return is_wide and a.mT:clone() or a
 end
 
----Returns the original value whose parametrized value is q. The base of the trivialization becomes q, so the original is minus
----the identity.
+---Returns the original value whose parametrized value is q. The base of the trivialization becomes q, so the original
+---is minus the identity.
 ---@param q torch.Tensor
 ---@return torch.Tensor|nil
 function Orthogonal:right_inverse(q)

@@ -34,8 +34,8 @@ local function register(module, name, tensor)
   module:register_buffer(name, tensor)
 end
 
----The parametrizations of one tensor, applied one after the other, and the tensors to which they are applied: `original`, or
----`original0`, `original1`, … if right_inverse returns several tensors.
+---The parametrizations of one tensor, applied one after the other, and the tensors to which they are applied:
+---`original`, or `original0`, `original1`, … if right_inverse returns several tensors.
 ---@class nn.utils.parametrize.ParametrizationList: nn.ModuleList
 ---@field original torch.Tensor|nil
 local ParametrizationList = container.ModuleList:extend('ParametrizationList')
@@ -157,9 +157,10 @@ local function add_to_list(list, p)
   list.unsafe = list.unsafe or p.unsafe
 end
 
----Computes a parameter or buffer of a module by another module: `module[tensor_name]` is then parametrization(original);
----a second parametrization is applied to the result of the first. If a parametrization has a method right_inverse(value), the
----tensor can be assigned. Arguments: module, tensor_name, parametrization, {unsafe = false (true: it may change dtype and shape)}.
+---Computes a parameter or buffer of a module by another module: `module[tensor_name]` is then
+---parametrization(original); a second parametrization is applied to the result of the first. If a parametrization has a
+---method right_inverse(value), the tensor can be assigned. Arguments: module, tensor_name, parametrization, {unsafe =
+---false (true: it may change dtype and shape)}.
 ---@param ... any
 ---@return nn.Module module the given module
 ---

@@ -152,8 +152,8 @@ defined('random_unstructured', {'module', 'name', 'amount'}, function(p)
   return p.module
 end)
 
----Prunes the elements nearest to 0. Arguments: module, name, amount, {importance_scores: values that decide instead of the
----parameter}. Returns the module.
+---Prunes the elements nearest to 0. Arguments: module, name, amount, {importance_scores: values that decide instead of
+---the parameter}. Returns the module.
 ---
 ---```lua
 ---local torch = require 'torch'

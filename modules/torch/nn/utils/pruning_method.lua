@@ -10,7 +10,8 @@ local torch = require 'torch'
 local function fail(message, ...) errors.raise('argument', 'prune: ' .. message:format(...)) end
 
 ---Base of pruning methods. A subclass sets PRUNING_TYPE ('unstructured', 'structured' with a field `dim`, or
----'global') and defines compute_mask(t, default_mask) → mask. `Sub:apply(module, name, …)` makes an instance and prunes.
+---'global') and defines compute_mask(t, default_mask) → mask. `Sub:apply(module, name, …)` makes an instance and
+---prunes.
 ---
 ---```lua
 ---local torch = require 'torch'

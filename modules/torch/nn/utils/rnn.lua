@@ -99,8 +99,8 @@ defined('pack_padded_sequence', {'input', 'lengths', {'batch_first', false}, {'e
   return packed
 end)
 
----Returns the padded batch of a PackedSequence, and the lengths. Arguments: sequence, {batch_first = false, padding_value = 0,
----total_length}. The results are (L, N, …) and (N) int64.
+---Returns the padded batch of a PackedSequence, and the lengths. Arguments: sequence, {batch_first = false,
+---padding_value = 0, total_length}. The results are (L, N, …) and (N) int64.
 defined('pad_packed_sequence', {'sequence', {'batch_first', false}, {'padding_value', 0}, {'total_length'}}, function(p)
   local packed = p.sequence
   local longest = packed.batch_sizes:size(0)
@@ -116,14 +116,14 @@ defined('pad_packed_sequence', {'sequence', {'batch_first', false}, {'padding_va
   return padded:index_select(p.batch_first and 0 or 1, unsorted), lengths:index_select(0, unsorted:to{device = 'cpu'})
 end)
 
----Pads sequences (Lᵢ, …) to one batch (L, N, …). Arguments: sequences (a list), {batch_first = false, padding_value = 0,
----padding_side = 'right' | 'left'}.
+---Pads sequences (Lᵢ, …) to one batch (L, N, …). Arguments: sequences (a list), {batch_first = false, padding_value =
+---0, padding_side = 'right' | 'left'}.
 defined('pad_sequence', {'sequences', {'batch_first', false}, {'padding_value', 0}, {'padding_side', 'right'}}, function(p)
   return torch.pad_sequence(p.sequences, p.batch_first, p.padding_value, p.padding_side)
 end)
 
----Returns the sequences of a padded batch, without the padding. Arguments: padded_sequences (L, N, …), lengths (N), {batch_first
----= false}.
+---Returns the sequences of a padded batch, without the padding. Arguments: padded_sequences (L, N, …), lengths (N),
+---{batch_first = false}.
 defined('unpad_sequence', {'padded_sequences', 'lengths', {'batch_first', false}}, function(p)
   local padded, out = p.batch_first and p.padded_sequences or p.padded_sequences:transpose(0, 1), {}
   for i, length in ipairs(lengths_tensor(p.lengths):tolist()) do out[i] = padded[i - 1]:narrow(0, 0, length) end

@@ -6,8 +6,8 @@ local errors = require 'base.errors'
 
 local skip = {}
 
----Returns an instance of a module class without initializing its parameters, whose values are undefined. Use it for parameters
----that are loaded directly afterwards. The class must accept `device`.
+---Returns an instance of a module class without initializing its parameters, whose values are undefined. Use it for
+---parameters that are loaded directly afterwards. The class must accept `device`.
 ---@param of table class
 ---@param ... any its arguments
 ---@return nn.Module

@@ -71,7 +71,8 @@ defined('spectral_norm', {'module', {'name', 'weight'}, {'n_power_iterations', 1
   return module
 end)
 
----Undoes spectral_norm: the divided weight becomes a parameter again. Arguments: module, name = 'weight'. Returns the module.
+---Undoes spectral_norm: the divided weight becomes a parameter again. Arguments: module, name = 'weight'. Returns the
+---module.
 defined('remove_spectral_norm', {'module', {'name', 'weight'}}, function(p)
   local module, hook = p.module, named_hook.take(p.module, SpectralNorm, p.name, 'spectral_norm')
   local weight = torch.no_grad(hook._compute, hook, module, false)

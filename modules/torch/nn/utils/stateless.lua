@@ -59,9 +59,9 @@ local function replacements(found, given, ties)
   end
 end
 
----Calls a module with other tensors in place of its parameters and buffers; the module keeps its own. Arguments: module,
----parameters_and_buffers (name → tensor, or a list of such tables), args (a tensor or a list), {tie_weights = true: shared
----tensors are replaced under all their names}.
+---Calls a module with other tensors in place of its parameters and buffers; the module keeps its own. Arguments:
+---module, parameters_and_buffers (name → tensor, or a list of such tables), args (a tensor or a list), {tie_weights =
+---true: shared tensors are replaced under all their names}.
 ---@param ... any
 ---@return any ... the results of the module
 ---

@@ -20,7 +20,8 @@ local function check_module(owner, module)
   errors.raise('argument', ('%s: expected an nn.Module, got %s'):format(owner, torch.nn.Module._describe(module)))
 end
 
----Returns the number of elements of all parameters, shared ones once: Python's `sum(p.numel() for p in m.parameters())`.
+---Returns the number of elements of all parameters, shared ones once: Python's `sum(p.numel() for p in
+---m.parameters())`.
 ---@param module nn.Module
 ---@param options? {trainable_only: boolean} true: only those with requires_grad
 ---@return integer
@@ -131,8 +132,8 @@ function Summary:__tostring()
   return table.concat(lines, '\n')
 end
 
----Returns the modules of a model with their classes and parameters. With inputs it calls the model once, in evaluation mode and
----without gradients, and adds the shape of each module's output. Python equivalent: torchinfo.summary.
+---Returns the modules of a model with their classes and parameters. With inputs it calls the model once, in evaluation
+---mode and without gradients, and adds the shape of each module's output. Python equivalent: torchinfo.summary.
 ---@param module nn.Module
 ---@param ... any the arguments of the model
 ---@return nn.Summary

@@ -20,8 +20,8 @@ local function check_schedulers(self, schedulers, optimizer)
   end
 end
 
----Applies one schedule after the other: the second from the first milestone on, and so on. Arguments: optimizer, schedulers,
----milestones (epochs, one fewer than schedulers), {last_epoch = -1}.
+---Applies one schedule after the other: the second from the first milestone on, and so on. Arguments: optimizer,
+---schedulers, milestones (epochs, one fewer than schedulers), {last_epoch = -1}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -79,7 +79,8 @@ function SequentialLR:step()
   self._last_lr = scheduler:get_last_lr()
 end
 
----Applies several schedules at once: each multiplies the rate that the previous ones set. Arguments: schedulers, optimizer.
+---Applies several schedules at once: each multiplies the rate that the previous ones set. Arguments: schedulers,
+---optimizer.
 ---
 ---```lua
 ---local torch = require 'torch'

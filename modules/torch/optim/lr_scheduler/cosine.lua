@@ -11,8 +11,8 @@ local function closed_form(self, way)
   return out
 end
 
----Follows half a cosine from the first rate to eta_min over T_max epochs, then back (SGDR without restarts, Loshchilov and
----Hutter 2017, arXiv 1608.03983). Arguments: optimizer, T_max, {eta_min = 0, last_epoch = -1}.
+---Follows half a cosine from the first rate to eta_min over T_max epochs, then back (SGDR without restarts, Loshchilov
+---and Hutter 2017, arXiv 1608.03983). Arguments: optimizer, T_max, {eta_min = 0, last_epoch = -1}.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -39,9 +39,9 @@ end
 
 function CosineAnnealingLR:_get_closed_form_lr() return closed_form(self, self.last_epoch / self.T_max) end
 
----Follows half a cosine from the first rate to eta_min over T_0 epochs, then restarts from the first rate; each period is T_mult
----times as long as the last (SGDR, Loshchilov and Hutter 2017, arXiv 1608.03983). `step(epoch)` also accepts fractions of an
----epoch.
+---Follows half a cosine from the first rate to eta_min over T_0 epochs, then restarts from the first rate; each period
+---is T_mult times as long as the last (SGDR, Loshchilov and Hutter 2017, arXiv 1608.03983). `step(epoch)` also accepts
+---fractions of an epoch.
 ---Arguments: optimizer, T_0, {T_mult = 1, eta_min = 0, last_epoch = -1}.
 ---
 ---```lua

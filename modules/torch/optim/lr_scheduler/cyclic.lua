@@ -33,10 +33,10 @@ local function start_momentum(self, base_momentums, max_momentums)
   end
 end
 
----Increases the rate from base_lr to max_lr in step_size_up steps, decreases it in step_size_down steps, and so on (Smith 2017,
----arXiv 1506.01186); the momentum changes in the opposite direction. `mode`: 'triangular', 'triangular2' (each cycle has half
----the height), 'exp_range' (the height is gamma ^ step), or scale_fn, a function of the cycle or (scale_mode = 'iterations') of
----the step. Arguments: optimizer,
+---Increases the rate from base_lr to max_lr in step_size_up steps, decreases it in step_size_down steps, and so on
+---(Smith 2017, arXiv 1506.01186); the momentum changes in the opposite direction. `mode`: 'triangular', 'triangular2'
+---(each cycle has half the height), 'exp_range' (the height is gamma ^ step), or scale_fn, a function of the cycle or
+---(scale_mode = 'iterations') of the step. Arguments: optimizer,
 ---base_lr, max_lr (numbers, or lists with one for each group), {step_size_up = 2000, step_size_down, mode = 'triangular',
 ---gamma = 1, scale_fn, scale_mode = 'cycle', cycle_momentum = true, base_momentum = 0.8, max_momentum = 0.9,
 ---last_epoch = -1}.
@@ -109,9 +109,9 @@ function CyclicLR:get_lr()
   return rates
 end
 
----One cycle over all steps (Smith and Topin 2019, arXiv 1708.07120): from max_lr / div_factor up to max_lr, then down to
----that start / final_div_factor; the momentum changes in the opposite direction. three_phase: first down to the start, then to
----the end.
+---One cycle over all steps (Smith and Topin 2019, arXiv 1708.07120): from max_lr / div_factor up to max_lr, then down
+---to that start / final_div_factor; the momentum changes in the opposite direction. three_phase: first down to the
+---start, then to the end.
 ---Arguments: optimizer, max_lr (a number, or a list with one for each group), total_steps (or {epochs, steps_per_epoch}),
 ---{pct_start = 0.3, anneal_strategy = 'cos' or 'linear', cycle_momentum = true, base_momentum = 0.85, max_momentum = 0.95,
 ---div_factor = 25, final_div_factor = 1e4, three_phase = false, last_epoch = -1}.

@@ -35,8 +35,8 @@ function LambdaLR:get_lr()
   return out
 end
 
----Multiplies the current rate by lr_lambda(epoch), from epoch 1 on. Arguments: optimizer, lr_lambda (a function, or a list with
----one for each group), {last_epoch = -1}.
+---Multiplies the current rate by lr_lambda(epoch), from epoch 1 on. Arguments: optimizer, lr_lambda (a function, or a
+---list with one for each group), {last_epoch = -1}.
 ---
 ---```lua
 ---local torch = require 'torch'

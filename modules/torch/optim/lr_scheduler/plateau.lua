@@ -6,10 +6,10 @@ local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
----Multiplies the rate by factor when the metric has not improved for more than `patience` epochs, then waits `cooldown` epochs.
----Improved means (mode 'min') below best·(1 - threshold), or with threshold_mode 'abs' below best - threshold. Arguments:
----optimizer, {mode = 'min' or 'max', factor = 0.1, patience = 10, threshold = 1e-4, threshold_mode = 'rel', cooldown = 0,
----min_lr = 0 (or a list with one for each group), eps = 1e-8 (smaller changes are not made)}.
+---Multiplies the rate by factor when the metric has not improved for more than `patience` epochs, then waits `cooldown`
+---epochs. Improved means (mode 'min') below best·(1 - threshold), or with threshold_mode 'abs' below best - threshold.
+---Arguments: optimizer, {mode = 'min' or 'max', factor = 0.1, patience = 10, threshold = 1e-4, threshold_mode = 'rel',
+---cooldown = 0, min_lr = 0 (or a list with one for each group), eps = 1e-8 (smaller changes are not made)}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -117,8 +117,8 @@ function ConstantLR:_get_closed_form_lr()
   return from_base(self, function(base) return base * factor end)
 end
 
----Changes the rate linearly from start_factor to end_factor, times the first rate, over total_iters epochs. Arguments: optimizer,
----{start_factor = 1/3, end_factor = 1, total_iters = 5, last_epoch = -1}.
+---Changes the rate linearly from start_factor to end_factor, times the first rate, over total_iters epochs. Arguments:
+---optimizer, {start_factor = 1/3, end_factor = 1, total_iters = 5, last_epoch = -1}.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -51,10 +51,11 @@ function swa_utils.get_swa_multi_avg_fn()
 end
 
 ---A copy of the model (`.module`) with averaged parameters: stochastic weight averaging (Izmailov et al. 2018, arXiv
----1803.05407) or, with a suitable avg_fn, exponential moving averages. Call `update_parameters(model)` after the steps to
----include; the first call copies. Arguments: model, {device, avg_fn = fn(average, weight, num_averaged) → new average,
----multi_avg_fn = fn(averages, weights, num_averaged) that changes the averages, use_buffers = false (true: buffers are
----averaged, else copied)}. num_averaged is a number. PyTorch equivalent: torch.optim.swa_utils.AveragedModel.
+---1803.05407) or, with a suitable avg_fn, exponential moving averages. Call `update_parameters(model)` after the steps
+---to include; the first call copies. Arguments: model, {device, avg_fn = fn(average, weight, num_averaged) → new
+---average, multi_avg_fn = fn(averages, weights, num_averaged) that changes the averages, use_buffers = false (true:
+---buffers are averaged, else copied)}. num_averaged is a number. PyTorch equivalent:
+---torch.optim.swa_utils.AveragedModel.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -20,9 +20,9 @@ local function run(loader, model, device)
   end
 end
 
----Runs the model over the first value of each batch of the loader to set the running statistics of its BatchNorm layers, which
----averaged weights need. The layers' momentum and the mode are restored, also after an error. PyTorch equivalent:
----torch.optim.swa_utils.update_bn.
+---Runs the model over the first value of each batch of the loader to set the running statistics of its BatchNorm
+---layers, which averaged weights need. The layers' momentum and the mode are restored, also after an error. PyTorch
+---equivalent: torch.optim.swa_utils.update_bn.
 ---
 ---```lua
 ---local torch = require 'torch'

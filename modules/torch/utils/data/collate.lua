@@ -80,13 +80,14 @@ end
 ---```
 function collate.default_collate(samples, dtype) return collate_values(samples, dtype) end
 
----Returns a sample that is not put into a batch unchanged. Values that Python converts here (NumPy's arrays) do not exist in Lua.
+---Returns a sample that is not put into a batch unchanged. Values that Python converts here (NumPy's arrays) do not
+---exist in Lua.
 ---@param data any
 ---@return any data
 function collate.default_convert(data) return data end
 
----Combines samples that have several values each; `dtypes[k]` is the dtype of the plain numbers at place k, or a table of dtypes
----for the fields of a table at place k.
+---Combines samples that have several values each; `dtypes[k]` is the dtype of the plain numbers at place k, or a table
+---of dtypes for the fields of a table at place k.
 ---@param samples any[][] each with n values
 ---@param dtypes? table<integer, string|table>
 ---@return any ... one batch for each place

@@ -17,20 +17,23 @@ local sampler = require 'torch.utils.data.sampler'
 local torch = require 'torch'
 local BatchSampler = require('torch.utils.data.batch_sampler').BatchSampler
 
----Loads batches of a dataset. PyTorch equivalent: torch.utils.data.DataLoader. Arguments: dataset, {batch_size = 1, shuffle =
----false, sampler, batch_sampler, num_workers = 0, collate_fn, pin_memory = false, drop_last = false, timeout = 0,
----worker_init_fn, generator, prefetch_factor = 2, persistent_workers = false, in_order = true}.
+---Loads batches of a dataset. PyTorch equivalent: torch.utils.data.DataLoader. Arguments: dataset, {batch_size = 1,
+---shuffle = false, sampler, batch_sampler, num_workers = 0, collate_fn, pin_memory = false, drop_last = false, timeout
+---= 0, worker_init_fn, generator, prefetch_factor = 2, persistent_workers = false, in_order = true}.
 ---
 ---Each loop is a new epoch and ends the previous one. The order depends only on the seed and the epoch, and
----the numbers that a sample draws from `sample_generator` only on the seed, the epoch and its index: the number of workers
----does not matter.
----* batch_size = torch.none: samples one by one, not collated; if a sampler gives lists of indices, get_batch is called.
----* num_workers counts threads, each with a Lua state and a copy of the dataset, whose tensors are shared. With 0 the batches
+---the numbers that a sample draws from `sample_generator` only on the seed, the epoch and its index: the number of
+---workers does not matter.
+---* batch_size = torch.none: samples one by one, not collated; if a sampler gives lists of indices, get_batch is
+---called.
+---* num_workers counts threads, each with a Lua state and a copy of the dataset, whose tensors are shared. With 0 the
+---batches
 ---  are made in the thread of the loop. The threads end with the loop, or stay with persistent_workers = true.
 ---* timeout: maximal seconds for a batch; 0 means half an hour.
 ---* in_order = false returns the batch that is finished first.
 ---* pin_memory = true: batches are in pinned memory, from which x:to(device, {non_blocking = true}) copies while the
----  processor continues; the thread that makes a batch pins it. It has no effect without a GPU; pin_memory_device never has one.
+---  processor continues; the thread that makes a batch pins it. It has no effect without a GPU; pin_memory_device never
+---  has one.
 ---* multiprocessing_context is refused, since there are no worker processes.
 ---
 ---The dataset is a Dataset, or a tensor whose rows are the samples, or a list of samples.
@@ -194,9 +197,10 @@ function DataLoader:enumerate(start)
   return function() return numbered(next_batch()) end
 end
 
----Returns the position of the loop, as plain data for torch.save: in the body of the loop, after k batches, the rest of the
----epoch; between two loops, the next epoch. Save it in the checkpoint and pass it to load_state() of a loader over
----the same dataset. With a DistributedSampler every rank has the same state, and any number of ranks can continue from it.
+---Returns the position of the loop, as plain data for torch.save: in the body of the loop, after k batches, the rest of
+---the epoch; between two loops, the next epoch. Save it in the checkpoint and pass it to load_state() of a loader over
+---the same dataset. With a DistributedSampler every rank has the same state, and any number of ranks can continue from
+---it.
 ---@return table state
 ---
 ---```lua

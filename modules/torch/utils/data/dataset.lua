@@ -56,9 +56,9 @@ local function makes_batches(dataset)
   return true
 end
 
----Base of the datasets that are read from beginning to end: define `iter()`, which returns a function that returns the values of
----the next sample at each call, nil at the end; and `len()` if it is known. Each worker of a loader has a separate iterator:
----read the part given by `get_worker_info()`, otherwise every worker returns every sample.
+---Base of the datasets that are read from beginning to end: define `iter()`, which returns a function that returns the
+---values of the next sample at each call, nil at the end; and `len()` if it is known. Each worker of a loader has a
+---separate iterator: read the part given by `get_worker_info()`, otherwise every worker returns every sample.
 ---
 ---```lua
 ---local data = require 'torch.utils.data'
@@ -85,8 +85,8 @@ function IterableDataset:iter()
   errors.raise('argument', ('%s: define function %s:iter()'):format(class.of(self).__name, class.of(self).__name))
 end
 
----Sample i consists of the i-th items of several tensors of the same first size. Tensors on a GPU stay there: a loader with
----num_workers = 0 makes each batch by one operation for each tensor, and copies only the epoch's order.
+---Sample i consists of the i-th items of several tensors of the same first size. Tensors on a GPU stay there: a loader
+---with num_workers = 0 makes each batch by one operation for each tensor, and copies only the epoch's order.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -218,8 +218,8 @@ local function sum_of(list)
   return sum
 end
 
----Splits a dataset at random. Lengths are numbers of samples, or fractions that sum to 1; the rounding remainder is distributed
----to the first parts, one sample each. PyTorch equivalent: torch.utils.data.random_split.
+---Splits a dataset at random. Lengths are numbers of samples, or fractions that sum to 1; the rounding remainder is
+---distributed to the first parts, one sample each. PyTorch equivalent: torch.utils.data.random_split.
 ---@param dataset data.Dataset
 ---@param lengths number[]
 ---@param options? {generator: userdata}

@@ -8,9 +8,9 @@ local torch = require 'torch'
 local Sampler = samplers.Sampler
 
 ---Takes every num_replicas-th sample, beginning at `rank`, of an order that all ranks share: the same indices as
----PyTorch's. Call set_epoch before each epoch, otherwise every epoch has the same order. Arguments: dataset, {num_replicas,
----rank (default: the process group's), shuffle = true, seed = 0, drop_last = false}. Without drop_last the first
----samples are repeated so that all ranks have the same number; with it the last ones are omitted.
+---PyTorch's. Call set_epoch before each epoch, otherwise every epoch has the same order. Arguments: dataset,
+---{num_replicas, rank (default: the process group's), shuffle = true, seed = 0, drop_last = false}. Without drop_last
+---the first samples are repeated so that all ranks have the same number; with it the last ones are omitted.
 ---
 ---Its state can be loaded with another number of ranks: the remaining samples of the epoch are divided again, and
 ---padded or dropped by the same rule.
@@ -62,8 +62,8 @@ function DistributedSampler.each()
   end
 end
 
----Takes the part of another rank, possibly with another number of ranks, from the next order on. Its state stays: the rest of
----an epoch is divided again if the state is loaded after this call.
+---Takes the part of another rank, possibly with another number of ranks, from the next order on. Its state stays: the
+---rest of an epoch is divided again if the state is loaded after this call.
 ---@param num_replicas integer
 ---@param rank integer
 function DistributedSampler:set_place(num_replicas, rank)
@@ -134,9 +134,10 @@ function DistributedSampler:resume()
 end
 
 ---A rank's part of another sampler's order, for orders that DistributedSampler does not support: every num_replicas-th
----sample, padded or cut in the same way. All ranks must get the same order from the sampler. If it draws from the default
----generator, it gets the same random numbers on every rank, determined by the seed and the epoch; a separate generator must be
----seeded equally on every rank. Arguments: sampler, {num_replicas, rank, seed = 0, drop_last = false}.
+---sample, padded or cut in the same way. All ranks must get the same order from the sampler. If it draws from the
+---default generator, it gets the same random numbers on every rank, determined by the seed and the epoch; a separate
+---generator must be seeded equally on every rank. Arguments: sampler, {num_replicas, rank, seed = 0, drop_last =
+---false}.
 ---
 ---```lua
 ---local data = require 'torch.utils.data'

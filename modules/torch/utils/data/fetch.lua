@@ -173,7 +173,8 @@ local function initialize(loader, info)
   end
 end
 
----Returns the function that a worker thread runs for each request {indices, seed} or, for an IterableDataset, {loop, seed}.
+---Returns the function that a worker thread runs for each request {indices, seed} or, for an IterableDataset, {loop,
+---seed}.
 ---@param loader table plain: dataset, collate_fn, is_single, batch_size, drop_last, num_workers, worker_init_fn, pins
 ---@return fun(request: table, worker_id: integer): ... the values of the batch
 function fetch.worker(loader)

@@ -1,7 +1,8 @@
 -- torch/utils/data/sampler.lua: samplers: the order in which samples are used.
 --
--- A sampler has len() and iter(), an iterator over indices from 0. The samplers of this file have indices() instead: the
--- indices of the next epoch as one int64 tensor, which the loader cuts into batches without converting them to Lua numbers.
+-- A sampler has len() and iter(), an iterator over indices from 0. The samplers of this file have indices() instead:
+-- the indices of the next epoch as one int64 tensor, which the loader cuts into batches without converting them to Lua
+-- numbers.
 --
 -- state(taken) and load_state(state) transfer an order to another process, also in the middle of it, when `taken`
 -- samples were used. After load_state, resume() returns once how many samples of the next order to skip, and that order
@@ -12,8 +13,8 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local torch = require 'torch'
 
----Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`. A sampler with a random order also
----needs `state(taken)` and `load_state(state)` for a loader that can be resumed.
+---Base of the samplers: define `len()` and `iter()`, or `indices()` instead of `iter()`. A sampler with a random order
+---also needs `state(taken)` and `load_state(state)` for a loader that can be resumed.
 ---
 ---```lua
 ---local data = require 'torch.utils.data'
@@ -40,8 +41,8 @@ end
 
 function Sampler:__len() return self:len() end
 
----Sets the epoch of the next loop, for samplers whose order depends on it. Other samplers only store it, so that a script
----may call this for any loader's sampler.
+---Sets the epoch of the next loop, for samplers whose order depends on it. Other samplers only store it, so that a
+---script may call this for any loader's sampler.
 ---@param epoch integer from 0
 function Sampler:set_epoch(epoch)
   if epoch ~= self.epoch then self._resumed = nil end
@@ -142,8 +143,9 @@ local function epoch_generator(seed, epoch, first)
 end
 
 ---A random order. Without a generator the seed is drawn once, as PyTorch draws it for a first epoch, and epoch e uses
----seed + e. With a generator, the first epoch's order is drawn from it, as in PyTorch, and so is the seed of later epochs: the
----order depends only on the seed and the epoch. Arguments: data_source, {replacement = false, num_samples, generator}.
+---seed + e. With a generator, the first epoch's order is drawn from it, as in PyTorch, and so is the seed of later
+---epochs: the order depends only on the seed and the epoch. Arguments: data_source, {replacement = false, num_samples,
+---generator}.
 ---@class data.RandomSampler: data.Sampler
 ---@overload fun(data_source: data.Dataset, options?: table): data.RandomSampler
 local RandomSampler = Sampler:extend('RandomSampler')

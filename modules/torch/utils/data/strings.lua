@@ -1,5 +1,5 @@
--- torch/utils/data/strings.lua: Strings: a column of strings, or of bytes, in Arrow's layout: the bytes of all rows and the
--- offset of each row.
+-- torch/utils/data/strings.lua: Strings: a column of strings, or of bytes, in Arrow's layout: the bytes of all rows and
+-- the offset of each row.
 --
 -- The offsets need not begin at 0, so that a slice of rows shares the bytes. The bytes of a row become a Lua string
 -- only on access.
@@ -10,7 +10,8 @@ local ffi = require 'ffi'
 local torch = require 'torch'
 
 ---A column of strings of a Block. Arguments: offsets, int64 tensor (rows + 1); bytes, uint8 tensor; {binary = false,
----valid}: `binary` means that the rows are bytes instead of text; `valid`, a bool tensor (rows), is false where a row is null.
+---valid}: `binary` means that the rows are bytes instead of text; `valid`, a bool tensor (rows), is false where a row
+---is null.
 ---
 ---```lua
 ---local Strings = require 'torch.utils.data.strings'

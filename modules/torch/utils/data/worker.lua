@@ -71,8 +71,8 @@ end
 ---Called when the batch is made: no sample is being made any more.
 function worker.finish() context, current_index, current_indices, current_generator = nil, nil, nil, nil end
 
----Returns the seeds of the generators of the batch's samples, in order, for transforms that draw for a whole batch at once;
----nil outside of a loader and while single samples are made.
+---Returns the seeds of the generators of the batch's samples, in order, for transforms that draw for a whole batch at
+---once; nil outside of a loader and while single samples are made.
 ---@return torch.Tensor|nil int64
 function worker.batch_seeds()
   if not current_indices then return nil end

@@ -23,7 +23,8 @@ local function to_channels_first(owner, x)
   return x:permute{2, 0, 1}:contiguous()
 end
 
----Converts uint8 (h, w) or (h, w, c) in 0 … 255 to floats (c, h, w) in 0 … 1; other dtypes keep their numbers. Arguments: pic.
+---Converts uint8 (h, w) or (h, w, c) in 0 … 255 to floats (c, h, w) in 0 … 1; other dtypes keep their numbers.
+---Arguments: pic.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -49,8 +50,8 @@ function conversion._check_mode(owner, mode)
   end
 end
 
----Converts (c, h, w) or (h, w) to the layout of datasets: uint8 (h, w, c), or (h, w) for one channel. Floats are expected in
----0 … 1 and truncated to whole levels. Arguments: pic, mode (nil).
+---Converts (c, h, w) or (h, w) to the layout of datasets: uint8 (h, w, c), or (h, w) for one channel. Floats are
+---expected in 0 … 1 and truncated to whole levels. Arguments: pic, mode (nil).
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -87,8 +88,8 @@ local function levels_to_levels(x, dtype)
   return x:to(dtype):mul(math.floor((to + 1) / (from + 1)))
 end
 
----Converts the image to another dtype and scales its levels to that dtype's range: uint8 0 … 255 ↔ floats 0 … 1. Arguments:
----image, dtype = 'float32'.
+---Converts the image to another dtype and scales its levels to that dtype's range: uint8 0 … 255 ↔ floats 0 … 1.
+---Arguments: image, dtype = 'float32'.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -25,8 +25,8 @@ local function cut(x, top, left, height, width)
   return torch.constant_pad_nd(x, {-left, left + width - w, -top, top + height - h}, 0)
 end
 
----Returns the part of height × width with the given upper left corner; black where it extends beyond the image. Arguments: img,
----top, left, height, width.
+---Returns the part of height × width with the given upper left corner; black where it extends beyond the image.
+---Arguments: img, top, left, height, width.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -78,15 +78,15 @@ local function five(x, size, owner)
           cut(x, h - height, w - width, height, width), center(x, size)}
 end
 
----Returns a list of five parts: upper left, upper right, lower left, lower right, middle. Arguments: img, size (a number or {height,
----width}).
+---Returns a list of five parts: upper left, upper right, lower left, lower right, middle. Arguments: img, size (a
+---number or {height, width}).
 defined('five_crop', {'img', 'size'}, function(p)
   local size = sizes.pair('five_crop: size', p.size)
   return image.channels_first('five_crop', p.img, function(x) return five(x, size, 'five_crop') end)
 end)
 
----Returns a list of ten parts: those of five_crop, then those of the mirrored image. Arguments: img, size (a number or {height,
----width}), vertical_flip = false (true: mirrors top to bottom).
+---Returns a list of ten parts: those of five_crop, then those of the mirrored image. Arguments: img, size (a number or
+---{height, width}), vertical_flip = false (true: mirrors top to bottom).
 defined('ten_crop', {'img', 'size', {'vertical_flip', false}}, function(p)
   local size = sizes.pair('ten_crop: size', p.size)
   return image.channels_first('ten_crop', p.img, function(x)

@@ -4,8 +4,8 @@ local torch = require 'torch'
 
 local geometry = {}
 
----Returns the matrix {a, b, c, d, e, f} from positions in the result to positions in the image, for a map that shears, rotates
----and scales about the centre, and then shifts.
+---Returns the matrix {a, b, c, d, e, f} from positions in the result to positions in the image, for a map that shears,
+---rotates and scales about the centre, and then shifts.
 ---@param map {center: number[], angle: number, translate: number[], scale: number, shear: number[]} degrees and pixels
 ---@return number[]
 function geometry.inverse_affine_matrix(map)

@@ -33,8 +33,8 @@ local function per_channel(values, name, x)
   return numbers:view{-1, 1, 1}
 end
 
----Computes (x - mean) / std for each channel of floats (…, c, h, w). Arguments: tensor, mean, std (a number, a list or a tensor),
----inplace = false.
+---Computes (x - mean) / std for each channel of floats (…, c, h, w). Arguments: tensor, mean, std (a number, a list or
+---a tensor), inplace = false.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -24,8 +24,8 @@ local SOURCE = {
   end,
 }
 
----Returns {left, right, top, bottom} of torchvision's padding: a number for all sides, {horizontal, vertical}, or {left, top,
----right, bottom}.
+---Returns {left, right, top, bottom} of torchvision's padding: a number for all sides, {horizontal, vertical}, or
+---{left, top, right, bottom}.
 ---@param owner string for the message
 ---@param padding integer|integer[]
 ---@return integer[]
@@ -83,9 +83,10 @@ local function padded(x, sides, fill, mode)
   return torch.constant_pad_nd(x, sides, fill or 0)
 end
 
----Adds a border; negative numbers crop. Arguments: img, padding (a number for all sides, {horizontal, vertical} or {left, top,
----right, bottom}), fill = 0 (of mode 'constant': a number, or a list with one for each channel), padding_mode = 'constant' |
----'edge' (repeats the last pixel) | 'reflect' (reflects without it) | 'symmetric' (reflects including it).
+---Adds a border; negative numbers crop. Arguments: img, padding (a number for all sides, {horizontal, vertical} or
+---{left, top, right, bottom}), fill = 0 (of mode 'constant': a number, or a list with one for each channel),
+---padding_mode = 'constant' | 'edge' (repeats the last pixel) | 'reflect' (reflects without it) | 'symmetric' (reflects
+---including it).
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -61,8 +61,8 @@ local function check_number(owner, name, value)
 end
 
 ---Rotates counter-clockwise. Arguments: img, angle (degrees), interpolation = 'nearest' | 'bilinear', expand = false (the
----result contains the whole rotated image), center ({x, y} from the upper left corner; default: the middle), fill (a number, or
----one
+---result contains the whole rotated image), center ({x, y} from the upper left corner; default: the middle), fill (a
+---number, or one
 ---for each channel; default 0).
 ---
 ---```lua

@@ -2,8 +2,8 @@
 
 local debugging_hooks = {}
 
----Returns the bucket unchanged: no gradients are exchanged. It shows how long a step takes without communication; a model is
----not trained correctly with it. PyTorch equivalent: debugging_hooks.noop_hook.
+---Returns the bucket unchanged: no gradients are exchanged. It shows how long a step takes without communication; a
+---model is not trained correctly with it. PyTorch equivalent: debugging_hooks.noop_hook.
 ---@param _ any
 ---@param bucket GradBucket
 ---@return Future

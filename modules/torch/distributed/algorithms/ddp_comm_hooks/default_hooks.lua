@@ -70,14 +70,14 @@ local function compress_wrapper(name, dtype, hook)
   end
 end
 
----Returns the hook with buckets in float16; its result is converted back to the dtype of the gradients. PyTorch equivalent:
----default_hooks.fp16_compress_wrapper.
+---Returns the hook with buckets in float16; its result is converted back to the dtype of the gradients. PyTorch
+---equivalent: default_hooks.fp16_compress_wrapper.
 ---@param hook fun(state: any, bucket: GradBucket): Future
 ---@return fun(state: any, bucket: GradBucket): Future
 function default_hooks.fp16_compress_wrapper(hook) return compress_wrapper('fp16_compress_wrapper', torch.float16, hook) end
 
----Returns the hook with buckets in bfloat16; its result is converted back to the dtype of the gradients. PyTorch equivalent:
----default_hooks.bf16_compress_wrapper.
+---Returns the hook with buckets in bfloat16; its result is converted back to the dtype of the gradients. PyTorch
+---equivalent: default_hooks.bf16_compress_wrapper.
 ---@param hook fun(state: any, bucket: GradBucket): Future
 ---@return fun(state: any, bucket: GradBucket): Future
 function default_hooks.bf16_compress_wrapper(hook) return compress_wrapper('bf16_compress_wrapper', torch.bfloat16, hook) end

@@ -22,13 +22,15 @@ local SIGNATURE = args.signature('PowerSGDState', {
   {'compression_stats_logging_frequency', 10000}, {'batch_tensors_with_same_shape', false}})
 
 ---The state of PowerSGD between steps, and its settings. Arguments: process_group (nil: all ranks),
----matrix_approximation_rank (1; a larger rank is more exact and sends more), start_powerSGD_iter (1000: number of first steps
----with plain all_reduce), min_compression_rate (2: a matrix that would shrink by less is sent uncompressed), use_error_feedback (true),
----warm_start (true), orthogonalization_epsilon (0; 1e-8 where columns may be zero), random_seed (0),
----batch_tensors_with_same_shape (false), compression_stats_logging_frequency (no effect: see compression_stats()).
+---matrix_approximation_rank (1; a larger rank is more exact and sends more), start_powerSGD_iter (1000: number of first
+---steps with plain all_reduce), min_compression_rate (2: a matrix that would shrink by less is sent uncompressed),
+---use_error_feedback (true), warm_start (true), orthogonalization_epsilon (0; 1e-8 where columns may be zero),
+---random_seed (0), batch_tensors_with_same_shape (false), compression_stats_logging_frequency (no effect: see
+---compression_stats()).
 ---Raises code 'argument' for start_powerSGD_iter below 2 with error feedback or warm start: buckets change in the first steps.
----All ranks must count the same steps: when a process replaces a lost rank (train.elastic), or a run continues from a checkpoint,
----each rank loads a state_dict of the same step. PyTorch equivalent: PowerSGDState, which draws the same random numbers.
+---All ranks must count the same steps: when a process replaces a lost rank (train.elastic), or a run continues from a
+---checkpoint, each rank loads a state_dict of the same step. PyTorch equivalent: PowerSGDState, which draws the same
+---random numbers.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -88,8 +90,8 @@ end
 local KEPT = {'error_dict', 'p_memory_dict', 'q_memory_dict'}
 local COUNTS = {'iter', 'total_numel_before_compression', 'total_numel_after_compression'}
 
----Returns the state for a checkpoint. Each rank has its own errors, so each rank saves its own state. (PyTorch pickles the
----object.)
+---Returns the state for a checkpoint. Each rank has its own errors, so each rank saves its own state. (PyTorch pickles
+---the object.)
 ---@return table state_dict tensors and numbers
 function PowerSGDState:state_dict()
   local out = {rng = self.rng:get_state()}
