@@ -83,10 +83,9 @@ end
 ---Parameters: input, {mode = 'UNCHANGED', apply_exif_orientation = false, max_pixels, size}. A PNG of 16 bits becomes
 ---uint16, a CMYK JPEG four channels or, with a mode, its channels. An image with more than max_pixels (default
 ---178,956,970, Pillow's limit) by its header is refused before memory is allocated. With `size`, a number or {height,
----width}, the image is resized
----to uint8 of that size: a JPEG is decoded at 1/2, 1/4 or 1/8 if that is not smaller, which saves most of the work, and
----scaled by an antialiased bilinear filter; on photographs the result is within 2 levels, on average, of filtering all
----pixels (over 40 dB).
+---width}, the image is resized to uint8 of that size: a JPEG is decoded at 1/2, 1/4 or 1/8 if that is not smaller,
+---which saves most of the work, and scaled by an antialiased bilinear filter; on photographs the result is within 2
+---levels, on average, of filtering all pixels (over 40 dB).
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -134,9 +134,9 @@ local signature = args.signature('torch.func.vmap', {'fn', {'in_dims', 0}, {'out
 
 ---Returns a function that calls fn, which is written for one sample, on a whole batch: each operator runs once.
 ---Arguments: fn, in_dims = 0 (the batch dimension of the arguments; a list has one for each argument, torch.none for an
----argument that is not mapped, a table
----for a table of tensors), out_dims = 0, randomness = 'error' ('different' or 'same': random numbers for each sample,
----or the same for all), chunk_size = nil (samples computed at once). PyTorch equivalent: torch.func.vmap.
+---argument that is not mapped, a table for a table of tensors), out_dims = 0, randomness = 'error' ('different' or
+---'same': random numbers for each sample, or the same for all), chunk_size = nil (samples computed at once). PyTorch
+---equivalent: torch.func.vmap.
 ---@param ... any
 ---@return fun(...): torch.Tensor|table, ...
 ---

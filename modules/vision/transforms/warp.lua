@@ -32,8 +32,7 @@ end
 
 ---Rotates by a random angle. Arguments: degrees (a number d for -d … d, or {min, max}), interpolation = 'nearest' | 'bilinear',
 ---expand = false (true: the result contains the whole rotated image), center ({x, y} from the upper left corner;
----default: the middle), fill = 0
----(a number, or one for each channel).
+---default: the middle), fill = 0 (a number, or one for each channel).
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -91,9 +91,8 @@ end
 
 ---@param model nn.Module the same on every rank, except for its values
 ---@param options? table device_ids ({LOCAL_RANK}: the model is on that device), find_unused_parameters = false,
----  gradient_as_bucket_view = true (PyTorch: false), static_graph = false,
----  broadcast_buffers = true, bucket_cap_mb = 25 (MiB), process_group (a result of torch.distributed.new_group;
----  default: all ranks)
+---  gradient_as_bucket_view = true (PyTorch: false), static_graph = false, broadcast_buffers = true, bucket_cap_mb = 25
+---  (MiB), process_group (a result of torch.distributed.new_group; default: all ranks)
 function DistributedDataParallel:init(model, options)
   if not class.is(model, Module) then
     errors.raise('argument', ('DistributedDataParallel: expected a model, got %s'):format(show(model)))

@@ -36,10 +36,9 @@ end
 ---Increases the rate from base_lr to max_lr in step_size_up steps, decreases it in step_size_down steps, and so on
 ---(Smith 2017, arXiv 1506.01186); the momentum changes in the opposite direction. `mode`: 'triangular', 'triangular2'
 ---(each cycle has half the height), 'exp_range' (the height is gamma ^ step), or scale_fn, a function of the cycle or
----(scale_mode = 'iterations') of the step. Arguments: optimizer,
----base_lr, max_lr (numbers, or lists with one for each group), {step_size_up = 2000, step_size_down, mode = 'triangular',
----gamma = 1, scale_fn, scale_mode = 'cycle', cycle_momentum = true, base_momentum = 0.8, max_momentum = 0.9,
----last_epoch = -1}.
+---(scale_mode = 'iterations') of the step. Arguments: optimizer, base_lr, max_lr (numbers, or lists with one for each
+---group), {step_size_up = 2000, step_size_down, mode = 'triangular', gamma = 1, scale_fn, scale_mode = 'cycle',
+---cycle_momentum = true, base_momentum = 0.8, max_momentum = 0.9, last_epoch = -1}.
 ---
 ---```lua
 ---local torch = require 'torch'

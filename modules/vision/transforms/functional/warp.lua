@@ -62,8 +62,7 @@ end
 
 ---Rotates counter-clockwise. Arguments: img, angle (degrees), interpolation = 'nearest' | 'bilinear', expand = false (the
 ---result contains the whole rotated image), center ({x, y} from the upper left corner; default: the middle), fill (a
----number, or one
----for each channel; default 0).
+---number, or one for each channel; default 0).
 ---
 ---```lua
 ---local torch = require 'torch'
