@@ -22,13 +22,13 @@ function State:init(given)
   rawset(self, '_keeps_copies', true)
 end
 
----State under its name in scripts for PyTorch. Horovod equivalent: hvd.elastic.TorchState.
+---The same under its name in scripts for PyTorch. Horovod equivalent: hvd.elastic.TorchState.
 ---@class TorchState: State
 ---@overload fun(given: table): TorchState
 local TorchState = State:extend('TorchState')
 elastic.TorchState = TorchState
 
----State under its name in scripts with plain values only. Horovod equivalent: hvd.elastic.ObjectState.
+---The same under its name in scripts with only plain values. Horovod equivalent: hvd.elastic.ObjectState.
 ---@class ObjectState: State
 ---@overload fun(given: table): ObjectState
 local ObjectState = State:extend('ObjectState')

@@ -57,11 +57,11 @@ local function at_least(name)
 end
 
 ---Makes tensors without dimensions one-dimensional. PyTorch equivalent: torch.atleast_1d.
----Arguments: a tensor returns a tensor; several tensors, or a list, return a list.
+---For a tensor it returns a tensor; for several tensors, or a list, it returns a list.
 functional.atleast_1d = at_least 'atleast_1d'
----Adds leading dimensions to tensors of fewer than two. Arguments as of atleast_1d.
+---Adds leading dimensions to tensors of fewer than two. Arguments as atleast_1d.
 functional.atleast_2d = at_least 'atleast_2d'
----Adds dimensions to tensors of fewer than three: (n) becomes (1, n, 1), (m, n) becomes (m, n, 1). Arguments as of
+---Adds dimensions to tensors of fewer than three: (n) becomes (1, n, 1), (m, n) becomes (m, n, 1). Arguments as
 ---atleast_1d.
 functional.atleast_3d = at_least 'atleast_3d'
 

@@ -72,7 +72,7 @@ end
 
 local log_softmax = args.signature('sparse.log_softmax', {'input', 'dim', {'dtype'}})
 
----Computes log(softmax); arguments as of softmax. PyTorch equivalent: torch.sparse.log_softmax.
+---Computes log(softmax); arguments as softmax. PyTorch equivalent: torch.sparse.log_softmax.
 ---@param ... any
 ---@return torch.Tensor sparse
 function sparse.log_softmax(...)

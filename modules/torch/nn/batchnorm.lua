@@ -163,12 +163,12 @@ end
 ---@overload fun(num_features: integer, options?: table): nn.InstanceNorm1d
 local InstanceNorm1d = instance_class(1)
 
----As InstanceNorm1d, for (N, C, H, W) or (C, H, W).
+---The same for (N, C, H, W) or (C, H, W).
 ---@class nn.InstanceNorm2d: nn.InstanceNorm1d
 ---@overload fun(num_features: integer, options?: table): nn.InstanceNorm2d
 local InstanceNorm2d = instance_class(2)
 
----As InstanceNorm1d, for (N, C, D, H, W) or (C, D, H, W).
+---The same for (N, C, D, H, W) or (C, D, H, W).
 ---@class nn.InstanceNorm3d: nn.InstanceNorm1d
 ---@overload fun(num_features: integer, options?: table): nn.InstanceNorm3d
 local InstanceNorm3d = instance_class(3)

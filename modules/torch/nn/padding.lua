@@ -72,12 +72,12 @@ local ZeroPad3d = pad_class('ZeroPad', 3, 'constant')
 ---@overload fun(padding: integer|integer[]): nn.ReflectionPad1d
 local ReflectionPad1d = pad_class('ReflectionPad', 1, 'reflect')
 
----Likewise for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
+---The same for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
 ---@class nn.ReflectionPad2d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReflectionPad2d
 local ReflectionPad2d = pad_class('ReflectionPad', 2, 'reflect')
 
----Likewise for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
+---The same for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
 ---@class nn.ReflectionPad3d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReflectionPad3d
 local ReflectionPad3d = pad_class('ReflectionPad', 3, 'reflect')
@@ -88,12 +88,12 @@ local ReflectionPad3d = pad_class('ReflectionPad', 3, 'reflect')
 ---@overload fun(padding: integer|integer[]): nn.ReplicationPad1d
 local ReplicationPad1d = pad_class('ReplicationPad', 1, 'replicate')
 
----Likewise for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
+---The same for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
 ---@class nn.ReplicationPad2d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReplicationPad2d
 local ReplicationPad2d = pad_class('ReplicationPad', 2, 'replicate')
 
----Likewise for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
+---The same for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
 ---@class nn.ReplicationPad3d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.ReplicationPad3d
 local ReplicationPad3d = pad_class('ReplicationPad', 3, 'replicate')
@@ -104,12 +104,12 @@ local ReplicationPad3d = pad_class('ReplicationPad', 3, 'replicate')
 ---@overload fun(padding: integer|integer[]): nn.CircularPad1d
 local CircularPad1d = pad_class('CircularPad', 1, 'circular')
 
----Likewise for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
+---The same for the last two dimensions. Shape: (N, C, H, W) or (C, H, W) → the same with larger H and W.
 ---@class nn.CircularPad2d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.CircularPad2d
 local CircularPad2d = pad_class('CircularPad', 2, 'circular')
 
----Likewise for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
+---The same for the last three dimensions. Shape: (N, C, D, H, W) or (C, D, H, W) → the same with larger D, H and W.
 ---@class nn.CircularPad3d: nn.Module
 ---@overload fun(padding: integer|integer[]): nn.CircularPad3d
 local CircularPad3d = pad_class('CircularPad', 3, 'circular')

@@ -173,7 +173,7 @@ local MaxUnpool3d = max_unpool(3)
 ---@overload fun(kernel_size: integer|integer[], options?: table): nn.FractionalMaxPool2d
 local FractionalMaxPool2d = fractional_max_pool(2)
 
----As FractionalMaxPool2d, for (N, C, D, H, W).
+---The same for (N, C, D, H, W).
 ---@class nn.FractionalMaxPool3d: nn.Module
 ---@overload fun(kernel_size: integer|integer[], options?: table): nn.FractionalMaxPool3d
 local FractionalMaxPool3d = fractional_max_pool(3)
@@ -184,12 +184,12 @@ local FractionalMaxPool3d = fractional_max_pool(3)
 ---@overload fun(norm_type: number, kernel_size: integer, options?: table): nn.LPPool1d
 local LPPool1d = lp_pool(1)
 
----As LPPool1d, for (N, C, H, W).
+---The same for (N, C, H, W).
 ---@class nn.LPPool2d: nn.Module
 ---@overload fun(norm_type: number, kernel_size: integer|integer[], options?: table): nn.LPPool2d
 local LPPool2d = lp_pool(2)
 
----As LPPool1d, for (N, C, D, H, W).
+---The same for (N, C, D, H, W).
 ---@class nn.LPPool3d: nn.Module
 ---@overload fun(norm_type: number, kernel_size: integer|integer[], options?: table): nn.LPPool3d
 local LPPool3d = lp_pool(3)
@@ -199,13 +199,13 @@ local LPPool3d = lp_pool(3)
 ---@overload fun(output_size: integer): nn.AdaptiveAvgPool1d
 local AdaptiveAvgPool1d = adaptive_avg_pool(1)
 
----Means of (N, C, H, W) such that the output has the given size. Argument: output_size, a number or {height, width}, in
----which torch.none keeps the input's size.
+---Means of (N, C, H, W) such that the output has the given size. Argument: output_size, a number or {height, width}; in it
+---torch.none keeps the input's size.
 ---@class nn.AdaptiveAvgPool2d: nn.Module
 ---@overload fun(output_size: integer|integer[]): nn.AdaptiveAvgPool2d
 local AdaptiveAvgPool2d = adaptive_avg_pool(2)
 
----As AdaptiveAvgPool2d, for (N, C, D, H, W).
+---The same for (N, C, D, H, W).
 ---@class nn.AdaptiveAvgPool3d: nn.Module
 ---@overload fun(output_size: integer|integer[]): nn.AdaptiveAvgPool3d
 local AdaptiveAvgPool3d = adaptive_avg_pool(3)
@@ -216,12 +216,12 @@ local AdaptiveAvgPool3d = adaptive_avg_pool(3)
 ---@overload fun(output_size: integer, options?: table): nn.AdaptiveMaxPool1d
 local AdaptiveMaxPool1d = adaptive_max_pool(1)
 
----As AdaptiveMaxPool1d, for (N, C, H, W).
+---The same for (N, C, H, W).
 ---@class nn.AdaptiveMaxPool2d: nn.Module
 ---@overload fun(output_size: integer|integer[], options?: table): nn.AdaptiveMaxPool2d
 local AdaptiveMaxPool2d = adaptive_max_pool(2)
 
----As AdaptiveMaxPool1d, for (N, C, D, H, W).
+---The same for (N, C, D, H, W).
 ---@class nn.AdaptiveMaxPool3d: nn.Module
 ---@overload fun(output_size: integer|integer[], options?: table): nn.AdaptiveMaxPool3d
 local AdaptiveMaxPool3d = adaptive_max_pool(3)

@@ -103,7 +103,7 @@ function TransformerEncoderLayer:forward(...)
   return residual(self, x, self.norm2, function(input) return feed_forward(self, input, self.dropout2) end)
 end
 
----Self-attention, attention to the encoder's output and a feed-forward network; arguments as of
+---Self-attention, attention to the encoder's output and a feed-forward network; arguments as
 ---TransformerEncoderLayer.
 ---@class nn.TransformerDecoderLayer: nn.Module
 ---@overload fun(d_model: integer, nhead: integer, options?: table): nn.TransformerDecoderLayer

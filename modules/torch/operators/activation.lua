@@ -84,7 +84,7 @@ function torch.threshold(input, threshold, value) end
 ---@param upper? number
 ---@param training? boolean
 ---@param generator? torch.Generator source of the random numbers
----@param generator? torch.Generator source of the random numbers
+---@return torch.Tensor # of the shape of input
 function torch.rrelu(input, lower, upper, training, generator) end
 
 ---Multiplies the first half of input by the sigmoid of the second half (Dauphin et al. 2017).

@@ -81,7 +81,7 @@ function Adam:_update_plain(group, batch, grads)
 end
 
 ---Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv 1711.05101): θ = θ·(1 - lr·weight_decay) before
----Adam's step. Options as of Adam; weight_decay = 0.01.
+---Adam's step. Options as Adam's; weight_decay = 0.01.
 ---
 ---```lua
 ---local torch = require 'torch'

@@ -56,7 +56,7 @@ end
 
 function UntypedStorage:__tostring() return ('torch.UntypedStorage(device=%s) of %d bytes'):format(self.device, #self) end
 
----An UntypedStorage whose sizes are counted in elements. PyTorch equivalent: torch.TypedStorage.
+---The same as UntypedStorage, with sizes counted in elements. PyTorch equivalent: torch.TypedStorage.
 ---@class torch.TypedStorage
 ---@field dtype string
 ---@field device string

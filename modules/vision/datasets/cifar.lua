@@ -178,7 +178,7 @@ CIFAR10._binary = {test = {'test_batch.bin'}, train = {'data_batch_1.bin', 'data
 CIFAR10._pickled = {test = {'test_batch'}, train = {'data_batch_1'}}
 CIFAR10._archive, CIFAR10._md5 = 'cifar-10-binary.tar.gz', 'c32a1d4ab5d03f1284b67883e8d87530'
 
----CIFAR10 with 100 classes. Searches $RTRAIN_DATA/cifar100; the label is the fine_label of a Parquet file, or the
+---The same with 100 classes. Searches $RTRAIN_DATA/cifar100; the label is the fine_label of a Parquet file, or the
 ---second byte of a binary record.
 ---@class vision.CIFAR100: vision.CIFAR10
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.CIFAR100

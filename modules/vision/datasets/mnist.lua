@@ -96,7 +96,7 @@ MNIST._md5 = {
 MNIST.classes = {'0 - zero', '1 - one', '2 - two', '3 - three', '4 - four', '5 - five', '6 - six', '7 - seven',
                  '8 - eight', '9 - nine'}
 
----Images of clothes, in the form of MNIST. Arguments as of MNIST; searches below `root` if given, else in
+---Images of clothes, in the form of MNIST. Arguments as MNIST; searches below `root` if given, else in
 ---$RTRAIN_DATA/fashion-mnist, then in the folder of Debian's package dataset-fashion-mnist.
 ---
 ---```lua
@@ -121,7 +121,7 @@ FashionMNIST._package = 'dataset-fashion-mnist'
 FashionMNIST.classes = {'T-shirt/top', 'Trouser', 'Pullover', 'Dress', 'Coat', 'Sandal', 'Shirt', 'Sneaker', 'Bag',
                         'Ankle boot'}
 
----Handwritten Japanese characters, in the form of MNIST. Arguments as of MNIST; searches below `root` if given, else in
+---Handwritten Japanese characters, in the form of MNIST. Arguments as MNIST; searches below `root` if given, else in
 ---$RTRAIN_DATA/kmnist.
 ---@class vision.KMNIST: vision.MNIST
 ---@overload fun(root?: string, train?: boolean, transform?: function, target_transform?: function): vision.KMNIST

@@ -196,23 +196,23 @@ local resnet = {ResNet = ResNet, BasicBlock = BasicBlock, Bottleneck = Bottlenec
 ---assert(count == 11181642)
 ---```
 resnet.resnet18 = variant('resnet18', BasicBlock, {2, 2, 2, 2})
----ResNet-34; arguments as of resnet18.
+---ResNet-34; arguments as resnet18.
 resnet.resnet34 = variant('resnet34', BasicBlock, {3, 4, 6, 3})
----ResNet-50; arguments as of resnet18. The stride is in the 3 × 3 convolution, as in torchvision.
+---ResNet-50; arguments as resnet18. The stride is in the 3 × 3 convolution, as in torchvision.
 resnet.resnet50 = variant('resnet50', Bottleneck, {3, 4, 6, 3})
----ResNet-101; arguments as of resnet18.
+---ResNet-101; arguments as resnet18.
 resnet.resnet101 = variant('resnet101', Bottleneck, {3, 4, 23, 3})
----ResNet-152; arguments as of resnet18.
+---ResNet-152; arguments as resnet18.
 resnet.resnet152 = variant('resnet152', Bottleneck, {3, 8, 36, 3})
----ResNeXt-50 with 32 groups of 4 channels (Xie et al. 2017); arguments as of resnet18.
+---ResNeXt-50 with 32 groups of 4 channels (Xie et al. 2017); arguments as resnet18.
 resnet.resnext50_32x4d = variant('resnext50_32x4d', Bottleneck, {3, 4, 6, 3}, {groups = 32, width_per_group = 4})
----ResNeXt-101 with 32 groups of 8 channels; arguments as of resnet18.
+---ResNeXt-101 with 32 groups of 8 channels; arguments as resnet18.
 resnet.resnext101_32x8d = variant('resnext101_32x8d', Bottleneck, {3, 4, 23, 3}, {groups = 32, width_per_group = 8})
----ResNeXt-101 with 64 groups of 4 channels; arguments as of resnet18.
+---ResNeXt-101 with 64 groups of 4 channels; arguments as resnet18.
 resnet.resnext101_64x4d = variant('resnext101_64x4d', Bottleneck, {3, 4, 23, 3}, {groups = 64, width_per_group = 4})
----ResNet-50 with inner convolutions twice as wide (Zagoruyko and Komodakis 2016); arguments as of resnet18.
+---ResNet-50 with inner convolutions twice as wide (Zagoruyko and Komodakis 2016); arguments as resnet18.
 resnet.wide_resnet50_2 = variant('wide_resnet50_2', Bottleneck, {3, 4, 6, 3}, {width_per_group = 128})
----ResNet-101 with inner convolutions twice as wide; arguments as of resnet18.
+---ResNet-101 with inner convolutions twice as wide; arguments as resnet18.
 resnet.wide_resnet101_2 = variant('wide_resnet101_2', Bottleneck, {3, 4, 23, 3}, {width_per_group = 128})
 
 return resnet

@@ -67,19 +67,19 @@ local vgg = {VGG = VGG}
 
 ---VGG with 11 layers. Arguments: {num_classes = 1000, init_weights = true, dropout = 0.5}; `weights` can only be nil.
 vgg.vgg11 = variant('vgg11', 'A', false)
----VGG with 11 layers and a batch norm after each convolution; arguments as of vgg11.
+---VGG with 11 layers and a batch norm after each convolution; arguments as vgg11.
 vgg.vgg11_bn = variant('vgg11_bn', 'A', true)
----VGG with 13 layers; arguments as of vgg11.
+---VGG with 13 layers; arguments as vgg11.
 vgg.vgg13 = variant('vgg13', 'B', false)
----VGG with 13 layers and batch norms; arguments as of vgg11.
+---VGG with 13 layers and batch norms; arguments as vgg11.
 vgg.vgg13_bn = variant('vgg13_bn', 'B', true)
----VGG with 16 layers; arguments as of vgg11.
+---VGG with 16 layers; arguments as vgg11.
 vgg.vgg16 = variant('vgg16', 'D', false)
----VGG with 16 layers and batch norms; arguments as of vgg11.
+---VGG with 16 layers and batch norms; arguments as vgg11.
 vgg.vgg16_bn = variant('vgg16_bn', 'D', true)
----VGG with 19 layers; arguments as of vgg11.
+---VGG with 19 layers; arguments as vgg11.
 vgg.vgg19 = variant('vgg19', 'E', false)
----VGG with 19 layers and batch norms; arguments as of vgg11.
+---VGG with 19 layers and batch norms; arguments as vgg11.
 vgg.vgg19_bn = variant('vgg19_bn', 'E', true)
 
 return vgg

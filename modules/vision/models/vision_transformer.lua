@@ -173,13 +173,13 @@ local vision_transformer = {VisionTransformer = VisionTransformer}
 ---ViT-B/16. Arguments: {image_size = 224, num_classes = 1000 and the other keywords of VisionTransformer}; `weights` can only
 ---be nil.
 vision_transformer.vit_b_16 = variant('vit_b_16', 16, 12, 12, 768, 3072)
----ViT-B/32; arguments as of vit_b_16.
+---ViT-B/32; arguments as vit_b_16.
 vision_transformer.vit_b_32 = variant('vit_b_32', 32, 12, 12, 768, 3072)
----ViT-L/16; arguments as of vit_b_16.
+---ViT-L/16; arguments as vit_b_16.
 vision_transformer.vit_l_16 = variant('vit_l_16', 16, 24, 16, 1024, 4096)
----ViT-L/32; arguments as of vit_b_16.
+---ViT-L/32; arguments as vit_b_16.
 vision_transformer.vit_l_32 = variant('vit_l_32', 32, 24, 16, 1024, 4096)
----ViT-H/14; arguments as of vit_b_16.
+---ViT-H/14; arguments as vit_b_16.
 vision_transformer.vit_h_14 = variant('vit_h_14', 14, 32, 16, 1280, 5120)
 
 return vision_transformer

@@ -160,7 +160,7 @@ local function largest(x, bins)
   return torch.stack(parts, -1)
 end
 
----Pools regions of feature maps to one size: each bin is its largest value (Girshick 2015). Arguments as of roi_align,
+---Pools regions of feature maps to one size: each bin is its largest value (Girshick 2015). Arguments as roi_align,
 ---without sampling_ratio and aligned. PyTorch equivalent: torchvision.ops.roi_pool.
 defined('roi_pool', {'input', 'boxes', 'output_size', {'spatial_scale', 1}}, function(p)
   local input, regions = p.input, regions_of('roi_pool', p.boxes, p.input)

@@ -5,7 +5,6 @@
 -- a dataset gives exactly its weight in rows, and never more than a row ahead of its share. A dataset without rows at
 -- its turn drops out, and the others start again among themselves.
 -- All numbers are whole, so the sequence depends only on the weights and the numbers of rows, on every machine.
--- All numbers are whole, so that the sequence is the same everywhere: a function of the weights and of the datasets' rows.
 
 local class = require 'base.class'
 

@@ -31,16 +31,16 @@ end
 ---Zeroes elements with probability p, scales the others by 1 / (1 - p). Arguments: input, p = 0.5, training = true,
 ---inplace = false.
 defined('dropout', 'dropout', true)
----Zeroes whole channels of (N, C, L) or (C, L); arguments as of dropout.
+---Zeroes whole channels of (N, C, L) or (C, L); arguments as dropout.
 defined('dropout1d', 'feature_dropout', true, 3)
----Zeroes whole channels of (N, C, H, W); three dimensions are (N, C, L), as in PyTorch. Arguments as of dropout.
+---Zeroes whole channels of (N, C, H, W); three dimensions are (N, C, L), as in PyTorch. Arguments as dropout.
 defined('dropout2d', 'feature_dropout', true)
----Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W); arguments as of dropout.
+---Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W); arguments as dropout.
 defined('dropout3d', 'feature_dropout', true, 5)
 ---Dropout that keeps mean and variance of SELU activations (Klambauer et al. 2017). Arguments: input, p = 0.5, training =
 ---false, inplace = false.
 defined('alpha_dropout', 'alpha_dropout', false)
----Applies alpha_dropout to whole channels of (N, C, …); arguments as of alpha_dropout.
+---Applies alpha_dropout to whole channels of (N, C, …); arguments as alpha_dropout.
 defined('feature_alpha_dropout', 'feature_alpha_dropout', false)
 
 return dropout

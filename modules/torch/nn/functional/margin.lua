@@ -26,9 +26,8 @@ loss('multi_margin_loss', {{'p', 1}, {'margin', 1}, {'weight'}}, function(p, num
   return torch.multi_margin_loss(p.input, p.target, p.p, p.margin, p.weight, number)
 end)
 
----Σ max(0, 1 - (x[y[j]] - x[i])) / C. Arguments: input (N, C) or (C), target int64 of the same shape: the classes,
----followed by
---- -1, {reduction = 'mean'}.
+---Σ max(0, 1 - (x[y[j]] - x[i])) / C. Arguments: input (N, C) or (C), target int64 of the same shape: the classes
+---and then -1, {reduction = 'mean'}.
 loss('multilabel_margin_loss', {}, function(p, number)
   return torch.multilabel_margin_loss(p.input, p.target, number)
 end)

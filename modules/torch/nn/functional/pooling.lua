@@ -118,7 +118,7 @@ defined('max_unpool1d', UNPOOL, function(p)
   return torch.max_unpool2d(p.input:unsqueeze(-1), p.indices:unsqueeze(-1), {size[1], 1}):squeeze(-1)
 end)
 
----Puts values back at the indices from max_pool2d; arguments as of max_unpool1d.
+---Puts values back at the indices from max_pool2d; arguments as max_unpool1d.
 ---
 ---```lua
 ---local torch = require 'torch'
@@ -130,7 +130,7 @@ defined('max_unpool2d', UNPOOL, function(p)
   return torch.max_unpool2d(p.input, p.indices, (unpooled_size(p, 2, 'max_unpool2d')))
 end)
 
----Puts values back at the indices from max_pool3d; arguments as of max_unpool1d.
+---Puts values back at the indices from max_pool3d; arguments as max_unpool1d.
 defined('max_unpool3d', UNPOOL, function(p)
   local size, stride, padding = unpooled_size(p, 3, 'max_unpool3d')
   return torch.max_unpool3d(p.input, p.indices, size, stride, padding)

@@ -89,7 +89,7 @@ end
 
 local POSITIVE = {step_size = true, T_max = true}
 
----Stores the numbers among the arguments as fields.
+---Stores the numeric arguments in fields.
 ---@param bound table the bound arguments
 ---@param names string[]
 function LRScheduler:_take_numbers(bound, names)
