@@ -11,7 +11,7 @@ local MAX_TEXT_BYTES = 4096
 ---@field node integer number of the node in the job; 0 is the controller's
 ---@field host string its name
 ---@field kind string 'link', 'devices', 'storage', 'xid', 'hang', or 'script' for train.health.report()
----@field text string what was seen
+---@field text string description of the observation
 ---@field is_conclusive boolean whether the node is at fault, whatever the script does; never true for a hang
 ---@field rank? integer the rank that the evidence is about, if it is about a single rank
 ---@field is_preflight boolean whether it was found before the node was used
@@ -41,7 +41,7 @@ function health.default_evaluator(evidence) return evidence.default end
 ---Reports to the controller something that this rank has seen and that speaks against its node, for example wrong sums
 ---on a device. Does not wait. With `is_conclusive` the run continues without the node, unless evaluators decide
 ---otherwise; without it the evidence is only recorded. Ray equivalent: ray.train.health.report of the proposal.
----@param text string what was seen, at most 4 KiB
+---@param text string description of the observation, at most 4 KiB
 ---@param options? {is_conclusive: boolean} default false
 ---
 ---```lua

@@ -14,7 +14,7 @@ local function name_of(value)
   return found and 'a ' .. found.__name or type(value)
 end
 
----Returns what is wrong with a list of callbacks, or nil.
+---Returns the error in a list of callbacks as text, or nil.
 ---@param list any
 ---@return string? problem
 function Callbacks.problem(list)

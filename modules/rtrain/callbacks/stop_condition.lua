@@ -7,7 +7,7 @@ local number = require 'base.number'
 
 local StopCondition = class('StopCondition')
 
----Returns what is wrong with a value of RunConfig.stop, or nil.
+---Returns the error in a value of RunConfig.stop as text, or nil.
 ---@param value any
 ---@return string? problem
 function StopCondition.problem(value)

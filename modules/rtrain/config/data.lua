@@ -74,8 +74,8 @@ end
 ---```
 ---@class DataConfig
 ---@overload fun(fields?: table): DataConfig
----@field datasets_to_split string|string[] 'all', or the names of the datasets of which each worker gets an equal
----  part; every worker gets the other datasets whole
+---@field datasets_to_split string|string[] 'all', or the names of the datasets that are split: each worker gets an
+---  equal part; every worker gets the other datasets whole
 ---@field execution_options? table {threads, memory_bytes} for each worker, or name → such a table: `threads` read and
 ---  compute ahead (default 1; 0: the loop does it itself), memory_bytes (default 64 MiB) limits the rows that wait
 ---@field ingest_workers integer processes for each worker that read and compute in place of its threads (default 0).

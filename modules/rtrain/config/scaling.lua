@@ -85,7 +85,7 @@ end
 ---@field resources_per_worker? table `{CPU = n}`: cores and threads of each worker, which is bound to them (default:
 ---  the workers share all cores). `{GPU = x}`, with use_gpu: devices of each worker; 0.5 puts two workers on one device
 ---@field accelerator_type? string required model of the GPUs, by words of their names: 'H100', 'A100-80G', 'RTX-4090'
----@field placement_strategy string how workers are placed on the nodes of a job, each of which holds the workers that
+---@field placement_strategy string how workers are placed on the nodes of a job; each node holds as many workers as
 ---  its cores or devices allow: 'SPREAD', one to each node in turn (default; Ray's is PACK); 'PACK', one node after the
 ---  other; 'STRICT_PACK', all on one node; 'STRICT_SPREAD', each on a different node. The ranks of a node are
 ---  consecutive

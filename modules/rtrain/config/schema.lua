@@ -141,9 +141,9 @@ local function is_integer(value)
   return type(value) == 'number' and value == math.floor(value) and math.abs(value) < 2 ^ 53
 end
 
--- The checks below return a function that takes a value and returns what is wrong with it, or nil.
+-- The checks below take a value, or return a function that takes one. They return the error in it as text, or nil.
 
----A check: an integer of at least `least`.
+---Returns a check for an integer of at least `least`.
 ---@param least integer
 ---@param most? integer
 ---@return fun(value: any): string?
@@ -155,7 +155,7 @@ function schema.integer(least, most)
   end
 end
 
----A check: a finite number above 0.
+---Checks for a finite number above 0.
 ---@param value any
 ---@return string? problem
 function schema.positive(value)
@@ -164,28 +164,28 @@ function schema.positive(value)
   end
 end
 
----A check: true or false.
+---Checks for true or false.
 ---@param value any
 ---@return string? problem
 function schema.boolean(value)
   if type(value) ~= 'boolean' then return 'expected true or false' end
 end
 
----A check: a function.
+---Checks for a function.
 ---@param value any
 ---@return string? problem
 function schema.callback(value)
   if type(value) ~= 'function' then return 'expected a function' end
 end
 
----A check: a string that is not empty.
+---Checks for a string that is not empty.
 ---@param value any
 ---@return string? problem
 function schema.string(value)
   if type(value) ~= 'string' or value == '' then return 'expected a string' end
 end
 
----A check: one of these strings.
+---Returns a check for one of these strings.
 ---@param ... string
 ---@return fun(value: any): string?
 function schema.one_of(...)

@@ -4,7 +4,7 @@ local errors = require 'base.errors'
 
 local worker_env = {}
 
----Returns what is wrong with a map of variables, or nil.
+---Returns the error in a map of variables as text, or nil.
 ---@param value any
 ---@return string? problem
 function worker_env.problem(value)
@@ -19,7 +19,7 @@ function worker_env.problem(value)
   end
 end
 
----Returns what is wrong with Ray's spelling, {env_vars = {…}}, or nil.
+---Returns the error in Ray's spelling, {env_vars = {…}}, as text, or nil.
 ---@param value any
 ---@return string? problem
 function worker_env.runtime_problem(value)

@@ -75,8 +75,8 @@ end
 
 local range_tensor_signature = args.signature('range_tensor', {'n', {'shape', {1}}, {'override_num_blocks'}})
 
----Tensors of int64 in the column `data`, the i-th one filled with i. Arguments: n, {shape = {1}, override_num_blocks}.
----Ray equivalent: ray.data.range_tensor.
+---Returns tensors of int64 in the column `data`, the i-th one filled with i. Arguments: n, {shape = {1},
+---override_num_blocks}. Ray equivalent: ray.data.range_tensor.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

@@ -80,8 +80,8 @@ local csv_parameters = {}
 for i, name in ipairs(CSV_OPTIONS) do csv_parameters[i] = {name} end
 local csv_signature = signature('read_csv', {'partitioning', 'hive'}, unpack(csv_parameters))
 
----Returns the rows of CSV files. Types come from the first rows of each file, unless column_types says them; an empty
----file is left out. Files that are packed with gzip, Zstandard, bzip2 or xz are unpacked as they are read. Arguments:
+---Returns the rows of CSV files. Types come from the first rows of each file, unless column_types gives them; an empty
+---file is skipped. Files that are packed with gzip, Zstandard, bzip2 or xz are unpacked while they are read. Arguments:
 ---paths (a file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'csv', 'tsv',
 ---'csv.gz', …}, ignore_missing_paths = false, shuffle, partitioning = 'hive' (folders such as 'year=2024' give columns
 ---of strings; false: none), delimiter = ',', quote = '"', escape, newlines_in_values = true, null_values,
@@ -100,7 +100,7 @@ end
 local json_signature = signature('read_json', {'partitioning', 'hive'}, {'lines'}, {'column_types'})
 
 ---Returns the rows of files of JSON lines, or of one JSON array of objects each. Lists and objects in them become Lua
----tables. An empty file is left out, and packed ones are unpacked, as by read_csv. Arguments: paths (a file, a folder,
+---tables. An empty file is skipped, and packed files are unpacked, as by read_csv. Arguments: paths (a file, a folder,
 ---a pattern or a list of these), {include_paths = false, file_extensions = {'json', 'jsonl', 'json.gz', …},
 ---ignore_missing_paths = false, shuffle, partitioning = 'hive' (as for read_csv), lines (both forms are recognized),
 ---column_types: that of a key which the first rows of a file lack}. Ray equivalent: ray.data.read_json.
@@ -126,10 +126,10 @@ end
 
 local images_signature = signature('read_images', {'size'}, {'mode'})
 
----Image files (JPEG, PNG) in the column `image`: uint8 (h, w, c); of one size they make tensors. Arguments: paths (a
----file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'png', 'jpg', 'jpeg'},
----ignore_missing_paths = false, shuffle, size ({height, width}), mode ('L', 'RGB', 'RGBA'; default as in the file)}.
----Ray equivalent: ray.data.read_images.
+---Returns image files (JPEG, PNG) in the column `image`: uint8 (h, w, c); images of one size make tensors. Arguments:
+---paths (a file, a folder, a pattern or a list of these), {include_paths = false, file_extensions = {'png', 'jpg',
+---'jpeg'}, ignore_missing_paths = false, shuffle, size ({height, width}), mode ('L', 'RGB', 'RGBA'; default as in the
+---file)}. Ray equivalent: ray.data.read_images.
 ---@return rtrain.data.Dataset
 function read.read_images(...)
   local a = images_signature:bind(...)
@@ -140,7 +140,7 @@ end
 
 local binary_signature = signature 'read_binary_files'
 
----Files as they are, in the column `bytes`. Arguments: paths (a file, a folder, a pattern or a list of these),
+---Returns the bytes of files in the column `bytes`. Arguments: paths (a file, a folder, a pattern or a list of these),
 ---{include_paths = false, file_extensions, ignore_missing_paths = false, shuffle}. Ray equivalent: ray.data.read_binary_files.
 ---@return rtrain.data.Dataset
 function read.read_binary_files(...)
@@ -172,8 +172,8 @@ local idx_signature = args.signature('read_idx', array_parameters)
 
 local function load_idx(path) return require('torch._C').read_idx(path) end
 
----Arrays of idx files, plain or packed with gzip, in the column `data`; {image = path, label = path} reads several
----files, one column each. They are read into memory as a whole. Arguments: paths, {include_paths = false,
+---Returns arrays of idx files, plain or packed with gzip, in the column `data`; {image = path, label = path} reads
+---several files, one column each. They are read into memory as a whole. Arguments: paths, {include_paths = false,
 ---file_extensions, ignore_missing_paths = false}.
 ---@return rtrain.data.Dataset
 function read.read_idx(...)
@@ -189,10 +189,10 @@ local numpy_signature = args.signature('read_numpy', array_parameters)
 
 local function load_numpy(path) return require('torch').load_numpy(path) end
 
----Arrays that NumPy saved: .npy files in the column `data`, .npz files with one column for each array. They are read
----into memory as a whole. Arguments: paths (a file, a folder, a pattern, a list of these, or {name = path} for columns
----next to each other), {include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}. Ray
----equivalent: ray.data.read_numpy.
+---Returns arrays of NumPy files: .npy files in the column `data`, .npz files with one column for each array. They are
+---read into memory as a whole. Arguments: paths (a file, a folder, a pattern, a list of these, or {name = path} for
+---columns next to each other), {include_paths = false, file_extensions = {'npy', 'npz'}, ignore_missing_paths = false}.
+---Ray equivalent: ray.data.read_numpy.
 ---
 ---```lua
 ---local data = require 'rtrain.data'

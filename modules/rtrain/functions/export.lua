@@ -76,8 +76,8 @@ local WRITERS = {
 ---@param model nn.Module|table the model; a state dict for 'safetensors' and 'state_dict', a function for 'onnx'
 ---@param path string the file; it is replaced only when the new file is complete
 ---@param options? table format (default: by the extension of the path: .onnx, .safetensors, .pt, .pth, .bin); for
----  'onnx' args, input_names, output_names, dynamic_axes, opset_version, external_data of torch.onnx.export, of which
----  args is required; for 'safetensors' metadata, strings by name
+---  'onnx' args (required), input_names, output_names, dynamic_axes, opset_version, external_data of torch.onnx.export;
+---  for 'safetensors' metadata, strings by name
 ---Errors: 'argument' for a wrong option; 'unsupported' for an operator that ONNX cannot express; 'environment' if the
 ---file cannot be written.
 ---

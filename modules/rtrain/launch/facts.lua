@@ -58,7 +58,7 @@ end
 
 ---Raises code 'config' for a wrong value of a variable.
 ---@param name string
----@param text string what is wrong with it
+---@param text string description of the error
 function Facts:refuse(name, text)
   errors.raise('config', ("%s = '%s': %s"):format(name, self._getenv(name) or '', text))
 end

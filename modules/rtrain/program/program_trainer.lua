@@ -21,10 +21,11 @@ local FIELDS = {'command', 'env', 'backend_config', 'status_endpoint', 'scaling_
 ---@field scaling_config? ScalingConfig the number of workers
 ---@field run_config? RunConfig name, folder, checkpoints, failures
 
----Runs a program on several worker processes, such as a Python script that torchrun would start: with torchrun's variables, and
----under the same controller as a train function in Lua: records, logs, retries, stops, leases. A program that does not know
----rtrain succeeds with exit code 0. A Python script imports `rtrain.train`, which is there, and reports as one of Ray Train
----does. Ray equivalent: a DataParallelTrainer with a Backend of one's own. `rtrain launch` is this trainer as a command.
+---Runs a program on several worker processes, such as a Python script that torchrun would start: with torchrun's
+---variables, and under the same controller as a train function in Lua: records, logs, retries, stops, leases. A program
+---that does not use rtrain succeeds with exit code 0. A Python script can import `rtrain.train`, which is available,
+---and report as a script for Ray Train does. Ray equivalent: a DataParallelTrainer with a custom Backend. `rtrain
+---launch` is this trainer as a command.
 ---
 ---```lua
 ---local train = require 'rtrain'

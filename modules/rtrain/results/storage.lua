@@ -17,7 +17,7 @@ local storage = {}
 
 local NAMES = {'put', 'get', 'list', 'delete'}
 
----Returns what is wrong with a storage_filesystem, or nil.
+---Returns the error in a storage_filesystem as text, or nil.
 ---@param value any
 ---@param needed? string name of a required function
 ---@return string? problem

@@ -29,7 +29,7 @@ function LoaderWait:tick()
   end
 end
 
----The same method as TimeLimit's.
+---Ends the wait. TimeLimit has the same method.
 function LoaderWait:close() self._is_over = true end
 
 return LoaderWait

@@ -1,5 +1,5 @@
 -- rtrain/tryout/order_watch.lua: warns in a tried-out script where one assignment adds two names in the reverse of their
--- written order: `m.a, m.b = x, y` of an ordered map, and of a module whose class registers through functions of its own.
+-- written order: `m.a, m.b = x, y` of an ordered map, and of a module whose class has its own functions to register.
 
 local assignment = require 'base.assignment'
 local ordered = require 'base.ordered'
@@ -10,10 +10,10 @@ local order_watch = {}
 -- At most a few functions of the script stand between an assignment and the table that stores it.
 local DEEPEST = 12
 
--- The latest name that was added: to what, and from which functions and lines of the script.
+-- The latest name that was added, with its object, and the functions and lines of the script on the stack.
 local latest = {}
 
--- Places that were warned of.
+-- Places for which a warning was shown.
 local said = {}
 
 -- Returns the script's functions on the stack as {level, fn, line, place}; levels count from the caller's caller.
@@ -57,7 +57,7 @@ local function on_store(container, name)
   latest = {container = container, name = name, frames = frames}
 end
 
----Warns from now on, in this process.
+---Starts to warn, in this process.
 function order_watch.begin()
   ordered.watch(on_store)
   require('torch.nn.module.written_order').watch(on_store)

@@ -47,7 +47,7 @@ function space.without_domains(tree) return copy(tree) end
 
 ---@param tree table
 ---@param path any[]
----@return any value nil if there is none
+---@return any value nil if the path does not exist
 function space.get(tree, path)
   for _, key in ipairs(path) do
     if type(tree) ~= 'table' then return nil end

@@ -85,12 +85,13 @@ function spaces.qlograndint(lower, upper, q)
   return Domain.integer('qlograndint', {lower = lower, upper = upper, is_log = true, step = q})
 end
 
----One of these values. Ray equivalent: ray.tune.choice.
+---Samples one of these values. Ray equivalent: ray.tune.choice.
 ---@param categories any[] plain data
 ---@return rtrain.tune.Domain
 function spaces.choice(categories) return Domain.list('choice', 'categorical', categories) end
 
----Each of these values: all combinations of all grids are tried, `num_samples` times. Ray equivalent: ray.tune.grid_search.
+---Tries each of these values: all combinations of all grids are tried, `num_samples` times. Ray equivalent:
+---ray.tune.grid_search.
 ---@param values any[] plain data
 ---@return rtrain.tune.Domain
 function spaces.grid_search(values) return Domain.list('grid_search', 'grid', values) end

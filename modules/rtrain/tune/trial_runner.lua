@@ -23,10 +23,12 @@ local TrialRunner = class('TrialRunner')
 
 ---@class rtrain.tune.TrialRunnerOptions
 ---@field max_concurrent integer
----@field command fun(trial: rtrain.tune.Trial, experiment: table): string[] what its process runs
----@field resume_command? string what goes on with the sweep when a signal has ended it
----@field metric? string by which the sweep goes: a trial that has come to its end must have reported it, or another trial
----@field is_of_a_script? boolean trials run a script as it is: where one cannot train no other can
+---@field command fun(trial: rtrain.tune.Trial, experiment: table): string[] returns the command of a trial's process
+---@field resume_command? string the command that continues the sweep after a signal
+---@field metric? string the metric of the sweep: a trial that has ended must have reported it, or another trial must
+---  have
+---@field is_of_a_script? boolean whether trials run an unmodified script: if it cannot train in one trial, it cannot in
+---  any
 
 ---@param experiment table open
 ---@param options rtrain.tune.TrialRunnerOptions
@@ -94,7 +96,8 @@ function TrialRunner:_check_metric(trial, code)
     errors.suggestion(metric, names)))
 end
 
--- Of a script that no configuration can train: what it has printed, else that it has trained nothing.
+-- Raises an error for a script that cannot train with any configuration: with the script's last message, or that it has
+-- trained nothing.
 function TrialRunner:_check_script(trial, code)
   if not self._options.is_of_a_script or trial.index >= 0 or self._experiment:run_of(trial) then return end
   if code ~= 0 and not CANNOT_TRAIN[code] then return end

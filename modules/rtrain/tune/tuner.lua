@@ -29,13 +29,13 @@ local FIELDS = {'trainer', 'trainable', 'param_space', 'tune_config', 'run_confi
 local PARTS = {train_loop_config = true, scaling_config = true}
 
 ---@class TunerOptions
----@field trainer? DataParallelTrainer|(fun(config: table): any) what each trial trains; a function alone has one worker,
----  and a table that it returns is its report. `trainable` is another name for it
----@field param_space? table values and what is drawn: `{train_loop_config = {lr = train.tune.loguniform(1e-4, 1e-1)}}`,
----  joined with the trainer's. Without the name train_loop_config its fields are meant; scaling_config may be there too
----@field tune_config? TuneConfig how many trials, and what is best
----@field run_config? RunConfig name, storage and resume of the sweep; what else it was given is each trial's, in place of the
----  trainer's
+---@field trainer? DataParallelTrainer|(fun(config: table): any) the trainer of each trial; a function alone has one
+---  worker, and a table that it returns is its report. `trainable` is another name for it
+---@field param_space? table values and domains: `{train_loop_config = {lr = train.tune.loguniform(1e-4, 1e-1)}}`,
+---  merged with the trainer's. Without train_loop_config and scaling_config it has the fields of train_loop_config
+---@field tune_config? TuneConfig the number of trials and the objective
+---@field run_config? RunConfig name, storage and resume of the sweep; its other fields apply to each trial, in place of
+---  the trainer's
 
 ---Trains with many configurations and returns a ResultGrid. Each trial is an ordinary run in a separate process, with
 ---the name `<name>-<number>` and the tag `sweep:<name>`; trials wait for cores and GPUs like other runs. The sweep ends

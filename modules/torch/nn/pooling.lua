@@ -199,8 +199,8 @@ local LPPool3d = lp_pool(3)
 ---@overload fun(output_size: integer): nn.AdaptiveAvgPool1d
 local AdaptiveAvgPool1d = adaptive_avg_pool(1)
 
----Means of (N, C, H, W) such that the output has the given size. Argument: output_size, a number or {height, width}; in it
----torch.none keeps the input's size.
+---Means of (N, C, H, W) such that the output has the given size. Argument: output_size, a number or {height,
+---width}; torch.none in place of a number keeps the input's size.
 ---@class nn.AdaptiveAvgPool2d: nn.Module
 ---@overload fun(output_size: integer|integer[]): nn.AdaptiveAvgPool2d
 local AdaptiveAvgPool2d = adaptive_avg_pool(2)

@@ -157,7 +157,7 @@ function torch.masked_select(input, mask) end
 ---```
 ---@param input torch.Tensor any shape
 ---@param mask torch.Tensor bool, broadcasts with input
----@param source torch.Tensor with at least as many elements as mask has true ones
+---@param source torch.Tensor with at least as many elements as mask selects
 ---@return torch.Tensor # a copy
 function torch.masked_scatter(input, mask, source) end
 

@@ -194,8 +194,8 @@ function Dataset:iter_batches(options) return own_iterator(self):iter_batches(op
 ---@return data.Loop
 function Dataset:iter_torch_batches(options) return own_iterator(self):iter_torch_batches(options) end
 
----Statistics of the operators in the last execution: prints as text, `:to_table()` returns a row for each operator. Ray
----equivalent: Dataset.stats.
+---Returns statistics of the operators in the last execution: prints as text, `:to_table()` returns a row for each
+---operator. Ray equivalent: Dataset.stats.
 ---@return data.Stats
 ---
 ---```lua

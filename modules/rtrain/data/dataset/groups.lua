@@ -28,8 +28,8 @@ function Dataset:groupby(...)
   return GroupedData(self, keys)
 end
 
----Aggregates of all rows: a table name → value, in the order of the arguments; a missing value is nil. Executes the
----dataset, in one pass. Ray equivalent: Dataset.aggregate.
+---Returns aggregates of all rows: a table name → value, in the order of the arguments; a missing value is nil. Executes
+---the dataset, in one pass. Ray equivalent: Dataset.aggregate.
 ---@param ... data.AggregateFn
 ---@return table<string, any>
 ---

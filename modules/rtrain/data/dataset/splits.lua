@@ -30,7 +30,7 @@ end
 
 local split_signature = args.signature('split', {'n', {'equal', false}, {'locality_hints'}})
 
----n datasets, each with a consecutive part of the rows. With `equal` all have the same number of rows, and the
+---Returns n datasets, each with a consecutive part of the rows. With `equal` all have the same number of rows, and the
 ---remaining last rows are left out; otherwise the first datasets have one row more. Reads nothing if the files state
 ---their numbers of rows and no function changes them; otherwise executes the dataset now. Arguments: n, {equal =
 ---false}. Ray equivalent: Dataset.split.
@@ -65,7 +65,8 @@ local function check_indices(indices)
   end
 end
 
----Datasets with the rows before, between and after some indices (from 0). Ray equivalent: Dataset.split_at_indices.
+---Returns datasets with the rows before, between and after some indices (from 0). Ray equivalent:
+---Dataset.split_at_indices.
 ---@param indices integer[] ascending; indices beyond the end give empty datasets
 ---@return rtrain.data.Dataset[]
 ---
@@ -100,7 +101,8 @@ local function check_proportions(proportions)
   end
 end
 
----Datasets with these shares of the rows, and a last one with the rest. Ray equivalent: Dataset.split_proportionately.
+---Returns datasets with these shares of the rows, and a last one with the rest. Ray equivalent:
+---Dataset.split_proportionately.
 ---@param proportions number[] each above 0, the sum below 1
 ---@return rtrain.data.Dataset[]
 function Dataset:split_proportionately(proportions)

@@ -139,7 +139,7 @@ function Dataset:drop_columns(cols)
   return with_columns(self, column_operators.DropColumns(checks.names('drop_columns', cols)))
 end
 
----Other names for columns. Ray equivalent: Dataset.rename_columns.
+---Renames columns. Ray equivalent: Dataset.rename_columns.
 ---@param names table<string, string>|string[] old name → new name, or new names for all columns
 ---@return rtrain.data.Dataset
 ---

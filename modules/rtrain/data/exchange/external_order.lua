@@ -16,7 +16,7 @@ local Spill = require 'rtrain.data.exchange.spill'
 local PIECES, PIECE_BYTES, SAMPLES = 64, 2 ^ 12, 256
 local OUTPUT_BYTES, OUTPUT_ROWS = 4 * 2 ^ 20, 4096
 
----Arguments: keys, the last of which is unique; memory_bytes.
+---Arguments: keys (the last key must be unique); memory_bytes.
 ---@class data.ExternalOrder
 ---@overload fun(keys: data.SortKey[], memory_bytes: integer): data.ExternalOrder
 local ExternalOrder = class('ExternalOrder')

@@ -157,8 +157,8 @@ local function of_fragments(source, list)
   end
 end
 
--- Returns the blocks of a stream with the number of each block's first row among all rows, of which the stream returns
--- only `slices`. Random numbers then do not depend on the slices. A block ends where a slice ends.
+-- Returns the blocks of a stream, each with the number of its first row among all rows. The stream returns only the
+-- rows in `slices`; random numbers do not depend on the slices. A block ends where a slice ends.
 local function numbered(next_block, slices)
   local list, k, given, rest = slices or {{0, math.huge}}, 1, 0, nil
   return function()

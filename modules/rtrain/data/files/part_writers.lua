@@ -11,7 +11,7 @@ local json_text = require 'rtrain.data.files.json_text'
 local part_writers = {}
 
 -- Opens a hidden file, which gets its name at the end; an object has no name before it is complete. If a stop is raised
--- right after the file was created, nobody can abort it, and the garbage collector removes it.
+-- right after the file was created, abort() is never called, and the garbage collector removes the file.
 local function open_hidden(part)
   if files.is_object(part.path) then
     part.file = require('base._arrow').object_writer(part.path)

@@ -62,7 +62,7 @@ function Loop:state() return self._iterator:state() end
 ---@param state table a result of state()
 function Loop:load_state(state) self._iterator:load_state(state) end
 
--- Called by `for batch in loop do`: Lua passes two values, the second of which is nil at the beginning.
+-- Called by `for batch in loop do`: Lua passes two values; the second one is nil at the beginning.
 function Loop:__call(...)
   if not self._next or (select('#', ...) == 2 and select(2, ...) == nil) then self:iter() end
   return self._next()

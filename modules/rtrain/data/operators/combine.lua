@@ -118,7 +118,7 @@ function Repartition:init(num_blocks, rows_per_block)
   self.name = num_blocks and ('Repartition(%d)'):format(num_blocks) or 'Repartition'
 end
 
--- Splits into n blocks, of which the first total % n have one row more than the others.
+-- Splits into n blocks; the first total % n blocks have one row more than the others.
 local function equal_blocks(next_block, total, num_blocks)
   local number, held = 0, nil
   local small, larger = math.floor(total / num_blocks), total % num_blocks

@@ -21,7 +21,7 @@ end
 
 ---Returns the function that the arguments describe.
 ---@param name string the method
----@param a table what the signature bound
+---@param a table the arguments that the signature has bound
 ---@return data.UserFunction
 function functions.made(name, a)
   if a.num_gpus and a.num_gpus ~= 0 then

@@ -1,5 +1,5 @@
 -- rtrain/data/operators/user_function.lua: UserFunction: the function of map, filter and similar methods: a Lua
--- function, a callable object, or a class of which each thread makes an instance.
+-- function, a callable object, or a class (each thread makes an instance).
 
 local class = require 'base.class'
 local errors = require 'base.errors'

@@ -75,7 +75,7 @@ function explore.mutate(config, mutations, random, options)
   end
 end
 
----Returns what is wrong with the mutations, or nil.
+---Returns the error in the mutations as text, or nil.
 ---@param mutations any
 ---@return string? problem
 function explore.problem(mutations)

@@ -25,7 +25,7 @@ local Options = schema.define('TPESampler', {
 
 ---@class rtrain.tune.TPESamplerOptions
 ---@field n_startup_trials? integer draws at random until that many trials have ended; default 10
----@field n_ei_candidates? integer number of candidates of which it chooses one; default 24
+---@field n_ei_candidates? integer number of candidates from which it chooses one; default 24
 ---@field gamma? fun(count: integer): integer returns how many of the trials count as good; default: a tenth, at most
 ---  25
 ---@field seed? integer default: the TuneConfig's
