@@ -1,5 +1,5 @@
 -- rtrain/tryout/order_watch.lua: warns in a tried-out script where one assignment adds two names in the reverse of their
--- written order: `m.a, m.b = x, y` of an ordered map, and of a module whose class has its own functions to register.
+-- written order: `m.a, m.b = x, y` of an ordered map, and of a module whose class has its own registering functions.
 
 local assignment = require 'base.assignment'
 local ordered = require 'base.ordered'

@@ -1,5 +1,4 @@
--- torch/distributions/transformed_distribution.lua: TransformedDistribution: transformed samples of another
--- distribution.
+-- torch/distributions/transformed_distribution.lua: TransformedDistribution: transformed samples of a base distribution.
 
 local ComposeTransform = require 'torch.distributions.transforms.compose'
 local Distribution = require 'torch.distributions.distribution'

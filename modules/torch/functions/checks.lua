@@ -1,5 +1,4 @@
--- torch/functions/checks.lua: checks of single arguments of torch's functions; each raises an error at the caller's
--- line.
+-- torch/functions/checks.lua: checks of arguments of torch's functions; errors are raised at the caller's line.
 
 local args = require 'base.args'
 local errors = require 'base.errors'

@@ -1,5 +1,4 @@
--- torch/nn/loss.lua: losses as modules: each calls the function of the same meaning in torch.nn.functional, with its
--- options as fields.
+-- torch/nn/loss.lua: losses as modules: each calls its function in torch.nn.functional with its fields.
 --
 -- `reduction` is 'mean', 'sum' or 'none'; Python's deprecated size_average and reduce are not supported.
 

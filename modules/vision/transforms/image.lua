@@ -2,8 +2,7 @@
 --
 -- There are two layouts, corresponding to torchvision's PIL images and tensors:
 --   * uint8 (h, w) or (h, w, c) with c = 1, 3 or 4: the layout of the datasets and of Arrow's image columns, in place
---   of a
---     PIL image. ToTensor and PILToTensor convert it to the other layout;
+--     of a PIL image. ToTensor and PILToTensor convert it to the other layout;
 --   * (…, c, h, w) of any dtype: torchvision's tensors.
 -- All other transforms accept both and keep the layout, so that RandomCrop may come before or after ToTensor. A uint8
 -- tensor is read as (…, h, w, c) if its last dimension can be channels (1, 3 or 4) and the third from the end cannot: a

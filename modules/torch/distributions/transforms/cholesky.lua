@@ -1,5 +1,4 @@
--- torch/distributions/transforms/cholesky.lua: transforms of real matrices to Cholesky factors and positive-definite
--- ones.
+-- torch/distributions/transforms/cholesky.lua: from real matrices to Cholesky factors and positive-definite ones.
 
 local Transform = require 'torch.distributions.transforms.transform'
 local class = require 'base.class'

@@ -1,5 +1,4 @@
--- torch/distributions/transforms/transform.lua: Transform, the base of the transforms of distributions, and their
--- inverses.
+-- torch/distributions/transforms/transform.lua: Transform, the base class of transforms, and inverses.
 
 local args = require 'base.args'
 local class = require 'base.class'

@@ -1,5 +1,4 @@
--- torch/nn/module/unregistered.lua: warns about modules and parameters in a plain table, which optimizers would not
--- see.
+-- torch/nn/module/unregistered.lua: warns of modules and parameters in plain tables, which optimizers would not see.
 
 local class = require 'base.class'
 local parameter = require 'torch.nn.parameter'
