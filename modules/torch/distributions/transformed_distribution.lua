@@ -1,4 +1,4 @@
--- torch/distributions/transformed_distribution.lua: TransformedDistribution: transformed samples of a base distribution.
+-- torch/distributions/transformed_distribution.lua: TransformedDistribution: transforms a distribution's samples.
 
 local ComposeTransform = require 'torch.distributions.transforms.compose'
 local Distribution = require 'torch.distributions.distribution'
