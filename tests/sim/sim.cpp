@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "host/base/text/text.h"
 #include "tests/sim/world.h"
@@ -28,7 +29,7 @@ namespace {
 struct Options {
   uint64_t seed = 1;
   size_t events = 1'000'000;
-  double hours = 0;       // 0: stops after `events` events instead
+  double hours = 0;       // for all worlds together; 0: stops after `events` events instead
   std::string world;      // the only world to explore; empty: all worlds
   bool is_brief = false;  // stops at the first break and does not shrink it
 };
@@ -103,10 +104,19 @@ int main(int argc, char** argv) {
     if (name == "--world") options.world = argv[i + 1];
     if (name == "--brief") options.is_brief = std::string(argv[i + 1]) == "yes";
   }
+  std::vector<Subject> chosen = subjects();
+  std::erase_if(chosen, [&](const Subject& subject) {
+    return !options.world.empty() && options.world != subject.name;
+  });
+  if (chosen.empty()) {
+    std::fprintf(stderr, "sim: there is no world '%s' (README.md)\n", options.world.c_str());
+    return 2;
+  }
+  options.hours /= static_cast<double>(chosen.size());
   bool holds = true;
-  for (Subject& subject : subjects()) {
-    if (!options.world.empty() && options.world != subject.name) continue;
+  for (Subject& subject : chosen) {
     holds = explore(subject, options) && holds;
+    std::fflush(stdout);
     if (!holds && options.is_brief) break;
   }
   return holds ? 0 : 1;
