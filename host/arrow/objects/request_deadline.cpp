@@ -3,18 +3,25 @@
 #include <algorithm>
 
 #include "host/arrow/objects/request_retries.h"
+#include "host/base/text/text.h"
 
 namespace rtrain::arrow {
+namespace {
+
+// Google's client repeats a failed request for 5 s (open_bucket), and then says why it failed.
+constexpr std::chrono::seconds kLeast{10};
+
+}  // namespace
 
 RequestDeadline::RequestDeadline(std::string_view scheme) {
-  // A patience of 0 s is that for another attempt: a slow answer is still an answer.
-  if (scheme != "s3") limit_ = std::max<std::chrono::duration<double>>(store_patience(), kSilence);
+  if (scheme != "s3") limit_ = std::max<std::chrono::duration<double>>(store_patience(), kLeast);
 }
 
 void RequestDeadline::say_silence() const { tell_silence("no answer yet"); }
 
 ::arrow::Status RequestDeadline::timed_out() const {
-  return ::arrow::Status::IOError("Timeout was reached: no answer within ", limit_->count(), " s");
+  return ::arrow::Status::IOError(
+      cat("Timeout was reached: no answer within ", format_double(limit_->count()), " s"));
 }
 
 }  // namespace rtrain::arrow
