@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <iostream>
 #include <type_traits>
@@ -97,6 +98,13 @@ std::vector<ArgumentRow> argument_rows(const CLI::App& command, const OfferMap& 
   return rows;
 }
 
+// CLI11 replaces a number that has more than 64 bits by the largest one that has not.
+std::string number_problem(const std::string& text) {
+  int64_t number = 0;
+  const auto status = std::from_chars(text.data(), text.data() + text.size(), number).ec;
+  return status == std::errc::result_out_of_range ? cat(text, " has more than 64 bits") : "";
+}
+
 }  // namespace
 
 Option& Option::required() {
@@ -169,7 +177,9 @@ Option Command::option(const std::string& names, OptionTarget target, const std:
   return std::visit(
       [&](auto* value) {
         CLI::Option* option = app_->add_option(names, *value, help);
-        if constexpr (!kIsText<std::decay_t<decltype(*value)>>) option->type_name("N");
+        if constexpr (!kIsText<std::decay_t<decltype(*value)>>) {
+          option->type_name("N")->check(CLI::Validator(number_problem, ""));
+        }
         return Option(option, offers_);
       },
       target);
