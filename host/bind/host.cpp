@@ -10,8 +10,10 @@
 #include "host/lua/embed.h"
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/store/checkpoints/object_storage.h"
+#include "host/store/read/checkpoint_rows.h"
+#include "host/store/read/open_store.h"
 #include "host/store/read/report_blocks.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/run_document.h"
 #include "host/store/runs/environment.h"
 #include "host/store/runs/queued_run.h"
 #include "host/store/runs/storage_folder.h"
@@ -65,8 +67,8 @@ int forget_queued(lua_State* L) {
 }
 
 int run(lua_State* L) {
-  lua::push_value(
-      L, store::RunReader::open_run(text_argument(L, 1), text_argument(L, 2)).everything());
+  store::OpenRun run = store::open_run(text_argument(L, 1), text_argument(L, 2));
+  lua::push_value(L, store::read_whole_run(run.store, run.ref));
   return 1;
 }
 
@@ -102,8 +104,8 @@ int metric_names(lua_State* L) {
 }
 
 int checkpoints(lua_State* L) {
-  store::OpenRun run = store::RunReader::open_run(text_argument(L, 1), text_argument(L, 2));
-  lua::push_value(L, run.reader.checkpoints(run.ref, lua_toboolean(L, 3) != 0));
+  store::OpenRun run = store::open_run(text_argument(L, 1), text_argument(L, 2));
+  lua::push_value(L, store::checkpoint_rows(run.store, run.ref, lua_toboolean(L, 3) != 0));
   return 1;
 }
 

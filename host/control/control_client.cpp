@@ -8,6 +8,8 @@
 
 #include "host/base/text/text.h"
 #include "host/machine/leases/runtime_folder.h"
+#include "host/store/claim/run_lock.h"
+#include "host/store/read/run_document.h"
 #include "host/train/control_server.h"
 #include "host/train/watch/profile_request.h"
 
@@ -32,8 +34,8 @@ Error unreachable(const store::OpenRun& run, const Value& document, const std::s
 }
 
 std::unique_ptr<ControlWay> connect_to(store::OpenRun& run) {
-  const Value document = run.reader.run(run.ref);
-  if (!run.reader.is_live(run.ref)) {
+  const Value document = store::read_run(run.store, run.ref);
+  if (!store::RunLock::is_held(run.ref.path)) {
     throw Error(Code::kUsage,
                 cat("run '", run.ref.name, "' is over: ", document["status"].as_string()));
   }
@@ -53,7 +55,7 @@ ControlClient::ControlClient(store::OpenRun& run, std::stop_token stop)
     : way_(connect_to(run)),
       stop_(std::move(stop)),
       pid_(way_->pid().value_or(
-          static_cast<int>(run.reader.run(run.ref)["environment"]["pid"].int_or(0)))) {}
+          static_cast<int>(store::read_run(run.store, run.ref)["environment"]["pid"].int_or(0)))) {}
 
 Value ControlClient::ask(const std::string& op, Value request, std::chrono::milliseconds timeout) {
   request.as_map().set("op", op);

@@ -13,7 +13,7 @@
 #include "host/base/value.h"
 #include "host/control/control_way.h"
 #include "host/loop/messages/commands.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/open_store.h"
 
 namespace rtrain::control {
 

@@ -26,7 +26,7 @@ int status_of(Code code) {
 
 store::OpenRun Api::open_run(const std::string& run) const {
   try {
-    return store::RunReader::open_run(storage_path_, run);
+    return store::open_run(storage_path_, run);
   } catch (const Error& e) {
     const auto known = problems();
     if (const auto found = known.find(run); found != known.end()) {

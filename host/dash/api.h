@@ -15,7 +15,8 @@
 #include "host/dash/live.h"
 #include "host/dash/route.h"
 #include "host/dash/store_refresh.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/open_store.h"
+#include "host/store/read/report_charts.h"
 
 namespace rtrain::dash {
 
@@ -38,8 +39,10 @@ class Api {
   std::shared_ptr<LiveFeed> feed() const { return feed_; }
   // Facts about long runs.
   store::ReportCharts& report_charts() const { return *report_charts_; }
-  // Returns the store's reader; nothing while the store does not exist.
-  std::optional<store::RunReader> reader() const { return store::RunReader::open(storage_path_); }
+  // Returns the store; nothing while the store does not exist.
+  std::optional<store::OpenStore> open_store() const {
+    return store::OpenStore::open(storage_path_);
+  }
   // Runs that could not be updated, because their rows in the object store cannot be read: why.
   std::map<std::string, std::string> problems() const {
     return refresh_ == nullptr ? std::map<std::string, std::string>() : refresh_->problems();

@@ -6,17 +6,19 @@
 #include "host/dash/openapi.h"
 #include "host/dash/routes.h"
 #include "host/machine/leases/resource_report.h"
+#include "host/store/read/run_listing.h"
 
 namespace rtrain::dash {
 namespace {
 
 // Counts the runs of each status. Final statuses begin at 0, so that an alert rule sees the change
 // to 1.
-Map count_by_status(std::optional<store::RunReader> reader) {
+Map count_by_status(std::optional<store::OpenStore> store) {
   Map out;
   for (const char* end : {"FINISHED", "ERRORED", "ABORTED", "PREEMPTED", "LOST"}) out.set(end, 0);
-  if (!reader) return out;
-  for (const auto& [status, count] : reader->count_by_status()) out.set(status, count);
+  if (!store) return out;
+  const Map found = store::RunListing(store->database()).count_by_status();
+  for (const auto& [status, count] : found) out.set(status, count);
   return out;
 }
 
@@ -65,8 +67,8 @@ HttpReply Dashboard::answer(const http::HttpRequest& request) {
 
 http::HttpResponse Dashboard::metrics() const {
   try {
-    const Map by_status = count_by_status(api_.reader());
-    const List runs = store::LiveRuns(std::nullopt).look(api_.reader());
+    const Map by_status = count_by_status(api_.open_store());
+    const List runs = store::LiveRuns(std::nullopt).look(api_.open_store());
     return {.status = 200,
             .type = kOpenMetricsType,
             .body = open_metrics_text(runs, by_status, resources_or_nil())};

@@ -58,7 +58,7 @@ class RunEvents : public EventStream {
   std::string own_look() {
     std::vector<SeenRun> runs;
     for (const Value& run :
-         store::LiveRuns(run_id_).look(store::RunReader::open(feed_->storage_path()))) {
+         store::LiveRuns(run_id_).look(store::OpenStore::open(feed_->storage_path()))) {
       runs.push_back(seen(run));
     }
     return changes(runs);
@@ -145,7 +145,7 @@ const std::vector<SeenRun>& LiveFeed::look() {
   stamp_ = std::move(now);
   looked_at_s_ = now_s;
   runs_.clear();
-  for (const Value& run : live_.look(store::RunReader::open(storage_path_))) {
+  for (const Value& run : live_.look(store::OpenStore::open(storage_path_))) {
     runs_.push_back(seen(run));
     std::erase_if(ended_, [&](const SeenRun& old) { return old.run_id == runs_.back().run_id; });
   }

@@ -13,7 +13,11 @@
 #include "host/base/text/base64.h"
 #include "host/base/text/text.h"
 #include "host/dash/script_bundle.h"
+#include "host/store/read/curve_points.h"
+#include "host/store/read/run_document.h"
+#include "host/store/read/run_listing.h"
 #include "host/store/read/run_logs.h"
+#include "host/store/runs/media_store.h"
 
 namespace rtrain::dash {
 namespace {
@@ -96,19 +100,21 @@ class Answers {
     write_media(run, open);
     const store::RunFilter it{
         .where = cat("run_id = '", run.run_id, "'"), .sort = {}, .archived = true};
-    Value row = open.reader.runs(it).at(0);
-    row.as_map().set("config", open.reader.config(run));
+    store::Database& database = open.store.database();
+    Value row = store::RunListing(database).rows(it).at(0);
+    row.as_map().set("config", store::read_config(database, run.run_id));
     return row;
   }
 
   // Returns the number of ranks whose curves and memory are written.
   int64_t num_ranks(const store::RunRef& run, store::OpenRun& open) const {
-    const int64_t workers = open.reader.run(run)["num_workers"].int_or(1);
+    const int64_t workers = store::read_run(open.store, run)["num_workers"].int_or(1);
     return std::clamp<int64_t>(workers, 1, limits_.ranks);
   }
 
   void write_curves(const store::RunRef& run, store::OpenRun& open) {
-    std::vector<std::string> names = open.reader.curve_names(run, api_.report_charts());
+    std::vector<std::string> names =
+        store::curve_names(open.store.database(), api_.report_charts(), run.run_id);
     if (names.size() > limits_.curves) {
       omitted_.curves += names.size() - limits_.curves;
       names.resize(limits_.curves);
@@ -148,7 +154,7 @@ class Answers {
   }
 
   void write_media(const store::RunRef& run, store::OpenRun& open) {
-    std::vector<store::MediaRow> rows = open.reader.media(run);
+    std::vector<store::MediaRow> rows = store::read_media(open.store.database(), run.run_id);
     List listed;
     for (const store::MediaRow& row : rows) listed.push_back(store::describe_media(row));
     write_answer(path_of(run) + "/media", {}, Value(std::move(listed)));
@@ -161,7 +167,8 @@ class Answers {
       if (is_new && static_cast<size_t>(row.size_bytes) <= media_left_) {
         entry->second = true;
         media_left_ -= static_cast<size_t>(row.size_bytes);
-        write_content(run, row, open.reader.media_content(run, row.hash));
+        write_content(run, row,
+                      store::read_media_content(open.store.database(), run.run_id, row.hash));
       }
       if (!entry->second) ++omitted_.media;
     }

@@ -8,11 +8,18 @@
 #include "host/dash/curve.h"
 #include "host/dash/paging.h"
 #include "host/profile/memory_report.h"
+#include "host/store/claim/run_lock.h"
 #include "host/store/files/file.h"
+#include "host/store/read/checkpoint_rows.h"
 #include "host/store/read/curve_points.h"
 #include "host/store/read/newest_lines.h"
+#include "host/store/read/report_rows.h"
 #include "host/store/read/run_comparison.h"
+#include "host/store/read/run_document.h"
+#include "host/store/read/run_listing.h"
 #include "host/store/runs/diagnosis.h"
+#include "host/store/runs/node_store.h"
+#include "host/store/runs/source_store.h"
 
 namespace rtrain::dash {
 namespace {
@@ -27,11 +34,11 @@ constexpr size_t kMostProblems = 20;
 constexpr double kFilterLimitS = 5;
 
 // Returns means of a metric of rank 0, few enough for a small picture in a table's row.
-List spark_of(const Api& api, store::RunReader& reader, const store::RunRef& run,
+List spark_of(const Api& api, store::Database& database, const std::string& run_id,
               const std::string& name) {
   List out;
-  for (const store::SeriesSummary& column :
-       store::curve_columns(reader, api.report_charts(), run, name, 0, {.columns = kSparkParts})) {
+  for (const store::SeriesSummary& column : store::curve_columns(
+           database, api.report_charts(), run_id, name, 0, {.columns = kSparkParts})) {
     if (column.finite() == 0) {
       out.emplace_back(nullptr);
     } else {
@@ -64,23 +71,24 @@ List problems_of(const Api& api) {
   return out;
 }
 
-Map page_of_runs(const Api& api, store::RunReader& reader, const ApiRequest& request,
+Map page_of_runs(const Api& api, store::Database& database, const ApiRequest& request,
                  const PageChoice& page) {
   store::RunFilter filter{.where = request.text("where"),
                           .sort = request.text("sort"),
                           .tags = request.request.query.all("tag"),
                           .archived = request.flag("archived"),
                           .time_limit_s = kFilterLimitS};
-  const int64_t total = reader.count(filter);
+  store::RunListing listing(database);
+  const int64_t total = listing.count(filter);
   filter.limit = page.limit;
   filter.offset = page.offset;
-  List rows = reader.runs(filter);
+  List rows = listing.rows(filter);
   const std::string spark = request.text("spark");
   const bool has_config = request.flag("config");
   for (Value& row : rows) {
-    const store::RunRef run{.run_id = row["run_id"].as_string(), .name = {}, .path = {}};
-    if (!spark.empty()) row.as_map().set("spark", spark_of(api, reader, run, spark));
-    if (has_config) row.as_map().set("config", reader.config(run));
+    const std::string run_id = row["run_id"].as_string();
+    if (!spark.empty()) row.as_map().set("spark", spark_of(api, database, run_id, spark));
+    if (has_config) row.as_map().set("config", store::read_config(database, run_id));
   }
   return page_with("runs", std::move(rows), total, page);
 }
@@ -98,31 +106,32 @@ store::LogChoice log_choice(const ApiRequest& request) {
 
 HttpReply answer_runs(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
-  auto reader = api.reader();
-  Map out = reader ? page_of_runs(api, *reader, request, page) : page_of("runs", {}, page);
+  auto store = api.open_store();
+  Map out = store ? page_of_runs(api, store->database(), request, page) : page_of("runs", {}, page);
   out.set("problems", problems_of(api));
   return json_reply(std::move(out));
 }
 
 HttpReply answer_tags(const Api& api, const ApiRequest& request) {
-  auto reader = api.reader();
-  return json_reply(page_of("tags", reader ? reader->tags() : List(), PageChoice(request)));
+  auto store = api.open_store();
+  List tags = store ? store::RunListing(store->database()).tags() : List();
+  return json_reply(page_of("tags", std::move(tags), PageChoice(request)));
 }
 
 HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
-  auto reader = api.reader();
-  if (!reader) return json_reply(page_of("nodes", {}, page));
+  auto store = api.open_store();
+  if (!store) return json_reply(page_of("nodes", {}, page));
   store::RunFilter filter{
       .where = {}, .sort = {}, .limit = page.limit, .offset = page.offset, .archived = true};
   const std::string name = request.text("run");
   if (!name.empty()) {
     filter.where = cat("run_id = '", api.open_run(name).ref.run_id, "'");
   }
+  store::RunListing listing(store->database());
   List rows;
-  for (const Value& run : reader->runs(filter)) {
-    const store::RunRef ref{.run_id = run["run_id"].as_string(), .name = {}, .path = {}};
-    for (const Value& node : reader->hosts(ref)) {
+  for (const Value& run : listing.rows(filter)) {
+    for (const Value& node : store::read_hosts(store->database(), run["run_id"].as_string())) {
       Map row;
       for (const char* key : {"name", "run_id", "status", "started_at", "ended_at"}) {
         row.set(key, run[key]);
@@ -131,21 +140,21 @@ HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
       rows.emplace_back(std::move(row));
     }
   }
-  return json_reply(page_with("nodes", std::move(rows), reader->count(filter), page));
+  return json_reply(page_with("nodes", std::move(rows), listing.count(filter), page));
 }
 
 HttpReply answer_run(const Api& api, const ApiRequest& request) {
   store::OpenRun run = api.open_run(request.run);
-  Map out = run.everything().as_map();
+  Map out = store::read_whole_run(run.store, run.ref).as_map();
   // These lists have routes of their own, or may be long: this answer has only the newest rows.
   for (const char* name : {"checkpoints", "annotations", "events"}) {
     List& rows = out.find(name)->as_list();
     const size_t more = rows.size() > kMostRows ? rows.size() - kMostRows : 0;
     rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(more));
   }
-  out.set("live", run.reader.is_live(run.ref));
+  out.set("live", store::RunLock::is_held(run.ref.path));
   out.set("hangs", static_cast<int64_t>(store::count_diagnoses(run.ref.path)));
-  out.set("archived", run.reader.is_archived(run.ref));
+  out.set("archived", store::RunListing(run.store.database()).is_archived(run.ref.run_id));
   const auto problems = api.problems();
   const auto problem = problems.find(run.ref.name);
   out.set("problem", problem == problems.end() ? Value() : Value(problem->second));
@@ -169,18 +178,25 @@ HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   store::OpenRun run = api.open_run(request.run);
   const bool all = request.flag("all");
-  return json_reply(Map{{"rows", run.reader.metrics(run.ref, request.flag("ranks"), all,
-                                                    {.offset = page.offset, .limit = page.limit})},
-                        {"total", run.reader.count_metrics(run.ref, all)},
-                        {"offset", page.offset},
-                        {"limit", page.limit}});
+  List rows =
+      store::report_rows(run.store.database(), run.ref.run_id,
+                         {.ranks = request.flag("ranks"),
+                          .all = all,
+                          .page = store::RowRange{.offset = page.offset, .limit = page.limit}});
+  return json_reply(
+      Map{{"rows", std::move(rows)},
+          {"total", store::count_report_rows(run.store.database(), run.ref.run_id, all)},
+          {"offset", page.offset},
+          {"limit", page.limit}});
 }
 
 HttpReply answer_curves(const Api& api, const ApiRequest& request) {
   store::OpenRun run = api.open_run(request.run);
   List names;
-  for (const std::string& name : run.reader.curve_names(run.ref, api.report_charts()))
+  for (const std::string& name :
+       store::curve_names(run.store.database(), api.report_charts(), run.ref.run_id)) {
     names.emplace_back(name);
+  }
   return json_reply(Map{{"names", std::move(names)}});
 }
 
@@ -195,8 +211,8 @@ HttpReply answer_curve(const Api& api, const ApiRequest& request) {
   query.columns = static_cast<size_t>(std::min(request.number("points", kFewParts, 1), kMostParts));
   query.from_step = request.number("from", query.from_step, query.from_step);
   query.to_step = request.number("to", query.to_step, query.from_step);
-  const std::vector<store::SeriesSummary> columns =
-      store::curve_columns(run.reader, api.report_charts(), run.ref, name, rank, query);
+  const std::vector<store::SeriesSummary> columns = store::curve_columns(
+      run.store.database(), api.report_charts(), run.ref.run_id, name, rank, query);
   int64_t total = 0;
   for (const store::SeriesSummary& column : columns) total += column.count;
   Map out{{"name", name}, {"rank", rank}, {"total", total}};
@@ -207,13 +223,13 @@ HttpReply answer_curve(const Api& api, const ApiRequest& request) {
 HttpReply answer_checkpoints(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   store::OpenRun run = api.open_run(request.run);
-  return json_reply(
-      page_of("checkpoints", run.reader.checkpoints(run.ref, request.flag("all")), page));
+  return json_reply(page_of("checkpoints",
+                            store::checkpoint_rows(run.store, run.ref, request.flag("all")), page));
 }
 
 HttpReply answer_sources(const Api& api, const ApiRequest& request) {
   store::OpenRun run = api.open_run(request.run);
-  return json_reply(Map{{"sources", run.reader.sources(run.ref)}});
+  return json_reply(Map{{"sources", store::read_sources(run.store.database(), run.ref.run_id)}});
 }
 
 // Answers the last lines with `tail`, else the lines from `offset` on.
@@ -240,7 +256,7 @@ HttpReply answer_logs(const Api& api, const ApiRequest& request) {
 HttpReply answer_compare(const Api& api, const ApiRequest& request) {
   store::OpenRun first = api.open_run(request.text("a"));
   const store::RunRef second = api.open_run(request.text("b")).ref;
-  return json_reply(store::compare_runs(first.reader, first.ref, second));
+  return json_reply(store::compare_runs(first.store, first.ref, second));
 }
 
 HttpReply stream_runs(const Api& api, const ApiRequest&) {

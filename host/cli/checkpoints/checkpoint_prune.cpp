@@ -8,6 +8,8 @@
 #include "host/cli/checkpoints/checkpoints.h"
 #include "host/cli/screen/confirm.h"
 #include "host/decide/checkpoints/retention.h"
+#include "host/store/read/checkpoint_rows.h"
+#include "host/store/read/run_document.h"
 #include "host/store/upkeep/run_editor.h"
 
 namespace rtrain::cli {
@@ -15,8 +17,8 @@ namespace {
 
 // Applies the run's own retention rule with another number of checkpoints.
 std::vector<size_t> to_drop(store::OpenRun& run, const List& checkpoints, int64_t keep) {
-  decide::RetentionPolicy policy =
-      decide::RetentionPolicy::from_value(run.reader.details(run.ref)["checkpoint_config"]);
+  decide::RetentionPolicy policy = decide::RetentionPolicy::from_value(
+      store::read_details(run.store.database(), run.ref.run_id)["checkpoint_config"]);
   policy.num_to_keep = keep;
   std::vector<Value> metrics;
   std::set<size_t> pending;
@@ -34,7 +36,7 @@ void prune_checkpoints(const CheckpointsOptions& options) {
   store::OpenRun run = options.open_run();
   store::RunEditor editor(options.storage_path());
   editor.check_removable(run.ref, "pruned");
-  const List checkpoints = run.reader.checkpoints(run.ref, false);
+  const List checkpoints = store::checkpoint_rows(run.store, run.ref, false);
   const auto positions = to_drop(run, checkpoints, options.keep < 0 ? kBestAlone : options.keep);
   std::vector<std::string> names;
   int64_t total = 0;

@@ -7,6 +7,7 @@
 #include "host/cli/checkpoints/checkpoints.h"
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/store/checkpoints/staged_copy.h"
+#include "host/store/read/checkpoint_rows.h"
 
 namespace rtrain::cli {
 namespace {
@@ -56,7 +57,7 @@ void verify_checkpoints(const CheckpointsOptions& options) {
   store::OpenRun run = options.open_run();
   List checkpoints;
   if (options.name.empty()) {
-    checkpoints = run.reader.checkpoints(run.ref, false);
+    checkpoints = store::checkpoint_rows(run.store, run.ref, false);
   } else {
     checkpoints.push_back(find_checkpoint(run, options.name));
   }

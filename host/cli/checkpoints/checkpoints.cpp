@@ -8,6 +8,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/cli/parser/command.h"
+#include "host/store/read/checkpoint_rows.h"
 
 namespace rtrain::cli {
 namespace {
@@ -46,13 +47,13 @@ void print_checkpoints(const List& checkpoints, size_t width) {
 
 void list_checkpoints(const CheckpointsOptions& options) {
   store::OpenRun run = options.open_run();
-  const List checkpoints = run.reader.checkpoints(run.ref, options.all);
+  const List checkpoints = store::checkpoint_rows(run.store, run.ref, options.all);
   if (options.for_programs()) return options.print(checkpoints);
   print_checkpoints(checkpoints, options.width());
 }
 
 Value find_checkpoint(store::OpenRun& run, const std::string& name) {
-  const List checkpoints = run.reader.checkpoints(run.ref, false);
+  const List checkpoints = store::checkpoint_rows(run.store, run.ref, false);
   std::vector<std::string> names;
   for (const Value& checkpoint : checkpoints) {
     const bool is_meant = (name == "best" && checkpoint["best"].as_bool()) ||

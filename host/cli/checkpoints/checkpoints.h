@@ -22,7 +22,7 @@ struct CheckpointsOptions : ListingOptions {
   bool dry_run = false;
 };
 
-// Returns the checkpoint with that name, in the form of RunReader::checkpoints. Throws
+// Returns the checkpoint with that name, in the form of checkpoint_rows. Throws
 // Error(kUsage) with the existing names if there is no such checkpoint.
 Value find_checkpoint(store::OpenRun& run, const std::string& name);
 

@@ -277,7 +277,7 @@ void print_timeline(const store::RankTimeline& timeline) {
 void show_timeline(const Options& options) {
   store::OpenRun run = options.open_run();
   const int64_t steps = options.steps > 0 ? options.steps : kTimelineSteps;
-  const store::RankTimeline timeline = store::read_timeline(run.reader, run.ref, steps);
+  const store::RankTimeline timeline = store::read_timeline(run.store.database(), run.ref, steps);
   if (!options.output.empty()) {
     write_output(options.output, to_json(store::to_trace(timeline)) + "\n");
     std::cerr << "wrote " << options.output << "\n";

@@ -7,6 +7,7 @@
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/listing.h"
 #include "host/control/control_client.h"
+#include "host/store/read/run_document.h"
 
 namespace rtrain::cli {
 namespace {
@@ -32,7 +33,7 @@ void stop_run(const Options& options) {
                     human_duration(grace_s), " + ", kEnd.count(),
                     " s after the request: `rtrain stop --now` kills it"));
   }
-  const Value document = run.reader.run(run.ref);
+  const Value document = store::read_run(run.store, run.ref);
   if (options.for_programs()) {
     return options.print(Map{{"name", run.ref.name},
                              {"run_id", run.ref.run_id},

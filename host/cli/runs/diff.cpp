@@ -141,8 +141,8 @@ void add_diff(Parser& parser) {
       "or\n"
       "may, files (kind: script, module or diff, path, diff); metrics: of each a, b, delta");
   command.action([options] {
-    store::OpenRun a = store::RunReader::open_run(options->storage_path(), options->a);
-    const Value document = store::compare_runs(a.reader, a.ref, a.reader.find(options->b));
+    store::OpenRun a = store::open_run(options->storage_path(), options->a);
+    const Value document = store::compare_runs(a.store, a.ref, a.store.find(options->b));
     if (options->for_programs()) return options->print(document);
     DiffPrinter(document, options->width()).print();
   });

@@ -20,7 +20,10 @@
 #include "host/dash/offline_page.h"
 #include "host/store/files/file.h"
 #include "host/store/import/event_file.h"
+#include "host/store/read/report_rows.h"
 #include "host/store/read/run_table.h"
+#include "host/store/runs/media_store.h"
+#include "host/store/series/series_store.h"
 
 namespace rtrain::cli {
 namespace {
@@ -37,12 +40,12 @@ struct Options {
   bool html = false;
 };
 
-std::vector<store::RunRef> runs_of(store::RunReader& reader, const Options& options) {
+std::vector<store::RunRef> runs_of(store::OpenStore& store, const Options& options) {
   std::vector<store::RunRef> runs = options.listing.find_runs(options.runs);
-  for (store::RunRef& run : tagged_runs(reader, options.tags)) runs.push_back(std::move(run));
+  for (store::RunRef& run : tagged_runs(store, options.tags)) runs.push_back(std::move(run));
   if (!runs.empty()) return runs;
   throw Error(Code::kUsage, options.tags.empty() ? std::string("export: give a RUN, or --tag TAG")
-                                                 : no_tagged_run(reader, options.tags));
+                                                 : no_tagged_run(store, options.tags));
 }
 
 // Writes to the file through `write`, piece by piece. On an error an older file stays unchanged.
@@ -68,11 +71,11 @@ void write_text(const Options& options, const Write& write) {
 }
 
 // Writes the lines of `rtrain metrics --json`, with the run's name.
-void write_json_lines(std::ostream& out, store::RunReader& reader,
+void write_json_lines(std::ostream& out, store::OpenStore& store,
                       const std::vector<store::RunRef>& runs, bool series) {
   for (const store::RunRef& run : runs) {
     if (!series) {
-      reader.each_report(run, [&](const store::RankReport& report) {
+      store::each_report(store.database(), run.run_id, [&](const store::RankReport& report) {
         out << to_json(Map{{"run", run.name},
                            {"index", report.index},
                            {"attempt", report.attempt},
@@ -82,8 +85,8 @@ void write_json_lines(std::ostream& out, store::RunReader& reader,
       });
       continue;
     }
-    for (const std::string& key : reader.series_names(run)) {
-      reader.each_point(run, key, std::nullopt, [&](const store::LoggedPoint& logged) {
+    for (const std::string& key : store::series_keys(store.database(), run.run_id)) {
+      const auto write = [&](const store::LoggedPoint& logged) {
         out << to_json(Map{{"run", run.name},
                            {"key", key},
                            {"step", logged.point.step},
@@ -91,7 +94,8 @@ void write_json_lines(std::ostream& out, store::RunReader& reader,
                            {"rank", logged.rank},
                            {"value", logged.point.value}})
             << '\n';
-      });
+      };
+      store::each_valid_point(store.database(), run.run_id, key, std::nullopt, write);
     }
   }
 }
@@ -128,41 +132,42 @@ void add_media_event(store::EventFile& file, const store::MediaRow& row,
 
 // Writes reports with their index as step, in one pass. Series of train.log whose name is also a
 // reported metric are below "logged/".
-void write_events_of(std::ostream& out, store::RunReader& reader, const store::RunRef& run) {
+void write_events_of(std::ostream& out, store::OpenStore& store, const store::RunRef& run) {
   std::optional<store::EventFile> file;
   const auto add = [&](const std::string& tag, int64_t step, int64_t time_ms, double value) {
     if (!file) file.emplace(out, time_ms);
     file->add_scalar(tag, step, time_ms, value);
   };
   std::set<std::string> reported;
-  reader.each_report(run, [&](const store::RankReport& report) {
+  store::each_report(store.database(), run.run_id, [&](const store::RankReport& report) {
     each_metric(report.metrics, [&](const std::string& name, const Value& value) {
       if (!value.is_number()) return;
       reported.insert(name);
       add(name, report.index, report.time_ms, value.as_float());
     });
   });
-  for (const std::string& name : reader.series_names(run)) {
+  for (const std::string& name : store::series_keys(store.database(), run.run_id)) {
     const std::string tag = reported.contains(name) ? cat("logged/", name) : name;
-    reader.each_point(run, name, 0, [&](const store::LoggedPoint& logged) {
+    const auto add_point = [&](const store::LoggedPoint& logged) {
       add(tag, logged.point.step, logged.point.time_ms, logged.point.value);
-    });
+    };
+    store::each_valid_point(store.database(), run.run_id, name, 0, add_point);
   }
-  for (const store::MediaRow& row : reader.media(run)) {
+  for (const store::MediaRow& row : store::read_media(store.database(), run.run_id)) {
     if (row.kind == "table") continue;  // TensorBoard has no tables
     if (!file) file.emplace(out, row.time_ms);
-    add_media_event(*file, row, reader.media_content(run, row.hash));
+    add_media_event(*file, row, store::read_media_content(store.database(), run.run_id, row.hash));
   }
   if (!file) file.emplace(out, 0);
 }
 
-void write_events(store::RunReader& reader, const std::vector<store::RunRef>& runs,
+void write_events(store::OpenStore& store, const std::vector<store::RunRef>& runs,
                   const std::string& folder) {
   for (const store::RunRef& run : runs) {
     const std::string place = cat(folder, "/", run.name);
     store::make_folders(store::absolute_path(place));
     write_file(cat(place, "/events.out.tfevents.0.rtrain"),
-               [&](std::ostream& out) { write_events_of(out, reader, run); });
+               [&](std::ostream& out) { write_events_of(out, store, run); });
   }
   std::cerr << "wrote " << folder << ": tensorboard --logdir " << folder << "\n";
 }
@@ -194,17 +199,17 @@ void export_runs(const Options& options) {
     throw Error(Code::kUsage, cat("export --format ", options.format, ": say -o ",
                                   options.format == "parquet" ? "FILE" : "FOLDER"));
   }
-  std::optional<store::RunReader> reader = options.listing.reader();
-  if (!reader) throw Error(Code::kUsage, "export: there are no runs yet");
-  const std::vector<store::RunRef> runs = runs_of(*reader, options);
+  std::optional<store::OpenStore> store = options.listing.open_store();
+  if (!store) throw Error(Code::kUsage, "export: there are no runs yet");
+  const std::vector<store::RunRef> runs = runs_of(*store, options);
   if (options.html) return write_page(options, runs);
-  if (options.format == "tensorboard") return write_events(*reader, runs, options.output);
+  if (options.format == "tensorboard") return write_events(*store, runs, options.output);
   if (options.format == "json") {
     return write_text(
-        options, [&](std::ostream& out) { write_json_lines(out, *reader, runs, options.series); });
+        options, [&](std::ostream& out) { write_json_lines(out, *store, runs, options.series); });
   }
   const store::RunTable table =
-      options.series ? store::series_table(*reader, runs) : store::report_table(*reader, runs);
+      options.series ? store::series_table(*store, runs) : store::report_table(*store, runs);
   if (options.format == "csv") {
     const store::CsvFormulas formulas =
         options.escape_formulas ? store::CsvFormulas::kEscaped : store::CsvFormulas::kKept;

@@ -14,6 +14,8 @@
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/line_pattern.h"
 #include "host/cli/screen/listing.h"
+#include "host/store/claim/run_lock.h"
+#include "host/store/read/attempt_rows.h"
 #include "host/store/read/newest_lines.h"
 #include "host/store/read/run_logs.h"
 
@@ -43,7 +45,7 @@ bool has_number(const List& rows, std::string_view name, int64_t number) {
 
 // Throws for an attempt or a rank that the run does not have.
 void check_asked(store::OpenRun& run, const Options& options) {
-  const List attempts = run.reader.run(run.ref)["attempts"].as_list();
+  const List attempts = store::attempt_rows(run.store.database(), run.ref.run_id);
   if (options.attempt >= 0 && !has_number(attempts, "attempt", options.attempt)) {
     throw Error(Code::kUsage, cat("the run '", run.ref.name, "' has no attempt ", options.attempt,
                                   ", its attempts: ", numbers(attempts, "attempt")));
@@ -119,7 +121,7 @@ void follow(store::RunLogs& logs, const store::OpenRun& run, int64_t tail, const
   bool live = true;
   while (live) {
     // Checked before reading, so that lines written before the end are still read.
-    live = run.reader.is_live(run.ref);
+    live = store::RunLock::is_held(run.ref.path);
     print_new_lines(logs, !live, std::exchange(tail, 0), print);
     std::cout.flush();
     if (live) ::poll(nullptr, 0, kPauseMs);

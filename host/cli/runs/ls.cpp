@@ -7,6 +7,8 @@
 #include "host/cli/parser/command.h"
 #include "host/cli/runs/queued_runs.h"
 #include "host/cli/screen/listing.h"
+#include "host/store/read/best_run.h"
+#include "host/store/read/run_listing.h"
 
 namespace rtrain::cli {
 namespace {
@@ -95,18 +97,20 @@ void add_ls(Parser& parser) {
       "the runs rank their checkpoints; `rtrain show best:METRIC` is the best of all");
   command.action([options] {
     if (options->limit >= 0) options->filter.limit = options->limit;
-    std::optional<store::RunReader> reader = options->reader();
-    List runs = reader ? reader->runs(options->filter) : List{};
-    if (reader) find_lost_jobs(runs, *reader);
-    if (reader && runs.empty() && !options->filter.tags.empty()) {
-      std::cerr << "rtrain: " << no_tagged_run(*reader, options->filter.tags) << "\n";
+    std::optional<store::OpenStore> store = options->open_store();
+    List runs = store ? store::RunListing(store->database()).rows(options->filter) : List{};
+    if (store) find_lost_jobs(runs, *store);
+    if (store && runs.empty() && !options->filter.tags.empty()) {
+      std::cerr << "rtrain: " << no_tagged_run(*store, options->filter.tags) << "\n";
     }
     if (options->names) {
       for (const Value& run : runs) std::cout << run["name"].as_string() << "\n";
       return;
     }
     if (options->for_programs()) return options->print(runs);
-    if (reader) print_runs(runs, reader->best(options->filter, runs), options->width());
+    if (!store) return;
+    print_runs(runs, store::best_run(store->database(), options->filter.sort, runs),
+               options->width());
   });
 }
 

@@ -1,11 +1,15 @@
 // rtrain metrics RUN: the reported metrics, one row per report.
+#include <algorithm>
 #include <memory>
 #include <unordered_set>
 
 #include "host/base/codec/metric_path.h"
+#include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/listing.h"
+#include "host/store/read/report_rows.h"
+#include "host/store/series/series_store.h"
 
 namespace rtrain::cli {
 namespace {
@@ -74,6 +78,19 @@ void print_metrics(const List& reports, const Options& options) {
   print_table(columns, rows, options.width());
 }
 
+// Returns the points of --series. Throws Error(kUsage) for an unknown key, with the known ones.
+List points_of(store::OpenRun& run, const Options& options) {
+  store::Database& database = run.store.database();
+  List found = store::read_series(database, run.ref.run_id, options.series, options.all);
+  if (!found.empty()) return found;
+  const std::vector<std::string> keys = store::series_keys(database, run.ref.run_id);
+  if (std::find(keys.begin(), keys.end(), options.series) != keys.end()) return found;
+  const std::string hint =
+      keys.empty() ? ": it logged none (train.log)" : suggestion(options.series, keys);
+  throw Error(Code::kUsage,
+              cat("the run '", run.ref.name, "' has no series '", options.series, "'", hint));
+}
+
 void print_series(const List& points, const Options& options) {
   std::vector<Column> columns{{"STEP", true}, {"TIME (UTC)"}, {"RANK", true}, {"VALUE", true}};
   if (options.all) columns.insert(columns.end(), {{"ATTEMPT", true}, {""}});
@@ -111,11 +128,12 @@ void add_metrics(Parser& parser) {
   command.action([options] {
     store::OpenRun run = options->open_run();
     if (!options->series.empty()) {
-      const List points = run.reader.series(run.ref, options->series, options->all);
+      const List points = points_of(run, *options);
       if (options->for_programs()) return options->print(points);
       return print_series(points, *options);
     }
-    const List reports = run.reader.metrics(run.ref, options->ranks, options->all);
+    const List reports = store::report_rows(run.store.database(), run.ref.run_id,
+                                            {.ranks = options->ranks, .all = options->all});
     if (options->for_programs()) return options->print(reports);
     print_metrics(reports, *options);
   });

@@ -19,6 +19,7 @@
 #include "host/machine/terminal_size.h"
 #include "host/plot/terminal_chart.h"
 #include "host/store/read/curve_points.h"
+#include "host/store/series/series_store.h"
 
 namespace rtrain::cli {
 namespace {
@@ -49,14 +50,14 @@ struct FoundCurve {
   size_t infinite = 0;  // infinite points, which the curve leaves out
 };
 
-std::vector<store::RunRef> runs_of(store::RunReader& reader, const Options& options) {
+std::vector<store::RunRef> runs_of(store::OpenStore& store, const Options& options) {
   std::vector<store::RunRef> out;
   for (size_t i = 0; i + 1 < options.words.size(); ++i) {
-    out.push_back(reader.find(options.words[i]));
+    out.push_back(store.find(options.words[i]));
   }
-  for (store::RunRef& run : tagged_runs(reader, options.tags)) out.push_back(std::move(run));
+  for (store::RunRef& run : tagged_runs(store, options.tags)) out.push_back(std::move(run));
   if (!out.empty()) return out;
-  throw Error(Code::kUsage, no_tagged_run(reader, options.tags));
+  throw Error(Code::kUsage, no_tagged_run(store, options.tags));
 }
 
 double x_of(const store::SeriesPoint& point, int64_t begin_ms, bool by_time) {
@@ -97,13 +98,14 @@ plot::Curve curve_of(const CurveSource& source, const std::vector<store::SeriesP
 }
 
 // Returns the logged points as chart columns if there are more points than can be shown.
-std::optional<FoundCurve> charted(store::RunReader& reader, const CurveSource& source,
+std::optional<FoundCurve> charted(store::OpenStore& store, const CurveSource& source,
                                   const Options& options) {
   const bool by_time = options.by == "time";
   store::ChartQuery query{
       .columns = columns_of(options), .by_time = by_time, .is_log = options.log_x};
   const auto columns_of_points = [&] {
-    return reader.charted(source.run, source.metric, options.rank, query);
+    return store::chart_columns(store.database(), source.run.run_id, source.metric, options.rank,
+                                query);
   };
   const std::vector<store::SeriesSummary> columns = columns_of_points();
   const store::SeriesSummary all = store::total(columns);
@@ -122,23 +124,23 @@ std::optional<FoundCurve> charted(store::RunReader& reader, const CurveSource& s
   return out;
 }
 
-FoundCurve found_curve(store::RunReader& reader, const CurveSource& source,
-                       const Options& options) {
+FoundCurve found_curve(store::OpenStore& store, const CurveSource& source, const Options& options) {
   const std::vector<store::SeriesPoint>& reported = source.points.reported;
   if (!reported.empty()) return {curve_of(source, reported, options)};
-  if (auto found = charted(reader, source, options)) return *std::move(found);
-  const auto points = reader.logged(source.run, source.metric, options.rank);
+  if (auto found = charted(store, source, options)) return *std::move(found);
+  const auto points =
+      store::series_points(store.database(), source.run.run_id, source.metric, options.rank);
   return {curve_of(source, points, options)};
 }
 
 // Returns the error for a metric that no run has for the requested rank.
-Error no_points(store::RunReader& reader, const std::vector<store::RunRef>& runs,
+Error no_points(store::OpenStore& store, const std::vector<store::RunRef>& runs,
                 const std::string& metric, const Options& options) {
   const std::string problem =
       cat("no points of '", terminal_line(metric), "' of rank ", options.rank, " in ",
           runs.size() == 1 ? runs.front().name : counted(runs.size(), "run"));
   for (const store::RunRef& run : runs) {
-    const std::vector<int64_t> ranks = reader.ranks_with(run, metric);
+    const std::vector<int64_t> ranks = store::ranks_of_curve(store.database(), run.run_id, metric);
     if (ranks.empty() || std::ranges::count(ranks, options.rank) > 0) continue;  // without --logged
     return Error(Code::kUsage,
                  cat(problem, ": ", runs.size() == 1 ? "" : cat("in ", run.name, " "),
@@ -146,20 +148,21 @@ Error no_points(store::RunReader& reader, const std::vector<store::RunRef>& runs
   }
   store::ReportCharts charts;
   const std::vector<std::string> names =
-      options.series ? reader.series_names(runs.front()) : reader.curve_names(runs.front(), charts);
+      options.series ? store::series_keys(store.database(), runs.front().run_id)
+                     : store::curve_names(store.database(), charts, runs.front().run_id);
   return Error(Code::kUsage, cat(problem, suggestion(metric, names)));
 }
 
 // Returns the runs that have the metric. Throws if no run has it.
-std::vector<CurveSource> sources_of(store::RunReader& reader,
-                                    const std::vector<store::RunRef>& runs,
+std::vector<CurveSource> sources_of(store::OpenStore& store, const std::vector<store::RunRef>& runs,
                                     const Options& options) {
   std::vector<CurveSource> out;
   const std::vector<std::string> metrics = split(options.words.back(), ',');
   for (const std::string& metric : metrics) {
     const size_t before = out.size();
     for (const store::RunRef& run : runs) {
-      auto points = store::curve_points(reader, run, metric, options.rank, options.series);
+      auto points =
+          store::curve_points(store.database(), run.run_id, metric, options.rank, options.series);
       if (!points) {
         std::cerr << "rtrain: the run " << run.name << " has no '" << terminal_line(metric)
                   << "'\n";
@@ -171,7 +174,7 @@ std::vector<CurveSource> sources_of(store::RunReader& reader,
       out.push_back({run, metric, name, std::move(*points)});
     }
     if (out.size() > before) continue;
-    throw no_points(reader, runs, metric, options);
+    throw no_points(store, runs, metric, options);
   }
   return out;
 }
@@ -190,7 +193,7 @@ std::string scale_times(std::vector<plot::Curve>& curves) {
   return unit == kHour ? "hours" : unit == kMinute ? "minutes" : "seconds";
 }
 
-plot::Chart chart_of(store::RunReader& reader, const std::vector<CurveSource>& sources,
+plot::Chart chart_of(store::OpenStore& store, const std::vector<CurveSource>& sources,
                      const Options& options) {
   plot::Chart chart{.title = join(split(options.words.back(), ','), ", "),
                     .x_label = options.by,
@@ -199,7 +202,7 @@ plot::Chart chart_of(store::RunReader& reader, const std::vector<CurveSource>& s
                     .curves = {}};
   size_t dropped = 0;
   for (const CurveSource& source : sources) {
-    FoundCurve found = found_curve(reader, source, options);
+    FoundCurve found = found_curve(store, source, options);
     dropped += found.infinite;
     chart.curves.push_back(std::move(found.curve));
   }
@@ -213,7 +216,7 @@ plot::Chart chart_of(store::RunReader& reader, const std::vector<CurveSource>& s
 }
 
 // Prints all points, one after the other.
-void print_points(store::RunReader& reader, const CurveSource& source, const Options& options) {
+void print_points(store::OpenStore& store, const CurveSource& source, const Options& options) {
   MovingAverage average(options.smooth);
   std::optional<int64_t> begin;
   const auto print = [&](const store::SeriesPoint& point) {
@@ -224,11 +227,11 @@ void print_points(store::RunReader& reader, const CurveSource& source, const Opt
   };
   for (const store::SeriesPoint& point : source.points.reported) print(point);
   if (!source.points.reported.empty()) return;
-  reader.each_point(source.run, source.metric, options.rank,
-                    [&](const store::LoggedPoint& logged) { print(logged.point); });
+  store::each_valid_point(store.database(), source.run.run_id, source.metric, options.rank,
+                          [&](const store::LoggedPoint& logged) { print(logged.point); });
 }
 
-void print_documents(store::RunReader& reader, const std::vector<CurveSource>& sources,
+void print_documents(store::OpenStore& store, const std::vector<CurveSource>& sources,
                      const Options& options) {
   const bool is_document = options.json == "true";
   if (is_document) std::cout << "[";
@@ -240,7 +243,7 @@ void print_documents(store::RunReader& reader, const std::vector<CurveSource>& s
                                        {"x", options.by}});
     document.pop_back();  // removes the closing bracket, which follows the points
     std::cout << document << ",\"points\":[";
-    print_points(reader, source, options);
+    print_points(store, source, options);
     std::cout << "]}" << (is_document ? "" : "\n");
   }
   if (is_document) std::cout << "]\n";
@@ -275,11 +278,11 @@ void plot(const Options& options) {
   if (options.words.size() < 2 && options.tags.empty()) {
     throw Error(Code::kUsage, "plot: expected RUN… METRIC, or --tag TAG METRIC");
   }
-  std::optional<store::RunReader> reader = options.reader();
-  if (!reader) throw Error(Code::kUsage, "plot: there are no runs yet");
-  const std::vector<CurveSource> sources = sources_of(*reader, runs_of(*reader, options), options);
-  if (options.for_programs()) return print_documents(*reader, sources, options);
-  const plot::Chart chart = chart_of(*reader, sources, options);
+  std::optional<store::OpenStore> store = options.open_store();
+  if (!store) throw Error(Code::kUsage, "plot: there are no runs yet");
+  const std::vector<CurveSource> sources = sources_of(*store, runs_of(*store, options), options);
+  if (options.for_programs()) return print_documents(*store, sources, options);
+  const plot::Chart chart = chart_of(*store, sources, options);
   return options.output.empty() ? print_chart(chart, options) : write_picture(chart, options);
 }
 

@@ -6,6 +6,7 @@
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/state.h"
+#include "host/store/read/run_document.h"
 
 namespace rtrain::cli {
 namespace {
@@ -36,11 +37,12 @@ class Launchers {
 
 }  // namespace
 
-void find_lost_jobs(List& runs, store::RunReader& reader) {
+void find_lost_jobs(List& runs, store::OpenStore& store) {
   std::optional<Launchers> launchers;
   for (Value& run : runs) {
     if (run["status"] != Value("QUEUED")) continue;
-    const Value environment = reader.run(reader.find(run["run_id"].as_string()))["environment"];
+    const store::RunRef ref = store.find(run["run_id"].as_string());
+    const Value environment = store::read_run(store, ref)["environment"];
     if (!launchers) launchers.emplace();
     const auto gone =
         launchers->is_gone(environment["launcher"].string_or(""), environment["job"].string_or(""));

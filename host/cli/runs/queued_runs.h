@@ -3,13 +3,13 @@
 #pragma once
 
 #include "host/base/value.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/open_store.h"
 
 namespace rtrain::cli {
 
 // Changes QUEUED runs whose launcher does not know their job any more to LOST: the job was
 // cancelled, or has ended before its run began. If a launcher does not answer, its runs stay
 // unchanged.
-void find_lost_jobs(List& runs, store::RunReader& reader);
+void find_lost_jobs(List& runs, store::OpenStore& store);
 
 }  // namespace rtrain::cli

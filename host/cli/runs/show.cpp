@@ -15,6 +15,8 @@
 #include "host/cli/runs/show_media.h"
 #include "host/cli/screen/listing.h"
 #include "host/cli/screen/pictures.h"
+#include "host/store/read/run_document.h"
+#include "host/store/runs/source_store.h"
 
 namespace rtrain::cli {
 namespace {
@@ -420,10 +422,10 @@ void add_show(Parser& parser) {
     }
     store::OpenRun run = options->open_run();
     if (options->media) return show_media(*options, run, media_output(*options));
-    const List sources = run.reader.sources(run.ref);
+    const List sources = store::read_sources(run.store.database(), run.ref.run_id);
     if (options->diff || options->script) return print_source(*options, run, sources);
-    Value document = run.reader.run(run.ref);
-    const Value details = run.reader.details(run.ref);
+    Value document = store::read_run(run.store, run.ref);
+    const Value details = store::read_details(run.store.database(), run.ref.run_id);
     if (!options->for_programs()) {
       return print_run(Page(options->width()), document, details, sources);
     }

@@ -20,6 +20,7 @@
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
+#include "host/store/runs/media_store.h"
 
 namespace rtrain::cli {
 namespace {
@@ -136,7 +137,8 @@ void print_contents(const ListingOptions& options, store::OpenRun& run,
     const bool is_image = row.kind == "image";
     if (is_image && !form) form = picture_form(images);
     if (is_image && *form == PictureForm::kNone) continue;
-    const std::string content = run.reader.media_content(run.ref, row.hash);
+    const std::string content =
+        store::read_media_content(run.store.database(), run.ref.run_id, row.hash);
     if (is_image) {
       if (!pictures) pictures.emplace(*form, options.width());
       pictures->print(label, content);
@@ -157,13 +159,17 @@ void print_contents(const ListingOptions& options, store::OpenRun& run,
 }  // namespace
 
 void show_media(const ListingOptions& options, store::OpenRun& run, const MediaOutput& output) {
-  const std::vector<store::MediaRow> media = run.reader.media(run.ref);
+  const std::vector<store::MediaRow> media =
+      store::read_media(run.store.database(), run.ref.run_id);
   std::optional<MediaFiles> files;
   if (!output.folder.empty()) files.emplace(output.folder, output.formulas);
   List rows;
   for (const store::MediaRow& row : media) {
     std::optional<std::string> path;
-    if (files) path = files->write(row, run.reader.media_content(run.ref, row.hash));
+    if (files) {
+      path = files->write(
+          row, store::read_media_content(run.store.database(), run.ref.run_id, row.hash));
+    }
     rows.push_back(row_of(row, path));
   }
   if (options.for_programs()) return options.print(rows);

@@ -6,15 +6,16 @@
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/listing.h"
 #include "host/store/db/schema.h"
+#include "host/store/read/user_statement.h"
 
 namespace rtrain::cli {
 namespace {
 
-void print_rows(const store::RunReader::Table& table) {
+void print_rows(const store::QueryAnswer& answer) {
   std::vector<Column> columns;
-  for (const std::string& name : table.columns) columns.push_back({name});
+  for (const std::string& name : answer.columns) columns.push_back({name});
   std::vector<std::vector<std::string>> rows;
-  for (const List& row : table.rows) {
+  for (const List& row : answer.rows) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < row.size(); ++i) {
       cells.push_back(row[i].is_nil() ? "" : human_number(row[i]));
@@ -25,11 +26,11 @@ void print_rows(const store::RunReader::Table& table) {
   print_table(columns, rows);
 }
 
-Value rows_as_maps(const store::RunReader::Table& table) {
+Value rows_as_maps(const store::QueryAnswer& answer) {
   List out;
-  for (const List& row : table.rows) {
+  for (const List& row : answer.rows) {
     Map entry;
-    for (size_t i = 0; i < row.size(); ++i) entry.set(table.columns[i], row[i]);
+    for (size_t i = 0; i < row.size(); ++i) entry.set(answer.columns[i], row[i]);
     out.push_back(std::move(entry));
   }
   return out;
@@ -55,11 +56,11 @@ void add_sql(Parser& parser) {
       return;
     }
     if (options->query.empty()) throw Error(Code::kUsage, "sql: give a QUERY, or --schema");
-    std::optional<store::RunReader> reader = options->reader();
-    const store::RunReader::Table table =
-        reader ? reader->query(options->query) : store::RunReader::Table{};
-    if (options->for_programs()) return options->print(rows_as_maps(table));
-    if (reader) print_rows(table);
+    std::optional<store::OpenStore> store = options->open_store();
+    const store::QueryAnswer answer =
+        store ? store::answer_query(store->database(), options->query) : store::QueryAnswer{};
+    if (options->for_programs()) return options->print(rows_as_maps(answer));
+    if (store) print_rows(answer);
   });
 }
 

@@ -186,7 +186,7 @@ void watch_on_terminal(store::LiveRuns& live, const Options& options) {
     auto event = LiveScreen::Event::kTime;
     while (event == LiveScreen::Event::kTime || event == LiveScreen::Event::kResize) {
       if (event == LiveScreen::Event::kTime)
-        runs = live.look(store::RunReader::open(options.storage_path()));
+        runs = live.look(store::OpenStore::open(options.storage_path()));
       screen.draw(page_of(runs, options.wide ? kAnyWidth : screen.size().columns - 1));
       if (is_end(runs, options)) break;
       event = screen.wait(options.interval_s);
@@ -217,7 +217,7 @@ void print_change(const Value& run) {
 void watch_as_lines(store::LiveRuns& live, const Options& options) {
   std::map<std::string, std::string> shown;  // by run id
   for (;;) {
-    const List runs = live.look(store::RunReader::open(options.storage_path()));
+    const List runs = live.look(store::OpenStore::open(options.storage_path()));
     for (const Value& run : runs) {
       std::string& last = shown[run["run_id"].as_string()];
       std::string now = change_of(run);

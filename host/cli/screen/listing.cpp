@@ -18,6 +18,8 @@
 #include "host/machine/terminal_size.h"
 #include "host/store/checkpoints/object_storage.h"
 #include "host/store/files/file.h"
+#include "host/store/read/run_listing.h"
+#include "host/store/read/user_statement.h"
 #include "host/store/runs/storage_folder.h"
 #include "host/store/upkeep/run_tag.h"
 
@@ -49,23 +51,21 @@ std::string ListingOptions::storage_path() const {
   return folder;
 }
 
-std::optional<store::RunReader> ListingOptions::reader() const {
+std::optional<store::OpenStore> ListingOptions::open_store() const {
   const std::string folder = storage_path();
-  std::optional<store::RunReader> reader = store::RunReader::open(folder);
-  if (!reader) std::cerr << "no runs in " << folder << " yet\n";
-  return reader;
+  std::optional<store::OpenStore> store = store::OpenStore::open(folder);
+  if (!store) std::cerr << "no runs in " << folder << " yet\n";
+  return store;
 }
 
-store::OpenRun ListingOptions::open_run() const {
-  return store::RunReader::open_run(storage_path(), run);
-}
+store::OpenRun ListingOptions::open_run() const { return store::open_run(storage_path(), run); }
 
 std::vector<store::RunRef> ListingOptions::find_runs(const std::vector<std::string>& names) const {
   std::vector<store::RunRef> out;
   std::optional<store::OpenRun> open;
   for (const std::string& name : names) {
-    if (!open) open = store::RunReader::open_run(storage_path(), name);
-    store::RunRef run = open->reader.find(name);
+    if (!open) open = store::open_run(storage_path(), name);
+    store::RunRef run = open->store.find(name);
     const bool is_new = std::none_of(out.begin(), out.end(), [&](const store::RunRef& each) {
       return each.run_id == run.run_id;
     });
@@ -139,19 +139,23 @@ std::string new_tag_error(const std::string& tag) {
   return problem.empty() ? "" : cat("'", terminal_line(tag), "' cannot be a tag: ", problem);
 }
 
-std::vector<store::RunRef> tagged_runs(store::RunReader& reader,
+std::vector<store::RunRef> tagged_runs(store::OpenStore& store,
                                        const std::vector<std::string>& tags) {
   std::vector<store::RunRef> out;
   if (tags.empty()) return out;
-  for (const Value& run : reader.runs({.where = {}, .sort = {}, .tags = tags})) {
-    out.push_back(reader.find(run["run_id"].as_string()));
+  const List runs =
+      store::RunListing(store.database()).rows({.where = {}, .sort = {}, .tags = tags});
+  for (const Value& run : runs) {
+    out.push_back(store.find(run["run_id"].as_string()));
   }
   return out;
 }
 
-std::string no_tagged_run(store::RunReader& reader, const std::vector<std::string>& tags) {
+std::string no_tagged_run(store::OpenStore& store, const std::vector<std::string>& tags) {
   std::vector<std::string> known;
-  for (const List& row : reader.query("SELECT DISTINCT value FROM runs, json_each(tags)").rows) {
+  const store::QueryAnswer answer =
+      store::answer_query(store.database(), "SELECT DISTINCT value FROM runs, json_each(tags)");
+  for (const List& row : answer.rows) {
     known.push_back(row[0].as_string());
   }
   for (const std::string& tag : tags) {

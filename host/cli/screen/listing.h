@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/base/value.h"
 #include "host/cli/parser/parser.h"
 #include "host/cli/screen/layout.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/open_store.h"
 
 namespace rtrain::cli {
 
@@ -22,7 +23,7 @@ struct ListingOptions {
   // Returns --storage, else $RTRAIN_STORAGE, else ~/rtrain_results, as an absolute path.
   std::string storage_path() const;
   // Returns the store, or nullopt after a message on stderr if there is no store yet.
-  std::optional<store::RunReader> reader() const;
+  std::optional<store::OpenStore> open_store() const;
   // Opens the store and the requested run. Throws Error(kUsage) if there is no store.
   store::OpenRun open_run() const;
   // Finds several runs, without duplicates.
@@ -58,11 +59,11 @@ Option add_runs_argument(Command& command, std::vector<std::string>& runs);
 std::string new_tag_error(const std::string& tag);
 
 // The runs with all of these tags; none if no tag is given.
-std::vector<store::RunRef> tagged_runs(store::RunReader& reader,
+std::vector<store::RunRef> tagged_runs(store::OpenStore& store,
                                        const std::vector<std::string>& tags);
 
 // The message that no run has all of these tags, with a suggestion.
-std::string no_tagged_run(store::RunReader& reader, const std::vector<std::string>& tags);
+std::string no_tagged_run(store::OpenStore& store, const std::vector<std::string>& tags);
 
 // Writes the file. On an error an older file stays unchanged. Throws Error(kEnvironment).
 void write_output(const std::string& path, const std::string& bytes);

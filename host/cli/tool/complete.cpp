@@ -21,8 +21,13 @@
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/listing.h"
 #include "host/store/claim/run_name.h"
+#include "host/store/read/checkpoint_rows.h"
 #include "host/store/read/listing_columns.h"
+#include "host/store/read/open_store.h"
+#include "host/store/read/run_listing.h"
+#include "host/store/read/user_statement.h"
 #include "host/store/runs/storage_folder.h"
+#include "host/store/series/series_store.h"
 
 namespace rtrain::cli {
 namespace {
@@ -64,10 +69,12 @@ void offer(const std::string& candidate, const std::string& current,
   std::cout << '\n';
 }
 
-std::vector<store::RunRef> newest_runs(store::RunReader& reader) {
+std::vector<store::RunRef> newest_runs(store::OpenStore& store) {
   std::vector<store::RunRef> out;
-  for (const Value& run : reader.runs({.where = {}, .sort = {}, .limit = kRunsForMetrics})) {
-    out.push_back(reader.find(run["run_id"].as_string()));
+  const List runs =
+      store::RunListing(store.database()).rows({.where = {}, .sort = {}, .limit = kRunsForMetrics});
+  for (const Value& run : runs) {
+    out.push_back(store.find(run["run_id"].as_string()));
   }
   return out;
 }
@@ -79,11 +86,11 @@ std::span<const std::string> arguments(const Request& request) {
 }
 
 // Returns the runs named by the words. Ignores other words.
-std::vector<store::RunRef> named_runs(store::RunReader& reader, const Request& request) {
+std::vector<store::RunRef> named_runs(store::OpenStore& store, const Request& request) {
   std::vector<store::RunRef> out;
   for (const std::string& word : arguments(request)) {
     try {
-      out.push_back(reader.find(word));
+      out.push_back(store.find(word));
     } catch (const std::exception&) {
     }
   }
@@ -92,9 +99,10 @@ std::vector<store::RunRef> named_runs(store::RunReader& reader, const Request& r
 
 // Returns the logged metrics and those of the newest reports; reading all reports of a long run
 // would take too long.
-std::vector<std::string> metric_names(store::RunReader& reader, const store::RunRef& run) {
-  std::vector<std::string> out = reader.series_names(run);
-  const store::RunReader::Table reports = reader.query(
+std::vector<std::string> metric_names(store::OpenStore& store, const store::RunRef& run) {
+  std::vector<std::string> out = store::series_keys(store.database(), run.run_id);
+  const store::QueryAnswer reports = store::answer_query(
+      store.database(),
       cat("SELECT metrics FROM reports WHERE run_id = ", store::in_quotes(run.run_id, '\''),
           " ORDER BY idx DESC LIMIT ", kReportsForMetrics));
   for (const List& row : reports.rows) {
@@ -107,19 +115,19 @@ std::vector<std::string> metric_names(store::RunReader& reader, const store::Run
   return out;
 }
 
-std::vector<std::string> metric_names(store::RunReader& reader,
+std::vector<std::string> metric_names(store::OpenStore& store,
                                       const std::vector<store::RunRef>& runs) {
   std::vector<std::string> out;
   for (const store::RunRef& run : runs) {
-    for (std::string& name : metric_names(reader, run)) out.push_back(std::move(name));
+    for (std::string& name : metric_names(store, run)) out.push_back(std::move(name));
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
-void offer_best(store::RunReader& reader, const std::string& current) {
-  for (const std::string& name : metric_names(reader, newest_runs(reader))) {
+void offer_best(store::OpenStore& store, const std::string& current) {
+  for (const std::string& name : metric_names(store, newest_runs(store))) {
     const std::string run = cat(store::kBestOf, name);
     offer(run, current);
     if (!current.starts_with(cat(run, ":"))) continue;
@@ -128,9 +136,9 @@ void offer_best(store::RunReader& reader, const std::string& current) {
   }
 }
 
-void offer_runs(store::RunReader& reader, const Request& request) {
+void offer_runs(store::OpenStore& store, const Request& request) {
   const std::string& current = request.current;
-  if (current.starts_with(store::kBestOf)) return offer_best(reader, current);
+  if (current.starts_with(store::kBestOf)) return offer_best(store, current);
   store::RunFilter filter{.where = {}, .sort = {}, .limit = kMostRuns};
   // Counts characters as SQLite does: bytes that continue a UTF-8 character do not count.
   const auto length =
@@ -139,7 +147,7 @@ void offer_runs(store::RunReader& reader, const Request& request) {
     filter.where = cat("substr(name, 1, ", length, ") = ", store::in_quotes(current, '\''));
   }
   filter.archived = request.command == "edit" || request.command == "rm";
-  for (const Value& run : reader.runs(filter)) {
+  for (const Value& run : store::RunListing(store.database()).rows(filter)) {
     offer(run["name"].as_string(), current,
           cat(run["status"].as_string(), "  ", human_time(run["started_at"])));
   }
@@ -148,19 +156,20 @@ void offer_runs(store::RunReader& reader, const Request& request) {
 }
 
 // `plot` takes several metrics, separated by commas; in `ls --sort` a "-" reverses the order.
-void offer_metrics(store::RunReader& reader, const Request& request) {
+void offer_metrics(store::OpenStore& store, const Request& request) {
   std::string front;
   if (request.command == "plot") front = request.current.substr(0, request.current.rfind(',') + 1);
   if (request.current.starts_with("-")) front = "-";
-  std::vector<store::RunRef> runs = named_runs(reader, request);
-  if (runs.empty()) runs = newest_runs(reader);
-  for (const std::string& name : metric_names(reader, runs)) {
+  std::vector<store::RunRef> runs = named_runs(store, request);
+  if (runs.empty()) runs = newest_runs(store);
+  for (const std::string& name : metric_names(store, runs)) {
     offer(front + name, request.current);
   }
 }
 
-void offer_tags(store::RunReader& reader, const Request& request) {
-  const store::RunReader::Table tags = reader.query(
+void offer_tags(store::OpenStore& store, const Request& request) {
+  const store::QueryAnswer tags = store::answer_query(
+      store.database(),
       "SELECT value, count(*) FROM runs, json_each(tags) GROUP BY value ORDER BY value");
   for (const List& row : tags.rows) {
     const int64_t runs = row[1].as_int();
@@ -168,24 +177,24 @@ void offer_tags(store::RunReader& reader, const Request& request) {
   }
 }
 
-void offer_checkpoints(store::RunReader& reader, const Request& request) {
-  const std::vector<store::RunRef> runs = named_runs(reader, request);
+void offer_checkpoints(store::OpenStore& store, const Request& request) {
+  const std::vector<store::RunRef> runs = named_runs(store, request);
   if (runs.empty()) return;
   offer("best", request.current);
   offer("latest", request.current);
-  for (const Value& checkpoint : reader.checkpoints(runs.front(), false)) {
+  for (const Value& checkpoint : store::checkpoint_rows(store, runs.front(), false)) {
     offer(checkpoint["name"].as_string(), request.current, human_metrics(checkpoint["metrics"]));
   }
 }
 
 void offer_all(const Request& request) {
-  std::optional<store::RunReader> reader =
-      store::RunReader::open(store::storage_folder(request.storage));
-  if (!reader) return;
-  if (request.source == "runs") offer_runs(*reader, request);
-  if (request.source == "metrics") offer_metrics(*reader, request);
-  if (request.source == "tags") offer_tags(*reader, request);
-  if (request.source == "checkpoints") offer_checkpoints(*reader, request);
+  std::optional<store::OpenStore> store =
+      store::OpenStore::open(store::storage_folder(request.storage));
+  if (!store) return;
+  if (request.source == "runs") offer_runs(*store, request);
+  if (request.source == "metrics") offer_metrics(*store, request);
+  if (request.source == "tags") offer_tags(*store, request);
+  if (request.source == "checkpoints") offer_checkpoints(*store, request);
 }
 
 }  // namespace

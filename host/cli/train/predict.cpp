@@ -22,6 +22,8 @@
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/store/claim/run_name.h"
 #include "host/store/files/file.h"
+#include "host/store/read/run_document.h"
+#include "host/store/runs/source_store.h"
 
 namespace rtrain::cli {
 namespace {
@@ -82,9 +84,9 @@ Map model_of(const PredictOptions& options, std::optional<store::DirectoryLease>
     files.push_back(file.path);
   return Map{{"folder", path},
              {"files", std::move(files)},
-             {"config", run.reader.config(run.ref)},
-             {"args", arguments_of(run.reader.run(run.ref)["environment"]["command"])},
-             {"sources", run.reader.sources(run.ref)}};
+             {"config", store::read_config(run.store.database(), run.ref.run_id)},
+             {"args", arguments_of(store::read_run(run.store, run.ref)["environment"]["command"])},
+             {"sources", store::read_sources(run.store.database(), run.ref.run_id)}};
 }
 
 List list_of(const std::vector<std::string>& texts) { return List(texts.begin(), texts.end()); }

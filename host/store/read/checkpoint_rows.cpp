@@ -11,7 +11,9 @@
 
 namespace rtrain::store {
 
-List checkpoint_rows(Database& database, const RunRef& run, const std::string& uri, bool all) {
+List checkpoint_rows(OpenStore& store, const RunRef& run, bool all) {
+  Database& database = store.database();
+  const std::string uri = store.uri();
   Statement query = database.prepare(
       "SELECT name, idx, attempt, metrics, nonfinite, size_bytes, created_at, state, status, "
       "problem FROM checkpoints WHERE run_id = ? ORDER BY idx, attempt, checkpoint_id");

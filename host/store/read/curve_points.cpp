@@ -1,23 +1,53 @@
 #include "host/store/read/curve_points.h"
 
+#include <algorithm>
 #include <utility>
 
-namespace rtrain::store {
+#include "host/store/series/series_store.h"
 
-std::optional<CurvePoints> curve_points(RunReader& reader, const RunRef& run,
+namespace rtrain::store {
+namespace {
+
+template <class T>
+void sort_unique(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+}  // namespace
+
+std::optional<CurvePoints> curve_points(Database& database, const std::string& run_id,
                                         const std::string& name, int64_t rank, bool only_logged) {
   CurvePoints out;
-  if (!only_logged) out.reported = reader.reported(run, name, rank);
+  if (!only_logged) out.reported = reported_points(database, run_id, name, rank);
   if (!out.reported.empty()) return out;
-  if (reader.charted(run, name, rank, {.columns = 1}).empty()) return std::nullopt;
+  if (chart_columns(database, run_id, name, rank, {.columns = 1}).empty()) return std::nullopt;
   return out;
 }
 
-std::vector<SeriesSummary> curve_columns(RunReader& reader, ReportCharts& charts, const RunRef& run,
-                                         const std::string& name, int64_t rank,
-                                         const ChartQuery& query) {
-  auto reported = reader.charted(charts, run, name, rank, query);
-  return reported ? std::move(*reported) : reader.charted(run, name, rank, query);
+std::vector<SeriesSummary> curve_columns(Database& database, ReportCharts& charts,
+                                         const std::string& run_id, const std::string& name,
+                                         int64_t rank, const ChartQuery& query) {
+  auto reported = charts.columns(database, run_id, name, rank, query);
+  return reported ? std::move(*reported) : chart_columns(database, run_id, name, rank, query);
+}
+
+std::vector<std::string> curve_names(Database& database, ReportCharts& charts,
+                                     const std::string& run_id) {
+  std::vector<std::string> names = series_keys(database, run_id);
+  for (std::string& name : charts.names(database, run_id)) names.push_back(std::move(name));
+  sort_unique(names);
+  return names;
+}
+
+std::vector<int64_t> ranks_of_curve(Database& database, const std::string& run_id,
+                                    const std::string& name) {
+  std::vector<int64_t> out = reporting_ranks(database, run_id, name);
+  Statement query = database.prepare("SELECT rank FROM series WHERE run_id = ? AND key = ?");
+  query.add(run_id).add(name);
+  while (query.next()) out.push_back(query.integer(0));
+  sort_unique(out);
+  return out;
 }
 
 }  // namespace rtrain::store

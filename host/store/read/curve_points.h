@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "host/store/read/run_reader.h"
+#include "host/store/db/database.h"
+#include "host/store/read/report_charts.h"
+#include "host/store/series/series_chart.h"
+#include "host/store/series/series_chunk.h"
 
 namespace rtrain::store {
 
@@ -15,12 +18,20 @@ struct CurvePoints {
   std::vector<SeriesPoint> reported;  // empty: they were logged, which may be too many to hold
 };
 // Nothing where the rank has neither. `only_logged`: what it reported does not count.
-std::optional<CurvePoints> curve_points(RunReader& reader, const RunRef& run,
+std::optional<CurvePoints> curve_points(Database& database, const std::string& run_id,
                                         const std::string& name, int64_t rank, bool only_logged);
 
 // The same as columns, for drawing; empty where the rank has neither.
-std::vector<SeriesSummary> curve_columns(RunReader& reader, ReportCharts& charts, const RunRef& run,
-                                         const std::string& name, int64_t rank,
-                                         const ChartQuery& query);
+std::vector<SeriesSummary> curve_columns(Database& database, ReportCharts& charts,
+                                         const std::string& run_id, const std::string& name,
+                                         int64_t rank, const ChartQuery& query);
+
+// The names of all curves of a run, sorted.
+std::vector<std::string> curve_names(Database& database, ReportCharts& charts,
+                                     const std::string& run_id);
+
+// The ranks that have reported or logged something under the name, sorted. Reads all reports.
+std::vector<int64_t> ranks_of_curve(Database& database, const std::string& run_id,
+                                    const std::string& name);
 
 }  // namespace rtrain::store

@@ -6,8 +6,27 @@
 #include "host/machine/machine.h"
 #include "host/machine/processes/process_facts.h"
 #include "host/store/claim/run_status.h"
+#include "host/store/read/run_listing.h"
+#include "host/store/read/run_progress.h"
 
 namespace rtrain::store {
+namespace {
+
+// The keys of RunListing::row and read_progress.
+Map progress_of(Database& database, const std::string& run_id) {
+  Map out = RunListing(database).row(run_id).as_map();
+  for (const auto& [key, value] : read_progress(database, run_id)) out.set(key, value);
+  return out;
+}
+
+// Adds the ids of runs without an end in the store: live, queued or lost.
+void add_unfinished(Database& database, std::set<std::string>& ids) {
+  Statement query =
+      database.prepare("SELECT run_id FROM runs WHERE ended_at IS NULL AND NOT is_final(status)");
+  while (query.next()) ids.insert(query.text(0));
+}
+
+}  // namespace
 
 bool is_over(const Value& run) {
   const std::string& status = run["status"].as_string();
@@ -32,10 +51,10 @@ void LiveRuns::add_usage(Map& rank) {
   last->second = now;
 }
 
-void LiveRuns::add(List& out, RunReader& reader, const std::string& run_id) {
+void LiveRuns::add(List& out, Database& database, const std::string& run_id) {
   Map run;
   try {
-    run = reader.progress({.run_id = run_id, .name = {}, .path = {}}).as_map();
+    run = progress_of(database, run_id);
   } catch (const Error& e) {
     if (e.code() != Code::kUsage || run_) throw;
     seen_.erase(run_id);  // the run was removed
@@ -50,16 +69,17 @@ void LiveRuns::add(List& out, RunReader& reader, const std::string& run_id) {
   out.push_back(std::move(run));
 }
 
-List LiveRuns::look(std::optional<RunReader> reader) {
+List LiveRuns::look(std::optional<OpenStore> store) {
   List out;
-  if (!reader) return out;
+  if (!store) return out;
+  Database& database = store->database();
   if (run_) {
-    add(out, *reader, *run_);
+    add(out, database, *run_);
     return out;
   }
   std::set<std::string> ids = seen_;
-  for (const RunRef& run : reader->unfinished()) ids.insert(run.run_id);
-  for (const std::string& id : ids) add(out, *reader, id);
+  add_unfinished(database, ids);
+  for (const std::string& id : ids) add(out, database, id);
   std::stable_sort(out.begin(), out.end(), [](const Value& a, const Value& b) {
     if (is_over(a) != is_over(b)) return is_over(b);
     return a["started_at"].string_or("") > b["started_at"].string_or("");

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "host/base/value.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/open_store.h"
 
 namespace rtrain::store {
 
@@ -22,10 +22,11 @@ class LiveRuns {
   // `run`: run_id of the only run to show; nullopt: all live runs.
   explicit LiveRuns(std::optional<std::string> run) : run_(std::move(run)) {}
 
-  // Returns the keys of RunReader::progress, newest run first. Each entry of `ranks` also has
-  // cpu_percent (of one core, since the last call; nil the first time) and memory_bytes. Includes
-  // runs that have ended since the first call. Empty without a store.
-  List look(std::optional<RunReader> reader);
+  // Returns the keys of RunListing::row and of read_progress (run_progress.h), newest run first.
+  // Each entry of `ranks` also has cpu_percent (of one core, since the last call; nil the first
+  // time) and memory_bytes. Includes runs that have ended since the first call. Empty without a
+  // store.
+  List look(std::optional<OpenStore> store);
   // Drops the run, until it is live again.
   void forget(const std::string& run_id) { seen_.erase(run_id); }
 
@@ -36,7 +37,7 @@ class LiveRuns {
   };
 
   void add_usage(Map& rank);
-  void add(List& out, RunReader& reader, const std::string& run_id);
+  void add(List& out, Database& database, const std::string& run_id);
 
   std::optional<std::string> run_;
   std::set<std::string> seen_;      // ids of runs shown so far

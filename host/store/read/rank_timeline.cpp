@@ -9,6 +9,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/base/time_reader.h"
+#include "host/store/series/series_store.h"
 
 namespace rtrain::store {
 namespace {
@@ -143,14 +144,14 @@ RankTimeline make_timeline(const std::map<int64_t, std::vector<TimeRecord>>& rec
   return out;
 }
 
-RankTimeline read_timeline(RunReader& reader, const RunRef& run, int64_t steps) {
-  const std::vector<std::string> names = reader.series_names(run);
+RankTimeline read_timeline(Database& database, const RunRef& run, int64_t steps) {
+  const std::vector<std::string> names = series_keys(database, run.run_id);
   int64_t newest = 0;
   std::map<std::pair<int64_t, int64_t>, std::vector<TimeRecord>> found;  // by attempt and rank
   for (const auto& [key, time] : kSeries) {
     if (std::ranges::find(names, key) == names.end()) continue;
     std::map<std::pair<int64_t, int64_t>, size_t> places;
-    for (const Value& point : reader.series(run, key, true)) {
+    for (const Value& point : read_series(database, run.run_id, key, true)) {
       const std::pair of{point["attempt"].as_int(), point["rank"].as_int()};
       newest = std::max(newest, of.first);
       std::vector<TimeRecord>& records = found[of];

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/db/database.h"
+#include "host/store/read/run_resolver.h"
 
 namespace rtrain::store {
 
@@ -73,7 +74,7 @@ RankTimeline make_timeline(const std::map<int64_t, std::vector<TimeRecord>>& rec
                            int64_t steps);
 
 // Covers the newest attempt. Error(kUsage) if the run has recorded no step.
-RankTimeline read_timeline(RunReader& reader, const RunRef& run, int64_t steps);
+RankTimeline read_timeline(Database& database, const RunRef& run, int64_t steps);
 
 Value to_value(const RankTimeline& timeline);
 // Chrome's trace format, for Perfetto: each rank is a process, with the phases of each interval one

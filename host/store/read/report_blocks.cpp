@@ -7,7 +7,9 @@
 #include "host/base/codec/flat_json.h"
 #include "host/base/text/text.h"
 #include "host/machine/machine.h"
+#include "host/store/claim/run_lock.h"
 #include "host/store/db/stored_metrics.h"
+#include "host/store/read/report_rows.h"
 
 namespace rtrain::store {
 namespace {
@@ -82,10 +84,10 @@ class ReportBlocks::PartMaker {
 int ReportBlocks::usual_threads() { return std::min(machine::available_cores(), kMaxThreads); }
 
 ReportBlocks::ReportBlocks(const std::string& storage_path, const std::string& run, int max_threads)
-    : run_(RunReader::open_run(storage_path, run)), storage_path_(storage_path) {
-  const bool goes_on = run_.reader.is_live(run_.ref);
-  if (goes_on) moment_.emplace(run_.reader.hold());
-  const ReportRange range = run_.reader.report_range(run_.ref);
+    : run_(open_run(storage_path, run)), storage_path_(storage_path) {
+  const bool goes_on = RunLock::is_held(run_.ref.path);
+  if (goes_on) moment_.emplace(run_.store.hold());
+  const ReportRange range = report_range(run_.store.database(), run_.ref.run_id);
   if (range.last < range.first) return;
   first_ = range.first;
   span_ = distance(range.first, range.last);
@@ -124,20 +126,21 @@ const MetricNames& ReportBlocks::names(int32_t number) const {
   return names_.at(static_cast<size_t>(number));
 }
 
-ReportBlocks::Part ReportBlocks::read(RunReader& reader, int64_t number) const {
+ReportBlocks::Part ReportBlocks::read(Database& database, int64_t number) const {
   const uint64_t begin = static_cast<uint64_t>(number) * part_size_;
   PartMaker maker;
   if (begin > span_) return maker.take();
   const uint64_t last = begin + std::min(part_size_ - 1, span_ - begin);
-  reader.each_stored_metrics(
-      run_.ref, {.first = index_behind(first_, begin), .last = index_behind(first_, last)},
+  each_stored_metrics(
+      database, run_.ref.run_id,
+      {.first = index_behind(first_, begin), .last = index_behind(first_, last)},
       [&](std::string_view json, std::string_view nonfinite) { maker.add(json, nonfinite); });
   return maker.take();
 }
 
 // Reads parts that no other thread has begun.
 void ReportBlocks::read_ahead() {
-  std::optional<RunReader> reader;
+  std::optional<OpenStore> store;
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return is_closed_ || begun_ < taken_ + kMaxAhead; });
@@ -146,9 +149,9 @@ void ReportBlocks::read_ahead() {
     lock.unlock();
     Part part;
     try {
-      if (!reader) reader = RunReader::open(storage_path_);
-      if (!reader) throw Error(Code::kEnvironment, cat("the store in ", storage_path_, " is gone"));
-      part = read(*reader, number);
+      if (!store) store = OpenStore::open(storage_path_);
+      if (!store) throw Error(Code::kEnvironment, cat("the store in ", storage_path_, " is gone"));
+      part = read(store->database(), number);
     } catch (...) {
       part.error = std::current_exception();
     }
@@ -159,7 +162,7 @@ void ReportBlocks::read_ahead() {
 }
 
 ReportBlocks::Part ReportBlocks::take() {
-  if (threads_.empty()) return read(run_.reader, taken_++);
+  if (threads_.empty()) return read(run_.store.database(), taken_++);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return read_.contains(taken_); });
   Part part = std::move(read_.extract(taken_++).mapped());

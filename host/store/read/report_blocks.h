@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/open_store.h"
 
 namespace rtrain::store {
 
@@ -41,7 +41,7 @@ class ReportBlocks {
   // The number of threads that speeds up reading on this machine.
   static int usual_threads();
 
-  // Throws like RunReader::open_run. `max_threads` 0: reads in the caller's thread.
+  // Throws like open_run. `max_threads` 0: reads in the caller's thread.
   ReportBlocks(const std::string& storage_path, const std::string& run,
                int max_threads = usual_threads());
   ~ReportBlocks();
@@ -63,7 +63,7 @@ class ReportBlocks {
   };
   class PartMaker;
 
-  Part read(RunReader& reader, int64_t number) const;
+  Part read(Database& database, int64_t number) const;
   void read_ahead();
   Part take();
   void give_common_numbers(Part& part);

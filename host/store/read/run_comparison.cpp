@@ -7,6 +7,8 @@
 #include "host/base/codec/metric_path.h"
 #include "host/base/text/line_diff.h"
 #include "host/base/text/text.h"
+#include "host/store/read/run_document.h"
+#include "host/store/runs/source_store.h"
 
 namespace rtrain::store {
 namespace {
@@ -106,9 +108,9 @@ List files_of(const List& sources) {
   return out;
 }
 
-Side side_of(RunReader& reader, const RunRef& ref) {
-  const List sources = reader.sources(ref);
-  Side out{.ref = ref, .run = reader.run(ref), .files = files_of(sources)};
+Side side_of(OpenStore& store, const RunRef& ref) {
+  const List sources = read_sources(store.database(), ref.run_id);
+  Side out{.ref = ref, .run = read_run(store, ref), .files = files_of(sources)};
   out.has_diff = out.run["environment"]["git_diff_cut"] != Value(true) &&
                  std::any_of(sources.begin(), sources.end(),
                              [](const Value& source) { return source["kind"] == Value("diff"); });
@@ -169,9 +171,9 @@ Map code_of(const Side& a, const Side& b) {
 
 }  // namespace
 
-Value compare_runs(RunReader& reader, const RunRef& first, const RunRef& second) {
-  const Side a = side_of(reader, first);
-  const Side b = side_of(reader, second);
+Value compare_runs(OpenStore& store, const RunRef& first, const RunRef& second) {
+  const Side a = side_of(store, first);
+  const Side b = side_of(store, second);
   const auto name = [](const Side& side) {
     return Map{{"name", side.ref.name}, {"run_id", side.ref.run_id}};
   };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "host/base/value.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/open_store.h"
 
 namespace rtrain::store {
 
@@ -10,6 +10,6 @@ namespace rtrain::store {
 // code: {git_commit, git_dirty: {a, b} if they differ, files: [{kind, path, diff}]}; metrics: {key:
 // {a, b, delta}} for all}. A value that a run does not have is nil. Command and job are not
 // compared.
-Value compare_runs(RunReader& reader, const RunRef& first, const RunRef& second);
+Value compare_runs(OpenStore& store, const RunRef& first, const RunRef& second);
 
 }  // namespace rtrain::store

@@ -166,6 +166,19 @@ Map RunListing::count_by_status() {
   return out;
 }
 
+List RunListing::tags() {
+  Statement query = database_.prepare(
+      "SELECT value, count(*), max(started_at) FROM runs, json_each(tags) GROUP BY value "
+      "ORDER BY max(started_at) DESC, value");
+  List out;
+  while (query.next()) {
+    out.push_back(Map{{"tag", query.text(0)},
+                      {"runs", query.integer(1)},
+                      {"started_at", time_value(query.optional_integer(2))}});
+  }
+  return out;
+}
+
 Statement RunListing::row_query() {
   return database_.prepare(cat("SELECT name, run_id, status, num_workers, ",
                                time_text_sql("started_at"), ", ", time_text_sql("ended_at"), ", ",

@@ -40,6 +40,9 @@ class RunListing {
   int64_t count(RunFilter filter);
   // {status: number} of all runs, including archived ones.
   Map count_by_status();
+  // {tag, runs, started_at} of all tags: the number of runs with it and the start of the newest
+  // one; newest tag first.
+  List tags();
   // Only the ids, in order.
   std::vector<std::string> ids(const RunFilter& filter);
 

@@ -14,6 +14,8 @@
 #include "host/base/codec/json.h"
 #include "host/base/codec/metric_path.h"
 #include "host/base/text/text.h"
+#include "host/store/read/report_rows.h"
+#include "host/store/series/series_store.h"
 
 namespace rtrain::store {
 namespace {
@@ -141,29 +143,31 @@ void add_cell(std::string& out, const Value& cell, CsvFormulas formulas) {
 
 }  // namespace
 
-RunTable report_table(RunReader& reader, std::span<const RunRef> runs) {
-  const auto held = std::make_shared<Statement>(reader.hold());
+RunTable report_table(OpenStore& store, std::span<const RunRef> runs) {
+  const auto held = std::make_shared<Statement>(store.hold());
   ReportColumns columns;
   for (const RunRef& run : runs) {
-    reader.each_report(run, [&](const RankReport& report) { columns.add(report); });
+    each_report(store.database(), run.run_id,
+                [&](const RankReport& report) { columns.add(report); });
   }
-  return {
-      .columns = columns.columns(), .each_row = [held, columns, &reader, runs](const auto& see) {
-        for (const RunRef& run : runs) {
-          reader.each_report(run, [&](const RankReport& report) { see(columns.row(run, report)); });
-        }
-      }};
+  return {.columns = columns.columns(), .each_row = [held, columns, &store, runs](const auto& see) {
+            for (const RunRef& run : runs) {
+              each_report(store.database(), run.run_id,
+                          [&](const RankReport& report) { see(columns.row(run, report)); });
+            }
+          }};
 }
 
-RunTable series_table(RunReader& reader, std::span<const RunRef> runs) {
-  const auto held = std::make_shared<Statement>(reader.hold());
-  return {.columns = kSeriesColumns, .each_row = [held, &reader, runs](const auto& see) {
+RunTable series_table(OpenStore& store, std::span<const RunRef> runs) {
+  const auto held = std::make_shared<Statement>(store.hold());
+  return {.columns = kSeriesColumns, .each_row = [held, &store, runs](const auto& see) {
             for (const RunRef& run : runs) {
-              for (const std::string& key : reader.series_names(run)) {
-                reader.each_point(run, key, std::nullopt, [&](const LoggedPoint& logged) {
+              for (const std::string& key : series_keys(store.database(), run.run_id)) {
+                const auto see_point = [&](const LoggedPoint& logged) {
                   see({run.name, key, logged.rank, logged.point.step,
                        time_text(logged.point.time_ms), logged.point.value});
-                });
+                };
+                each_valid_point(store.database(), run.run_id, key, std::nullopt, see_point);
               }
             }
           }};

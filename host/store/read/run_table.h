@@ -2,7 +2,7 @@
 // per metric. Nested metrics have columns like "val/loss".
 //
 // Rows are read from the store one at a time. Rows and columns come from the store's state at the
-// time the table was made. The reader must outlive the table.
+// time the table was made. The store must outlive the table.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/open_store.h"
 
 namespace rtrain::store {
 
@@ -35,10 +35,10 @@ struct RunTable {
 
 // Columns: run, index, attempt, time, then metrics in order of first appearance. Reads all reports
 // once to find the columns.
-RunTable report_table(RunReader& reader, std::span<const RunRef> runs);
+RunTable report_table(OpenStore& store, std::span<const RunRef> runs);
 
 // The points of train.log: run, key, rank, step, time, value.
-RunTable series_table(RunReader& reader, std::span<const RunRef> runs);
+RunTable series_table(OpenStore& store, std::span<const RunRef> runs);
 
 // How to write text cells that spreadsheet programs would evaluate as formulas, because they begin
 // with '=', '+', '-', '@', a tab or a carriage return: unchanged, or after a "'". Numbers are not

@@ -6,10 +6,12 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
+#include "host/store/db/row_values.h"
 #include "host/store/read/listing_columns.h"
 #include "host/store/read/sql_names.h"
 
@@ -136,6 +138,23 @@ UserLimits::~UserLimits() {
 
 int UserLimits::on_progress(void* limits) {
   return monotonic_s() > static_cast<const UserLimits*>(limits)->end_s_ ? 1 : 0;
+}
+
+QueryAnswer answer_query(Database& database, const std::string& sql) {
+  const UserLimits limits(database, 0);
+  Statement statement = user_statement(database, sql, "the query");
+  QueryAnswer answer;
+  for (int column = 0; column < statement.columns(); ++column) {
+    answer.columns.push_back(statement.column_name(column));
+  }
+  while (statement.next()) {
+    List row;
+    for (int column = 0; column < statement.columns(); ++column) {
+      row.push_back(cell_value(statement, column));
+    }
+    answer.rows.push_back(std::move(row));
+  }
+  return answer;
 }
 
 }  // namespace rtrain::store

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/base/value.h"
 #include "host/store/db/database.h"
 
 namespace rtrain::store {
@@ -40,5 +41,13 @@ class UserLimits {
   int value_bytes_;  // the limit to restore
   int pattern_bytes_;
 };
+
+struct QueryAnswer {
+  std::vector<std::string> columns;
+  std::vector<List> rows;  // with a value for each column
+};
+
+// Runs the user's own query, which may only read. Throws as user_statement.
+QueryAnswer answer_query(Database& database, const std::string& sql);
 
 }  // namespace rtrain::store

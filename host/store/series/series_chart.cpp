@@ -83,9 +83,9 @@ std::vector<SeriesSummary> smooth_columns(Database& database, const std::string&
                                           const ChartQuery& query, const Scale& scale) {
   std::vector<SeriesSummary> columns(query.columns);
   MovingAverage average(query.smoothing);
-  each_logged_point(database, run_id, key, rank, [&](const LoggedPoint& logged) {
+  each_valid_point(database, run_id, key, rank, [&](const LoggedPoint& logged) {
     SeriesPoint point = logged.point;
-    if (logged.superseded || point.step < query.from_step || point.step > query.to_step) return;
+    if (point.step < query.from_step || point.step > query.to_step) return;
     point.value = average.add(point.value);
     columns[scale.column(point)].add(point);
   });

@@ -113,12 +113,19 @@ void each_logged_point(Database& database, const std::string& run_id, const std:
   }
 }
 
+void each_valid_point(Database& database, const std::string& run_id, const std::string& key,
+                      std::optional<int64_t> rank,
+                      const std::function<void(const LoggedPoint&)>& see) {
+  each_logged_point(database, run_id, key, rank, [&](const LoggedPoint& logged) {
+    if (!logged.superseded) see(logged);
+  });
+}
+
 std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
                                        const std::string& key, int64_t rank) {
   std::vector<SeriesPoint> out;
-  each_logged_point(database, run_id, key, rank, [&](const LoggedPoint& logged) {
-    if (!logged.superseded) out.push_back(logged.point);
-  });
+  each_valid_point(database, run_id, key, rank,
+                   [&](const LoggedPoint& logged) { out.push_back(logged.point); });
   return out;
 }
 

@@ -73,6 +73,11 @@ void each_logged_point(Database& database, const std::string& run_id, const std:
                        std::optional<int64_t> rank,
                        const std::function<void(const LoggedPoint&)>& see);
 
+// As each_logged_point, without superseded points.
+void each_valid_point(Database& database, const std::string& run_id, const std::string& key,
+                      std::optional<int64_t> rank,
+                      const std::function<void(const LoggedPoint&)>& see);
+
 // The valid points of one rank.
 std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
                                        const std::string& key, int64_t rank);

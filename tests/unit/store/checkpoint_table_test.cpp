@@ -7,7 +7,8 @@
 #include "host/base/text/text.h"
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/store/files/file.h"
-#include "host/store/read/run_reader.h"
+#include "host/store/read/checkpoint_rows.h"
+#include "host/store/read/run_document.h"
 #include "host/store/runs/run_store.h"
 #include "tests/unit/temp_folder.h"
 
@@ -141,8 +142,8 @@ TEST_F(CheckpointTableTest, UnknownCheckpointsAreBugsAndEndedOnesAreNot) {
 TEST_F(CheckpointTableTest, TheRegistryReloadsAsItWasSaved) {
   create({2, "acc", true});
   const auto same = [&] {
-    OpenRun open = RunReader::open_run(temp / "results", "x");
-    const List read = open.reader.checkpoints(open.ref, false);
+    OpenRun open = open_run(temp / "results", "x");
+    const List read = checkpoint_rows(open.store, open.ref, false);
     const auto known = rows->kept();
     ASSERT_EQ(read.size(), known.size());
     for (size_t i = 0; i < known.size(); ++i) {
@@ -152,7 +153,9 @@ TEST_F(CheckpointTableTest, TheRegistryReloadsAsItWasSaved) {
       EXPECT_EQ(read[i]["status"].as_string(), status_name(known[i].status));
       EXPECT_EQ(read[i]["latest"].as_bool(), i + 1 == known.size());
     }
-    EXPECT_EQ(open.reader.details(open.ref)["checkpoint_config"]["num_to_keep"], Value(2));
+    EXPECT_EQ(
+        read_details(open.store.database(), open.ref.run_id)["checkpoint_config"]["num_to_keep"],
+        Value(2));
   };
   const std::vector<double> scores{0.3, 0.9, 0.1, 0.9, 0.2};
   for (size_t i = 0; i < scores.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "host/base/codec/json.h"
+#include "host/store/read/report_rows.h"
 #include "host/store/runs/run_store.h"
 #include "tests/unit/temp_folder.h"
 
@@ -60,9 +61,9 @@ class ReportBlocksTest : public ::testing::Test {
   }
 
   std::vector<std::string> wanted() {
-    OpenRun run = RunReader::open_run(temp / "results", "run");
+    OpenRun run = open_run(temp / "results", "run");
     std::vector<std::string> out;
-    run.reader.each_report(run.ref, [&](const RankReport& report) {
+    each_report(run.store.database(), run.ref.run_id, [&](const RankReport& report) {
       const Map& metrics = report.metrics.as_map();
       Map row;
       for (const auto& [name, value] : metrics) {
