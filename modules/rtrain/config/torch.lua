@@ -1,5 +1,6 @@
 -- rtrain/config/torch.lua: TorchConfig: the process group of a TorchTrainer's workers.
 
+local backends = require 'rtrain.session.backends'
 local errors = require 'base.errors'
 local schema = require 'rtrain.config.schema'
 local system = require 'base._system'
@@ -18,15 +19,12 @@ local system = require 'base._system'
 ---@field initialization_hook? fun() run on every worker before the train function, and sent to it in the same way
 ---@field timeout_s number seconds that a collective or a report may wait for other ranks (default 1800)
 local TorchConfig = schema.define('TorchConfig', {
-  {'backend', check = schema.one_of('nccl', 'gloo', 'shm', 'cpu:shm,cuda:nccl', 'cpu:gloo,cuda:nccl')},
+  {'backend', check = schema.one_of('nccl', 'gloo', 'shm', backends.DEFAULT, 'cpu:gloo,cuda:nccl')},
   {'init_method', default = 'env', check = schema.one_of('env', 'env://', 'tcp')},
   {'set_cuda_device', default = true, check = schema.boolean},
   {'initialization_hook', check = schema.callback},
   {'timeout_s', default = system.default_timeout_s, check = schema.positive},
 })
-
--- The backend of runs without NCCL. This is a constant, not a field of a config.
-TorchConfig.CPU_BACKEND = 'cpu:shm,cuda:gloo'
 
 local NCCL_REFUSED = "TorchConfig.backend = '%s': %s: %s, or leave the backend out"
 
@@ -39,11 +37,11 @@ local MUST_HAVE_NCCL = {nccl = true, ['cpu:gloo,cuda:nccl'] = true}
 ---@return string? text tells the user which transport the tensors use; nil without GPUs
 ---Raises code 'config' for 'nccl' if NCCL cannot be used.
 function TorchConfig:choose_backend(gpus_per_worker, num_workers)
-  local backend = self.backend or 'cpu:shm,cuda:nccl'
+  local backend = self.backend or backends.DEFAULT
   local must_have_nccl = MUST_HAVE_NCCL[backend]
   if gpus_per_worker == 0 then
     if backend == 'gloo' or backend == 'shm' then return backend end
-    if not must_have_nccl then return TorchConfig.CPU_BACKEND end
+    if not must_have_nccl then return backends.WITHOUT_NCCL end
     errors.raise('config', NCCL_REFUSED:format(backend, 'the run has no GPUs',
       'set ScalingConfig.use_gpu = true (rtrain run --gpus all)'))
   end
@@ -56,7 +54,7 @@ function TorchConfig:choose_backend(gpus_per_worker, num_workers)
   end
   if backend == 'gloo' then return backend, 'CUDA tensors travel over Gloo (TorchConfig.backend)' end
   if shares then
-    return TorchConfig.CPU_BACKEND, 'workers share a device, which NCCL refuses: CUDA tensors travel over Gloo'
+    return backends.WITHOUT_NCCL, 'workers share a device, which NCCL refuses: CUDA tensors travel over Gloo'
   end
   return must_have_nccl and backend or 'nccl', 'CUDA tensors travel over NCCL'
 end

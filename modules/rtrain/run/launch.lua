@@ -3,6 +3,7 @@
 -- The flags of `rtrain run` (rtrain.run.command_flags) override the script.
 
 local BackendHooks = require 'rtrain.backends.backend_hooks'
+local backends = require 'rtrain.session.backends'
 local Callbacks = require 'rtrain.callbacks.callbacks'
 local class = require 'base.class'
 local command_flags = require 'rtrain.run.command_flags'
@@ -29,7 +30,6 @@ local session = require 'rtrain.session'
 local storage = require 'rtrain.results.storage'
 local StopCondition = require 'rtrain.callbacks.stop_condition'
 local TimeLimit = require 'rtrain.run.time_limit'
-local TorchConfig = require 'rtrain.config.torch'
 local TrainRunContext = require 'rtrain.callbacks.run_context'
 local Watch = require 'rtrain.run.watch'
 
@@ -85,10 +85,10 @@ end
 -- If another launcher has assigned the devices, the ranks find out whether two share a device when they form the group.
 local function backend_of(trainer, scaling, place)
   local config = trainer.torch_config
-  if trainer._kind ~= 'torch' then return TorchConfig.CPU_BACKEND end
+  if trainer._kind ~= 'torch' then return backends.WITHOUT_NCCL end
   if not place then return config:choose_backend(scaling:num_gpus_per_worker(), scaling:max_workers()) end
   if not scaling.use_gpu then return (config:choose_backend(0, place.world_size)) end
-  return config.backend or 'cpu:shm,cuda:nccl'
+  return config.backend or backends.DEFAULT
 end
 
 -- Applies --seed to a configuration with a seed, unless --set replaces it.

@@ -1,6 +1,7 @@
 -- rtrain/session/process_group.lua: the process group of a TorchTrainer's workers, formed at its first use, for this
 -- rank's current device.
 
+local backends = require 'rtrain.session.backends'
 local default_group = require 'torch.distributed.default_group'
 local errors = require 'base.errors'
 local session = require 'rtrain.session'
@@ -34,7 +35,7 @@ end
 -- formed. Before that it is assumed if all ranks see the same single device, unless CUDA_VISIBLE_DEVICES was set for
 -- each.
 local function may_share_devices(context, num_devices)
-  return context.backend == 'cpu:shm,cuda:nccl' and num_devices < context.local_world_size
+  return context.backend == backends.DEFAULT and num_devices < context.local_world_size
     and not (num_devices == 1 and os.getenv 'CUDA_VISIBLE_DEVICES')
 end
 
