@@ -1,17 +1,22 @@
 """The module lightgbm and train.LightGBMTrainer, compared with Python's lightgbm on the same rows."""
 
-import json
-
 import pytest
 
 from conftest import sockets_of, tcp_listeners
+from tree_runs import (
+    NAMES,
+    check_error_of_one_rank,
+    check_killed_rank,
+    check_message,
+    check_missing_library,
+    rows,
+    shown_by,
+    waits,
+)
 
-np = pytest.importorskip("numpy", reason="NumPy is not here: scripts/test --oracle installs it")
-pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 lightgbm = pytest.importorskip("lightgbm", reason="LightGBM's wheel is not here: scripts/test --oracle installs it")
-import pyarrow as pa  # pyarrow.parquet brings it
+import numpy as np  # tree_runs has found it
 
-NAMES = ["a", "b", "c", "d"]
 PARAMS = {
     "objective": "binary",
     "metric": ["binary_logloss", "auc"],
@@ -24,23 +29,6 @@ LUA_PARAMS = (
     "{objective = 'binary', metric = {'binary_logloss', 'auc'}, num_leaves = 15, verbosity = -1, "
     "num_threads = 2, seed = 1}"
 )
-
-
-def rows(folder, count, is_discrete):
-    """Writes features and labels to train.parquet. With few distinct values the bins are exact for any split of the
-    rows."""
-    random = np.random.default_rng(0)
-    x = random.normal(size=(count, len(NAMES)))
-    x = np.round(x * 4) / 4 if is_discrete else x
-    x[random.random(x.shape) < 0.05] = np.nan
-    y = (np.nan_to_num(x[:, 0]) * 2 + np.nan_to_num(x[:, 1]) + random.normal(size=count) > 0).astype("float32")
-    x = x.astype("float32")
-    pq.write_table(
-        pa.table({**{name: x[:, i] for i, name in enumerate(NAMES)}, "y": y}),
-        folder / "train.parquet",
-        row_group_size=500,
-    )
-    return x, y
 
 
 def python_model(x, y, num_rounds):
@@ -214,26 +202,18 @@ def test_bins_are_those_of_all_rows_however_the_ranks_share_them(rtrain, share, 
 # fault: SIGKILL of a rank that trains trees with LightGBM
 def test_a_killed_rank_changes_no_tree(rtrain):
     rows(rtrain.folder, 2000, is_discrete=False)
-    rtrain.run_ok(script_of(), "--name", "calm")
-    kill = "if env.iteration == 7 and first == 0 and rank == 1 then os.execute('kill -9 $PPID') end"
-    rtrain.run_ok(script_of(kill), "--name", "killed", "--max-failures", "1")
-    assert rtrain.statuses("killed") == ["ERRORED", "FINISHED"]
+    check_killed_rank(rtrain, script_of, "env.iteration")
     assert trees_text(model_of(rtrain, "killed")) == trees_text(model_of(rtrain, "calm"))
-    rtrain.wait_for_processes()
 
 
 def test_an_error_of_one_rank_is_the_runs_error(rtrain):
     rows(rtrain.folder, 1000, is_discrete=True)
-    result = rtrain.run(script_of("if env.iteration == 2 and rank == 1 then error('of mine') end"))
-    assert result.returncode == 1, result.stdout + result.stderr
-    assert "rank 1 raised an error" in result.stderr and "of mine" in result.stderr
-    rtrain.wait_for_processes()
+    check_error_of_one_rank(rtrain, script_of, "env.iteration")
 
 
 def test_no_rank_listens_at_a_port(rtrain):
     rows(rtrain.folder, 1000, is_discrete=True)
-    hook = "while env.iteration == 2 and not io.open('go') do os.execute('sleep 0.02') end"
-    running = rtrain.started("run", rtrain.script(script_of(hook)), "--name", "run", reports=2)
+    running = rtrain.started("run", rtrain.script(script_of(waits("env.iteration"))), "--name", "run", reports=2)
     pids = rtrain.pids("run")
     listeners = tcp_listeners(sockets_of(pids))
     stacks = rtrain("stack", "run")
@@ -260,9 +240,7 @@ def test_models_go_from_python_to_lua_and_back(rtrain):
           gain = model:feature_importance {importance_type = 'gain'}:tolist(), names = model:feature_name()})
         model:save_model('again.txt')
     """
-    output = rtrain("exec", rtrain.script(lua))
-    assert output.returncode == 0, output.stderr
-    shown = json.loads(output.stdout)
+    shown = shown_by(rtrain, lua)
     assert shown["value"] == model.predict(x).tolist() == shown["by_name"]
     assert shown["leaf"] == model.predict(x, pred_leaf=True).tolist()
     assert shown["shap"] == model.predict(x, pred_contrib=True).tolist()
@@ -294,9 +272,7 @@ def test_early_stopping_classes_and_an_objective_of_ones_own(rtrain):
           shape = {classes:predict(torch.zeros(4, 1)):size(0), classes:predict(torch.zeros(4, 1)):size(1)},
           trees = classes:num_trees()})
     """.replace("PARAMS", LUA_PARAMS)
-    output = rtrain("exec", rtrain.script(lua))
-    assert output.returncode == 0, output.stderr
-    shown = json.loads(output.stdout)
+    shown = shown_by(rtrain, lua)
     dtrain = lightgbm.Dataset(x[:1500], y[:1500], feature_name=NAMES)
     result = {}
     expected = lightgbm.train(
@@ -350,28 +326,17 @@ def test_early_stopping_classes_and_an_objective_of_ones_own(rtrain):
     ],
 )
 def test_what_is_wrong_is_said_where_it_is(rtrain, code, says):
-    script = rtrain.script(f"""
+    lua = f"""
         local torch, lightgbm = require 'torch', require 'lightgbm'
         local x = torch.arange(8):view(4, 2)
         local d = lightgbm.Dataset(x, {{0, 1, 0, 1}}, {{feature_name = {{'p', 'q'}}}})
         {code}
-    """)
-    result = rtrain("exec", script)
-    assert result.returncode != 0
-    assert "train.lua:4: " in result.stderr, result.stderr
-    for text in says:
-        assert text in result.stderr
+    """
+    check_message(rtrain, lua, says)
 
 
 def test_a_machine_without_the_library(rtrain):
     rtrain.env["RTRAIN_LIGHTGBM"] = str(rtrain.folder)
-    result = rtrain(
-        "exec", rtrain.script("require('lightgbm').Dataset(require('torch').zeros(2, 2), {0, 1}):construct()")
-    )
-    assert result.returncode == 4, result.stderr
-    for text in (
-        "no usable LightGBM 4.x found",
-        "(RTRAIN_LIGHTGBM): no lib_lightgbm.so",
-        "pip install 'lightgbm>=4,<5'",
-    ):
-        assert text in result.stderr
+    script = rtrain.script("require('lightgbm').Dataset(require('torch').zeros(2, 2), {0, 1}):construct()")
+    says = ["no usable LightGBM 4.x found", "(RTRAIN_LIGHTGBM): no lib_lightgbm.so", "pip install 'lightgbm>=4,<5'"]
+    check_missing_library(rtrain, script, says)

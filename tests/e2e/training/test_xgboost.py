@@ -7,13 +7,20 @@ import signal
 import pytest
 
 from conftest import wait_until
+from tree_runs import (
+    NAMES,
+    check_error_of_one_rank,
+    check_killed_rank,
+    check_message,
+    check_missing_library,
+    rows,
+    shown_by,
+    waits,
+)
 
-np = pytest.importorskip("numpy", reason="NumPy is not here: scripts/test --oracle installs it")
-pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 xgboost = pytest.importorskip("xgboost", reason="XGBoost's wheel is not here: scripts/test --oracle installs it")
-import pyarrow as pa  # pyarrow.parquet brings it
+import numpy as np  # tree_runs has found it
 
-NAMES = ["a", "b", "c", "d"]
 PARAMS = {
     "objective": "binary:logistic",
     "eval_metric": ["logloss", "auc"],
@@ -26,20 +33,6 @@ LUA_PARAMS = (
     "{objective = 'binary:logistic', eval_metric = {'logloss', 'auc'}, max_depth = 4, eta = 0.3, "
     "tree_method = 'hist', seed = 1}"
 )
-
-
-def rows(folder, count, is_discrete):
-    """Writes features, labels and weights to train.parquet. With few distinct values the bins are exact for any split
-    of the rows."""
-    random = np.random.default_rng(0)
-    x = random.normal(size=(count, len(NAMES)))
-    x = np.round(x * 4) / 4 if is_discrete else x
-    x[random.random(x.shape) < 0.05] = np.nan
-    y = (np.nan_to_num(x[:, 0]) * 2 + np.nan_to_num(x[:, 1]) + random.normal(size=count) > 0).astype("float32")
-    x = x.astype("float32")
-    columns = {**{name: x[:, i] for i, name in enumerate(NAMES)}, "y": y}
-    pq.write_table(pa.table(columns), folder / "train.parquet", row_group_size=500)
-    return x, y
 
 
 def python_model(x, y, num_rounds, **params):
@@ -143,33 +136,23 @@ def test_two_ranks_give_nearly_the_metrics_of_one_where_bins_are_estimated(rtrai
 # fault: SIGKILL of a rank that trains trees
 def test_a_killed_rank_changes_no_tree(rtrain):
     rows(rtrain.folder, 2000, is_discrete=False)
-    rtrain.run_ok(script_of(), "--name", "calm")
+    check_killed_rank(rtrain, script_of, "epoch")
     _, calm = model_of(rtrain, "calm")
-    kill = "if epoch == 7 and first == 0 and rank == 1 then os.execute('kill -9 $PPID') end"
-    rtrain.run_ok(script_of(kill), "--name", "killed", "--max-failures", "1")
-    assert rtrain.statuses("killed") == ["ERRORED", "FINISHED"]
     _, killed = model_of(rtrain, "killed")
     assert killed == calm
     assert rtrain.reports("killed") == rtrain.reports("calm")
-    rtrain.wait_for_processes()
 
 
 def test_an_error_of_one_rank_is_the_runs_error(rtrain):
     rows(rtrain.folder, 1000, is_discrete=True)
-    result = rtrain.run(script_of("if epoch == 2 and rank == 1 then error('of mine') end"))
-    assert result.returncode == 1, result.stdout + result.stderr
-    assert "rank 1 raised an error" in result.stderr and "of mine" in result.stderr
-    rtrain.wait_for_processes()
-
-
-WAITS = "while epoch == 2 and not io.open('go') do os.execute('sleep 0.02') end"
+    check_error_of_one_rank(rtrain, script_of, "epoch")
 
 
 # fault: a signal while a rank waits in XGBoost for another one
 def test_stacks_can_be_asked_for_while_a_rank_waits_for_another(rtrain):
     """XGBoost reports a system call that a signal interrupts as an error."""
     rows(rtrain.folder, 1000, is_discrete=True)
-    hook = f"if rank == 1 then {WAITS} end"
+    hook = f"if rank == 1 then {waits('epoch')} end"
     running = rtrain.started("run", rtrain.script(script_of(hook)), "--name", "run", reports=2)
     for _ in range(3):
         result = rtrain("stack", "run")
@@ -182,7 +165,7 @@ def test_stacks_can_be_asked_for_while_a_rank_waits_for_another(rtrain):
 def test_a_stop_saves_and_a_resumed_run_gives_the_model_of_one_that_was_not_stopped(rtrain):
     rows(rtrain.folder, 1000, is_discrete=False)
     rtrain.run_ok(script_of(), "--name", "calm")
-    script = rtrain.script(script_of(WAITS))
+    script = rtrain.script(script_of(waits("epoch")))
     running = rtrain.started("run", script, "--name", "run", reports=10 + 2)
     running.send(signal.SIGTERM)
     wait_until(lambda: "SIGTERM: the run stops" in running.stderr, message="the stop")
@@ -218,7 +201,7 @@ def test_models_go_from_python_to_lua_and_back(rtrain):
         })
         models[1]:save_model('again.json')
     """
-    shown = json.loads(rtrain("exec", rtrain.script(lua)).stdout)
+    shown = shown_by(rtrain, lua)
     data = xgboost.DMatrix(x, feature_names=NAMES)
     assert np.array_equal(np.float32(shown["value"]), model.predict(data))
     assert np.array_equal(np.float32(shown["leaf"]), model.predict(data, pred_leaf=True))
@@ -254,9 +237,7 @@ def test_early_stopping_constraints_and_an_objective_of_ones_own(rtrain):
           rounds = booster:num_boosted_rounds(), best = booster.best_iteration, score = booster.best_score,
           dump = booster:get_dump(), own = own:get_dump(), wrong = result.train.wrong})
     """.replace("PARAMS", LUA_PARAMS)
-    output = rtrain("exec", rtrain.script(lua))
-    assert output.returncode == 0, output.stderr
-    shown = json.loads(output.stdout)
+    shown = shown_by(rtrain, lua)
     dtrain = xgboost.QuantileDMatrix(x[:1500], label=y[:1500], feature_names=NAMES)
     dvalid = xgboost.QuantileDMatrix(x[1500:], label=y[1500:], feature_names=NAMES, ref=dtrain)
     expected = xgboost.train(
@@ -361,30 +342,20 @@ def test_null_of_integers_is_missing(rtrain):
     ],
 )
 def test_what_is_wrong_is_said_where_it_is(rtrain, code, says):
-    script = rtrain.script(f"""
+    lua = f"""
         local torch, xgboost = require 'torch', require 'xgboost'
         local x = torch.arange(8):view(4, 2)
         local d = xgboost.DMatrix(x, {{label = {{0, 1, 0, 1}}, feature_names = {{'p', 'q'}}}})
         {code}
-    """)
-    result = rtrain("exec", script)
-    assert result.returncode != 0
-    assert "train.lua:4: " in result.stderr and "Stack trace" not in result.stderr, result.stderr
-    for text in says:
-        assert text in result.stderr
+    """
+    check_message(rtrain, lua, says)
 
 
 def test_a_machine_without_the_library(rtrain):
     rtrain.env["RTRAIN_XGBOOST"] = str(rtrain.folder)
     script = rtrain.script("require('xgboost').DMatrix(require('torch').zeros(2, 2))")
-    result = rtrain("exec", script)
-    assert result.returncode == 4, result.stderr
-    for text in (
-        "no usable XGBoost 3.x found",
-        "(RTRAIN_XGBOOST): no libxgboost.so",
-        "pip install 'xgboost-cpu>=3,<4'",
-    ):
-        assert text in result.stderr
+    says = ["no usable XGBoost 3.x found", "(RTRAIN_XGBOOST): no libxgboost.so", "pip install 'xgboost-cpu>=3,<4'"]
+    check_missing_library(rtrain, script, says)
     assert "XGBoost   none found: pip install" in rtrain("env").stdout
     (rtrain.folder / "lib").mkdir()
     (rtrain.folder / "lib" / "libxgboost.so").write_text("")
