@@ -41,7 +41,7 @@ std::string about(const JobSpec& spec, const std::vector<WorkerGpu>& gpus) {
 Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
     : spec_(spec),
       engine_fd_(engine_fd),
-      host_(loop_, {}, gpus, [this](const message::FromNode& message) { send(to_value(message)); }),
+      node_(loop_, {}, gpus, [this](const message::FromNode& message) { send(to_value(message)); }),
       health_(loop_, gpus, [this](const Value& message) { send(message); }),
       spool_(loop_),
       spool_wait_(loop_, [this] { send_spool(); }),
@@ -60,7 +60,7 @@ Agent::Agent(const JobSpec& spec, std::vector<WorkerGpu> gpus, int engine_fd)
   } else {
     take_signals();
   }
-  host_.set_files(files());
+  node_.set_files(files());
 }
 
 Agent::~Agent() {
@@ -131,7 +131,7 @@ void Agent::on_frame(std::string_view payload) try {
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, std::move(message));
   if (NodeMonitor::kRoutes.has(type)) return health_.receive(std::move(message));
-  host_.receive(std::move(message));
+  node_.receive(std::move(message));
 } catch (const Error& e) {
   fail(e);
 }
@@ -144,7 +144,7 @@ void Agent::on_functions(message::Functions part) {
       functions_fd_, sealed_file("rtrain-functions", functions_, "the train function"));
   if (before >= 0) ::close(before);
   functions_.clear();
-  host_.set_files(files());
+  node_.set_files(files());
 }
 
 JoinServer& Agent::joins() {
@@ -165,16 +165,16 @@ void Agent::check_folder(const message::CheckFolder& check) {
 
 void Agent::on_ask_spool(const message::AskSpool& asked) {
   asked_run_ = asked.run_id;
-  asked_at_start_ = host_.num_starts();
+  asked_at_start_ = node_.num_starts();
   send_spool();
 }
 
 // Sends the reports of workers that have ended, including those written while they end. Workers
 // that were started since then send theirs themselves.
 void Agent::send_spool() {
-  const bool is_ending = host_.is_busy() && host_.num_starts() == asked_at_start_;
+  const bool is_ending = node_.is_busy() && node_.num_starts() == asked_at_start_;
   if (is_ending) return spool_wait_.start(kSpoolWait);
-  const int live = host_.is_busy() ? host_.attempt() : 0;
+  const int live = node_.is_busy() ? node_.attempt() : 0;
   message::SpoolEnd end;
   try {
     spool_.set_run(asked_run_);
@@ -206,11 +206,11 @@ void Agent::on_peer_restarted() {
   health_.stop();
   client_.link().drop_unacknowledged();
   ingest_.kill();
-  host_.kill("the controller has gone on without it");
+  node_.kill("the controller has gone on without it");
 }
 
 void Agent::set_lease() {
-  host_.set_lease(boot_s() + spec_.node_timeout_s - client_.link().silent_s());
+  node_.set_lease(boot_s() + spec_.node_timeout_s - client_.link().silent_s());
 }
 
 void Agent::look() {
@@ -223,7 +223,7 @@ void Agent::look() {
   const std::string why =
       cat("the controller has not been heard of for ", spec_.node_timeout_s, " s (node_timeout_s)");
   ingest_.kill();
-  host_.kill(why);
+  node_.kill(why);
   if (!cut_off_at_s_) cut_off_at_s_ = boot_s();
   if (joins_) return fail(Error(Code::kWorkerLost, why));
   if (boot_s() - *cut_off_at_s_ < join_timeout_s_) return;
@@ -241,7 +241,7 @@ void Agent::on_end(const wire::LinkEnd& link_end) {
 void Agent::end(int code) {
   code_ = code;
   ingest_.kill();
-  host_.kill("the job is over");
+  node_.kill("the job is over");
   if (joins_) joins_->close(message::JobOver{.code = code});
   client_.link().finish(kFinishTime, [this](uint64_t) {
     if (!joins_ || is_leaving_) loop_.stop();
@@ -252,7 +252,7 @@ void Agent::fail(const Error& error) {
   if (failure_) return;
   failure_ = error;
   ingest_.kill();
-  host_.kill(error.message());
+  node_.kill(error.message());
   client_.close();
   if (!joins_) return loop_.stop();
   joins_->close(message::Refused{.error = error});

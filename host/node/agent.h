@@ -57,7 +57,7 @@ class Agent : public wire::LinkDelegate {
   void on_connected() override {}
   void on_disconnected(const std::string&) override {}
   void on_peer_restarted() override;
-  void on_full(bool is_full) override { host_.hold_output(is_full); }
+  void on_full(bool is_full) override { node_.hold_output(is_full); }
   void on_end(const wire::LinkEnd& end) override;
 
   std::function<std::optional<wire::WireContact>(std::string& why)> finder();
@@ -85,7 +85,7 @@ class Agent : public wire::LinkDelegate {
   std::string functions_;            // the part received so far
   int functions_fd_ = -1;
   int engine_fd_;
-  NodeAgent host_;
+  NodeAgent node_;
   NodeMonitor health_;
   std::unique_ptr<TimedCheck> folder_check_;
   NodeIngest ingest_;

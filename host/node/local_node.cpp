@@ -25,7 +25,7 @@ LocalNode::LocalNode(loop::Loop& loop, const NodeOrder& order, const NodeFiles& 
       gpus_of_(static_cast<size_t>(order.num_workers)),
       deaths_(loop, board_, [this](int rank) { on_dying(rank); }),
       gpus_(loop, order.attempt, *this),
-      host_(loop, order.attempt, *this),
+      processes_(loop, order.attempt, *this),
       group_(loop, group_options(files, places), *this) {}
 
 WorkerGroupOptions LocalNode::group_options(const NodeFiles& files,
@@ -70,15 +70,15 @@ void LocalNode::spawn() {
     ++rank;
   }
   gpus_.start(std::move(gpus), order_.gpu_sample_s);
-  host_.start({.first_rank = order_.first_rank,
-               .num_ranks = order_.num_workers,
-               .interval_s = order_.host_sample_s});
+  processes_.start({.first_rank = order_.first_rank,
+                    .num_ranks = order_.num_workers,
+                    .interval_s = order_.host_sample_s});
   if (order_.is_local && rank == end) offer_endpoints();
 }
 
 void LocalNode::close() {
   gpus_.stop();
-  host_.stop();
+  processes_.stop();
 }
 
 int LocalNode::living_pid(int rank) const {
@@ -125,7 +125,7 @@ void LocalNode::replace(int rank) {
 
 void LocalNode::leave_out(int rank) {
   commits_.leave_out(rank);
-  host_.leave_out(rank);
+  processes_.leave_out(rank);
 }
 
 void LocalNode::set_lease(double until_s) {

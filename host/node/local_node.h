@@ -95,7 +95,7 @@ class LocalNode : public Node,
   std::vector<std::vector<WorkerGpu>> gpus_of_;  // by local rank
   DeathWatch deaths_;
   GpuMonitor gpus_;
-  ProcessMonitor host_;
+  ProcessMonitor processes_;
   WorkerGroup group_;
 };
 

@@ -59,9 +59,9 @@ struct NodeServer::Audience {
 };
 
 // One agent and its link.
-class NodeServer::Host : public wire::LinkDelegate {
+class NodeServer::AgentLink : public wire::LinkDelegate {
  public:
-  Host(NodeServer& owner, message::AgentInfo info, const std::string& link)
+  AgentLink(NodeServer& owner, message::AgentInfo info, const std::string& link)
       : owner_(owner), info_(std::move(info)), link_(owner.loop_, link, {}, *this) {}
 
   wire::Link& link() { return link_; }
@@ -78,14 +78,14 @@ class NodeServer::Host : public wire::LinkDelegate {
     if (!std::exchange(is_here_, false)) return;
     owner_.tell(
         [node = info_.node, reason](NodeServerDelegate& d) { d.on_node_lost(node, reason); });
-    owner_.on_host_done();
+    owner_.on_agent_done();
   }
   void dismiss(int code) {
     if (!is_here_ || std::exchange(is_leaving_, true)) return;
     link_.send(encode(to_value(message::Leave{.code = code})));
     link_.finish(kLeaveTime, [this](uint64_t) {
       is_dismissed_ = true;
-      owner_.on_host_done();
+      owner_.on_agent_done();
     });
   }
   // Declares the node lost after the time-out; before that its agent has ended the workers. If the
@@ -159,7 +159,7 @@ wire::WireContact NodeServer::contact(const wire::Secret& secret) const {
 NodeServer::~NodeServer() {
   run_on_loop([this] {
     operators_.reset();
-    hosts_.clear();
+    agents_.clear();
     timer_.reset();
     turn_end_.reset();
     server_.reset();
@@ -199,8 +199,8 @@ wire::WireContact NodeServer::attach(const std::string& run_id, loop::Loop& loop
         loop_, [this](Value request, const OperatorLinks::Reply& reply) {
           tell([request, reply](NodeServerDelegate& d) { d.on_command(request, reply); });
         });
-    for (const auto& [node, host] : hosts_) {
-      if (host->is_here()) host->set_here();
+    for (const auto& [node, agent] : agents_) {
+      if (agent->is_here()) agent->set_here();
     }
   });
   return contact(secret_.of({.role = std::string(kOperatorRole), .run_id = run_id}));
@@ -254,15 +254,15 @@ void NodeServer::send(int node, const Value& message) {
   std::string bytes = encode(message);
   wire::SendQueue::check_size(bytes);
   loop_.post([this, node, payload = std::move(bytes)] {
-    const auto host = hosts_.find(node);
-    if (host != hosts_.end() && host->second->is_here()) host->second->link().send(payload);
+    const auto agent = agents_.find(node);
+    if (agent != agents_.end() && agent->second->is_here()) agent->second->link().send(payload);
   });
 }
 
 void NodeServer::give_up(int node, const std::string& reason) {
   loop_.post([this, node, reason] {
-    const auto host = hosts_.find(node);
-    if (host != hosts_.end()) host->second->give_up(reason);
+    const auto agent = agents_.find(node);
+    if (agent != agents_.end()) agent->second->give_up(reason);
   });
 }
 
@@ -275,18 +275,18 @@ void NodeServer::leave(int code) {
   run_on_loop([&] {
     all_done = all_done_.emplace().get_future();
     leaving_ = code;
-    for (const auto& [node, host] : hosts_) host->dismiss(code);
-    on_host_done();
+    for (const auto& [node, agent] : agents_) agent->dismiss(code);
+    on_agent_done();
   });
   all_done.wait_for(kLeaveTime);
 }
 
 // Waits for agents that have not connected yet: they may be on their way, and would otherwise wait
 // for long.
-void NodeServer::on_host_done() {
+void NodeServer::on_agent_done() {
   if (!all_done_) return;
   int done = spec_.tasks_on_node();
-  for (const auto& [node, host] : hosts_) done += host->is_done() ? host->info().tasks : 0;
+  for (const auto& [node, agent] : agents_) done += agent->is_done() ? agent->info().tasks : 0;
   if (done < spec_.num_tasks) return;
   all_done_->set_value();
   all_done_.reset();
@@ -299,7 +299,7 @@ std::string NodeServer::refusal(const message::AgentInfo& info) const {
                ": the other nodes of this job are 1 to ", spec_.num_tasks - 1);
   }
   int free = spec_.num_tasks - spec_.tasks_on_node();
-  for (const auto& [node, host] : hosts_) free -= node == info.node ? 0 : host->info().tasks;
+  for (const auto& [node, agent] : agents_) free -= node == info.node ? 0 : agent->info().tasks;
   if (info.tasks >= 1 && info.tasks <= free) return "";
   return cat("node ", info.host, " says it has ", info.tasks, " of the ", spec_.num_tasks,
              " processes of this job: the other nodes leave ", free);
@@ -316,19 +316,19 @@ wire::Admission NodeServer::on_hello(const wire::WirePeer& peer, const wire::Lin
   auto info = from_value<message::AgentInfo>(decode(hello.about));
   info.address = peer.address.host();
   if (std::string text = refusal(info); !text.empty()) return {.refusal = std::move(text)};
-  auto& host = hosts_[info.node];
-  if (host && host->link().name() == hello.link && host->is_here()) {
-    return {.link = &host->link(), .refusal = {}};
+  auto& agent = agents_[info.node];
+  if (agent && agent->link().name() == hello.link && agent->is_here()) {
+    return {.link = &agent->link(), .refusal = {}};
   }
-  if (host && host->is_here() && host->link().is_connected()) {
+  if (agent && agent->is_here() && agent->link().is_connected()) {
     return {.refusal =
-                cat("node ", info.node, " of this job is there already, as ", host->info().host)};
+                cat("node ", info.node, " of this job is there already, as ", agent->info().host)};
   }
-  if (host) host->lose(cat("another agent has come as node ", info.node));
+  if (agent) agent->lose(cat("another agent has come as node ", info.node));
   // An agent that was given up starts again: the new link tells it that it has a new peer.
-  host = std::make_unique<Host>(*this, std::move(info), hello.link);
-  host->set_here();
-  return {.link = &host->link(), .refusal = {}};
+  agent = std::make_unique<AgentLink>(*this, std::move(info), hello.link);
+  agent->set_here();
+  return {.link = &agent->link(), .refusal = {}};
 }
 
 void NodeServer::on_refused(const std::string& text) {
@@ -337,7 +337,7 @@ void NodeServer::on_refused(const std::string& text) {
 
 void NodeServer::look() {
   timer_->start(kLook);
-  for (const auto& [node, host] : hosts_) host->look(spec_.node_timeout_s);
+  for (const auto& [node, agent] : agents_) agent->look(spec_.node_timeout_s);
 }
 
 void NodeServer::set_address(const std::string& address) {

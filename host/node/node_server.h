@@ -77,7 +77,7 @@ class NodeServer : public wire::WireServerDelegate {
   void leave(int code);
 
  private:
-  class Host;
+  class AgentLink;
   struct Audience;
   wire::Admission on_hello(const wire::WirePeer& peer, const wire::LinkHello& hello) override;
   wire::Admission admit_operator(const wire::WirePeer& peer, const wire::LinkHello& hello);
@@ -89,7 +89,7 @@ class NodeServer : public wire::WireServerDelegate {
   void look();
   wire::WireContact contact(const wire::Secret& secret) const;
   void set_address(const std::string& address);
-  void on_host_done();
+  void on_agent_done();
   void run_on_loop(std::function<void()> task);
 
   JobSpec spec_;
@@ -105,11 +105,11 @@ class NodeServer : public wire::WireServerDelegate {
   std::string address_;
   std::unique_ptr<wire::Rendezvous> rendezvous_;
   std::unique_ptr<wire::WireServer> server_;
-  std::map<int, std::unique_ptr<Host>> hosts_;  // by node
-  std::unique_ptr<OperatorLinks> operators_;    // of the attached run
-  std::string run_id_;                          // id of the attached run
-  std::optional<int> leaving_;                  // the exit code for agents
-  std::optional<std::promise<void>> all_done_;  // set while leave() waits
+  std::map<int, std::unique_ptr<AgentLink>> agents_;  // by node
+  std::unique_ptr<OperatorLinks> operators_;          // of the attached run
+  std::string run_id_;                                // id of the attached run
+  std::optional<int> leaving_;                        // the exit code for agents
+  std::optional<std::promise<void>> all_done_;        // set while leave() waits
   std::unique_ptr<loop::Timer> timer_;
   std::thread thread_;
 };

@@ -70,7 +70,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
 void Attempt::take_over(int rank, const Attempt& before, int old_rank) {
   const auto& worker = workers_.at(static_cast<size_t>(rank)) =
       before.workers_.at(static_cast<size_t>(old_rank));
-  roster_.add(rank, nodes_.of(rank).host, worker);
+  roster_.add(rank, nodes_.of(rank).name, worker);
   watchdog_.set_pid(rank, worker.pid);
   watchdog_.set_started(rank);
 }
@@ -94,7 +94,7 @@ void Attempt::on_hang(int rank, const Error& error) {
 }
 
 void Attempt::on_straggler(const decide::Straggler& found) {
-  warn(cat("rank ", found.rank, " on node ", nodes_.of(found.rank).host,
+  warn(cat("rank ", found.rank, " on node ", nodes_.of(found.rank).name,
            " holds the others up: it came last to ", found.last, " of ", found.of,
            " collectives, on average ", std::llround(found.behind_s * 1000),
            " ms behind half of the ranks"));
@@ -134,7 +134,7 @@ void Attempt::on_spawned(int place, const node::SpawnedWorker& worker) {
   if (!found) return;
   const int rank = *found;
   workers_.at(static_cast<size_t>(rank)) = worker;
-  roster_.add(rank, nodes_.of(rank).host, worker);
+  roster_.add(rank, nodes_.of(rank).name, worker);
   watchdog_.set_pid(rank, worker.pid);
   run_.events.emit("phase", {{"rank", rank}, {"phase", decide::phase_name(decide::Phase::kSpawn)}});
   for (const node::WorkerGpu& gpu : worker.gpus) {
@@ -174,7 +174,7 @@ void Attempt::tell_evidence(int rank, const std::string& kind, const std::string
                             bool is_conclusive) {
   const NodeGroup::Member& member = nodes_.of(rank);
   delegate_.on_evidence({.node = member.number,
-                         .host = member.host,
+                         .host = member.name,
                          .kind = kind,
                          .text = text,
                          .is_conclusive = is_conclusive,
@@ -252,7 +252,7 @@ void Attempt::name_survivors() {
     if (member.number == 0) {
       warn(cat(text, "SIGKILL: it ", waits));
     } else {
-      warn(cat(text, "node ", member.host, " was to kill it: the node is lost or cut off, ",
+      warn(cat(text, "node ", member.name, " was to kill it: the node is lost or cut off, ",
                "which is known after ", run_.spec.failure_config.node_timeout_s,
                " s (FailureConfig.node_timeout_s), or the process ", waits));
     }

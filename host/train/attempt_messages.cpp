@@ -222,7 +222,7 @@ void Attempt::on_failed(int rank, const message::Failed& failed) {
 Error Attempt::explain(int rank, const Error& error) const {
   std::vector<decide::PlacedFacts> ranks;
   for (int each = 0; each < num_workers_; ++each) {
-    ranks.push_back({nodes_.of(each).host, watchdog_.facts(each)});
+    ranks.push_back({nodes_.of(each).name, watchdog_.facts(each)});
   }
   return faults_.explain(rank, decide::with_absent_ranks(rank, error, ranks));
 }

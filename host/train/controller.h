@@ -109,7 +109,7 @@ class Controller : public AttemptDelegate,
   void send_health(int /*node*/, Value /*message*/) override {}  // the run has no other node
   void diagnose(const std::string& text) override;
   std::optional<int> rank_on(int node) const override;
-  void check_own_host();
+  void check_own_node();
 
   node::NodeFiles make_files();
   std::unique_ptr<Resources> make_resources();

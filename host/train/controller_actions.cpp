@@ -73,11 +73,11 @@ void Controller::perform(const decide::action::SpawnGroup& a) {
   lost_since_s_.reset();
   health_.begin_attempt();
   attempt_->spawn();
-  check_own_host();
+  check_own_node();
 }
 
 // Checks this node while the workers start. In a job the nodes were checked before.
-void Controller::check_own_host() {
+void Controller::check_own_node() {
   const bool is_job = context_.nodes != nullptr && context_.spec.uses_nodes();
   if (is_job || own_health_ || !context_.spec.health_config.preflight) return;
   own_health_ = std::make_unique<NodeJudge>(run_, attempt_->gpus(), 0, *this);

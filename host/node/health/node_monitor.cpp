@@ -43,7 +43,7 @@ void NodeMonitor::start(TimedCheck::Work work, double timeout_s, TimedCheck::Don
 
 // Under load an fsync may wait for writes of other processes.
 void NodeMonitor::check_storage(double timeout_s, bool has_load, const Done& done) {
-  start([folder = host_.folder] { return storage_problem(folder); }, timeout_s,
+  start([folder = node_.folder] { return storage_problem(folder); }, timeout_s,
         [has_load, done](const CheckOutcome& outcome) {
           done({.check = "storage",
                 .seconds = outcome.seconds,
@@ -64,27 +64,27 @@ void NodeMonitor::check_devices(double timeout_s, const Done& done) {
 
 void NodeMonitor::check(const message::CheckNode& check) {
   stop();
-  host_ = check;
+  node_ = check;
   uuids_ = check.uses_devices ? all_uuids_ : std::vector<std::string>();
   checked_ = {};
   server_.reset();
-  if (host_.port != 0) {
+  if (node_.port != 0) {
     try {
-      server_ = std::make_unique<EchoServer>(loop_, host_.address, host_.port, host_.key);
+      server_ = std::make_unique<EchoServer>(loop_, node_.address, node_.port, node_.key);
       checked_.port = server_->port();
     } catch (const Error& e) {
       checked_.results.push_back({.check = "link", .problem = e.message()});
     }
   }
   const size_t expected =
-      checked_.results.size() + (host_.folder.empty() ? 0 : 1) + (uuids_.empty() ? 0 : 1);
+      checked_.results.size() + (node_.folder.empty() ? 0 : 1) + (uuids_.empty() ? 0 : 1);
   const auto done = [this, expected](CheckResult result) {
     checked_.results.push_back(std::move(result));
     if (checked_.results.size() == expected) send_(to_value(checked_));
   };
   if (checked_.results.size() == expected) return send_(to_value(checked_));
-  if (!host_.folder.empty()) check_storage(host_.timeout_s, false, done);
-  if (!uuids_.empty()) check_devices(host_.timeout_s, done);
+  if (!node_.folder.empty()) check_storage(node_.timeout_s, false, done);
+  if (!uuids_.empty()) check_devices(node_.timeout_s, done);
 }
 
 void NodeMonitor::check(const message::CheckLinks& check) {
@@ -98,7 +98,7 @@ void NodeMonitor::check(const message::CheckLinks& check) {
 void NodeMonitor::check_next_link() {
   if (next_link_ == links_.peers.size()) return;
   const LinkPeer& peer = links_.peers[next_link_++];
-  const EchoAddress address{peer.address, peer.port, host_.key};
+  const EchoAddress address{peer.address, peer.port, node_.key};
   const auto size = static_cast<size_t>(links_.size_bytes);
   const auto timeout = to_ms(links_.timeout_s);
   start([address, size, timeout] { return exchange_problem(address, size, timeout); },
@@ -119,7 +119,7 @@ void NodeMonitor::watch(const message::WatchNode& watch) {
   if (interval_s_ == 0) return;
   for (const LinkPeer& peer : watch.peers) {
     watches_.push_back(std::make_unique<LinkWatch>(
-        loop_, EchoAddress{peer.address, peer.port, host_.key},
+        loop_, EchoAddress{peer.address, peer.port, node_.key},
         [this, node = peer.node](const LinkState& state) {
           if (state.num_slow == 0 && state.silent_s == 0) return;
           send_(to_value(message::LinkSeen{.node = node,
@@ -149,8 +149,8 @@ void NodeMonitor::look() {
     --waiting_;
     if (timer_.is_active()) on_seen(result);
   };
-  waiting_ = (host_.folder.empty() ? 0 : 1) + (uuids_.empty() ? 0 : 1);
-  if (!host_.folder.empty()) check_storage(kWatchTimeoutS, true, done);
+  waiting_ = (node_.folder.empty() ? 0 : 1) + (uuids_.empty() ? 0 : 1);
+  if (!node_.folder.empty()) check_storage(kWatchTimeoutS, true, done);
   if (!uuids_.empty()) check_devices(kWatchTimeoutS, done);
 }
 

@@ -60,7 +60,7 @@ class NodeMonitor : public GpuSamplerDelegate {
   std::vector<std::string> all_uuids_;  // of all devices of the node
   std::vector<std::string> uuids_;      // of the devices that the run uses
   Send send_;
-  message::CheckNode host_;
+  message::CheckNode node_;
   message::CheckLinks links_;
   size_t next_link_ = 0;
   message::NodeChecked checked_;

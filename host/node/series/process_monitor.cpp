@@ -34,10 +34,10 @@ void ProcessMonitor::sample() {
                                   time_ms));
     }
   }
-  pass_on(series_.add_host(host_rank(), machine::node_facts(), time_ms));
+  pass_on(series_.add_node(rank_of_node(), machine::node_facts(), time_ms));
 }
 
-int ProcessMonitor::host_rank() const {
+int ProcessMonitor::rank_of_node() const {
   int rank = plan_.first_rank;
   while (left_out_.contains(rank)) ++rank;
   return rank;

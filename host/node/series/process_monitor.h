@@ -39,7 +39,7 @@ class ProcessMonitor {
  private:
   void arm();
   void sample();
-  int host_rank() const;
+  int rank_of_node() const;
   void pass_on(std::vector<store::SeriesChunk> chunks);
 
   ProcessMonitorDelegate& delegate_;

@@ -52,7 +52,7 @@ std::vector<store::SeriesChunk> ProcessSeries::add_process(
                     {"process/disk_written_bytes_per_s", rate(pid, "written", written, time_ms)}});
 }
 
-std::vector<store::SeriesChunk> ProcessSeries::add_host(int first_rank,
+std::vector<store::SeriesChunk> ProcessSeries::add_node(int first_rank,
                                                         const machine::NodeFacts& facts,
                                                         int64_t time_ms) {
   const auto grown = [&](const char* key, std::optional<double> count) {

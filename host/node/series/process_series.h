@@ -31,7 +31,7 @@ class ProcessSeries {
   std::vector<store::SeriesChunk> add_process(int rank, int pid, const machine::ProcessFacts& facts,
                                               const std::optional<machine::ProcessIo>& io,
                                               int64_t time_ms);
-  std::vector<store::SeriesChunk> add_host(int first_rank, const machine::NodeFacts& facts,
+  std::vector<store::SeriesChunk> add_node(int first_rank, const machine::NodeFacts& facts,
                                            int64_t time_ms);
 
  private:

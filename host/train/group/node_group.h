@@ -18,7 +18,7 @@ class NodeGroup {
  public:
   struct Member {
     std::unique_ptr<node::Node> node;
-    std::string host;
+    std::string name;
     std::string address = {};  // for the other nodes; empty: there are none
     int number = 0;            // the node's number in the job
     int node_rank = 0;

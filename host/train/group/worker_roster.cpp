@@ -31,12 +31,12 @@ store::WorkerRow& WorkerRoster::change(int rank) {
   return *at(rank).row;
 }
 
-void WorkerRoster::add(int rank, const std::string& host, const node::SpawnedWorker& worker) {
+void WorkerRoster::add(int rank, const std::string& node_name, const node::SpawnedWorker& worker) {
   std::vector<int> gpus;
   for (const node::WorkerGpu& gpu : worker.gpus) gpus.push_back(gpu.number);
   at(rank).row = store::WorkerRow{.rank = rank,
                                   .pid = worker.pid,
-                                  .host = host,
+                                  .host = node_name,
                                   .device = device_text(gpus),
                                   .exit_code = {},
                                   .signal = {}};

@@ -21,7 +21,7 @@ class WorkerRoster {
   WorkerRoster(loop::Loop& loop, IoCalls& io, int attempt, int num_workers);
 
   // The rank was started on that node.
-  void add(int rank, const std::string& host, const node::SpawnedWorker& worker);
+  void add(int rank, const std::string& node_name, const node::SpawnedWorker& worker);
   void set_pid(int rank, int pid);
   void set_gpus(int rank, const std::vector<int>& gpus);
   void set_gone(int rank, const node::WorkerEnd& end);

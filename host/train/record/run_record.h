@@ -79,8 +79,8 @@ class RunRecord {
     rtrain::store::add_media(store_->claim(), rows);
   }
   void set_node(const store::NodeRow& row) { rtrain::store::set_node(store_->claim(), row); }
-  void set_evicted(int64_t node, const std::string& host, const std::string& reason) {
-    rtrain::store::set_evicted(store_->claim(), node, host, reason);
+  void set_evicted(int64_t node, const std::string& name, const std::string& reason) {
+    rtrain::store::set_evicted(store_->claim(), node, name, reason);
   }
   // As in RunStore.
   int64_t add_late_reports(std::span<const Report> reports) {

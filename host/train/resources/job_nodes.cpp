@@ -108,8 +108,8 @@ int JobNodes::workers_now() const {
 std::vector<int> JobNodes::ready_nodes() const {
   std::vector<int> out;
   if (is_usable(0)) out.push_back(0);
-  for (const auto& [node, host] : roster_.others()) {
-    if (host.is_ready && is_usable(node)) out.push_back(node);
+  for (const auto& [number, node] : roster_.others()) {
+    if (node.is_ready && is_usable(number)) out.push_back(number);
   }
   return out;
 }
@@ -139,7 +139,7 @@ NodeGroup JobNodes::nodes(const node::NodeOrder& order, node::NodeDelegate& dele
     part.address = roster_.address(node);
     if (part.num_workers == 0) continue;
     NodeGroup::Member member{.node = nullptr,
-                             .host = roster_.name(node),
+                             .name = roster_.name(node),
                              .address = part.address,
                              .number = node,
                              .node_rank = static_cast<int>(out.members().size()),
@@ -204,8 +204,8 @@ void JobNodes::on_node(const message::AgentInfo& info) {
 
 void JobNodes::tell_end(const message::Ended& ended) {
   if (!run_.spec.join) return;
-  for (const auto& [node, host] : roster_.others()) {
-    nodes_.send(node, to_value(message::EndFit{.ended = ended}));
+  for (const auto& [number, node] : roster_.others()) {
+    nodes_.send(number, to_value(message::EndFit{.ended = ended}));
   }
 }
 
@@ -222,7 +222,7 @@ void JobNodes::on_node_message(int node, Value message) try {
 }
 
 void JobNodes::on_node_lost(int node, const std::string& reason) {
-  const std::string host = roster_.name(node);
+  const std::string name = roster_.name(node);
   roster_.drop(node);
   health_.drop(node);
   late_reports_.drop(node);
@@ -232,7 +232,7 @@ void JobNodes::on_node_lost(int node, const std::string& reason) {
   const auto remote = remote_.find(node);
   if (remote == remote_.end()) return;
   if (remote->second->is_running()) {
-    delegate_.warn(cat("reports that the ranks of node ", host,
+    delegate_.warn(cat("reports that the ranks of node ", name,
                        " have made in the last moments may be missing: its disk has them, but for "
                        "the last second if the node itself went down, and an agent that comes from "
                        "there brings them"));
@@ -286,22 +286,22 @@ void JobNodes::check_folders() {
     return;
   }
   bool is_waiting = false;
-  for (const auto& [node, host] : roster_.others()) {
-    if (host.is_ready) continue;
+  for (const auto& [number, node] : roster_.others()) {
+    if (node.is_ready) continue;
     is_waiting = true;
-    nodes_.send(
-        node, to_value(message::CheckFolder{
-                  .path = marker_, .text = marker_text_, .uri = objects_ ? objects_->uri() : ""}));
+    nodes_.send(number, to_value(message::CheckFolder{.path = marker_,
+                                                      .text = marker_text_,
+                                                      .uri = objects_ ? objects_->uri() : ""}));
   }
   if (is_waiting) check_.start(kCheckAgain);
 }
 
 void JobNodes::on_folder_seen(int node, const message::FolderSeen& seen) {
-  RosterNode* const host = roster_.find(node);
-  if (host == nullptr || seen.path != marker_) return;
-  host->problem = seen.problem;
-  host->is_ready = seen.problem.empty();
-  if (!on_granted_) check_health();  // while the run continues, it may use the node
+  RosterNode* const found = roster_.find(node);
+  if (found == nullptr || seen.path != marker_) return;
+  found->problem = seen.problem;
+  found->is_ready = seen.problem.empty();
+  if (!on_granted_) check_health();  // the run continues, and may use the node
   grant_if_ready();
 }
 
@@ -311,14 +311,14 @@ bool JobNodes::check_health() {
   if (!run_.spec.health_config.preflight) return false;
   if (health_.is_checking() || undecided_ > 0) return true;
   bool has_new = false;
-  const auto add = [&](int node, const std::string& host, const std::string& address) {
+  const auto add = [&](int node, const std::string& name, const std::string& address) {
     if (roster_.is_evicted(node) || health_.is_checked(node)) return;
-    health_.add(node, host, address);
+    health_.add(node, name, address);
     has_new = true;
   };
   add(0, machine::hostname(), nodes_.address());
-  for (const auto& [node, host] : roster_.others()) {
-    if (host.is_ready) add(node, host.info.host, host.info.address);
+  for (const auto& [number, node] : roster_.others()) {
+    if (node.is_ready) add(number, node.info.host, node.info.address);
   }
   if (!has_new) return false;
   health_.check([this] { grant_if_ready(); });
@@ -379,34 +379,34 @@ void JobNodes::grant() {
 // For a launcher whose ranks are not consecutive on a node, as with `mpirun --map-by node`.
 void JobNodes::tell_ranks() {
   int first_rank = nodes_.spec().tasks_on_node();
-  for (const auto& [node, host] : roster_.others()) {
-    if (node != first_rank) {
-      delegate_.notice(cat("node ", host.info.host, ": the launcher's rank ", node, " is rank ",
+  for (const auto& [number, node] : roster_.others()) {
+    if (number != first_rank) {
+      delegate_.notice(cat("node ", node.info.host, ": the launcher's rank ", number, " is rank ",
                            first_rank, " of the run, whose ranks are dense by node"));
     }
-    first_rank += host.info.tasks;
+    first_rank += node.info.tasks;
   }
 }
 
 // The nodes that are waited for, and why; empty if all are present.
 std::string JobNodes::missing() const {
   std::vector<std::string> parts;
-  for (const auto& [node, host] : roster_.others()) {
-    if (host.is_ready || roster_.is_evicted(node)) continue;
-    parts.push_back(cat("node ", host.info.host, " ", why_not_ready(host)));
+  for (const auto& [number, node] : roster_.others()) {
+    if (node.is_ready || roster_.is_evicted(number)) continue;
+    parts.push_back(cat("node ", node.info.host, " ", why_not_ready(node)));
   }
   if (std::string absent = roster_.absent(); !absent.empty()) parts.push_back(std::move(absent));
   return join(parts, "; ");
 }
 
-std::string JobNodes::why_not_ready(const RosterNode& host) const {
+std::string JobNodes::why_not_ready(const RosterNode& node) const {
   if (!marker_problem_.empty()) {
     return cat("cannot be asked whether it sees ", run_.run_path, ": ", marker_problem_);
   }
-  if (host.problem.empty()) return "has not answered";
-  if (objects_) return cat("does not reach ", objects_->uri(), ": ", host.problem);
+  if (node.problem.empty()) return "has not answered";
+  if (objects_) return cat("does not reach ", objects_->uri(), ": ", node.problem);
   return cat("does not see ", run_.run_path, " of node ", machine::hostname(), " (", marker_, ": ",
-             host.problem, "): --storage has to be a folder that all nodes share");
+             node.problem, "): --storage has to be a folder that all nodes share");
 }
 
 void JobNodes::on_deadline() {

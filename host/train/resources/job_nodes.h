@@ -80,7 +80,7 @@ class JobNodes : public Resources, public node::NodeServerDelegate, public NodeJ
   std::vector<int> ready_nodes() const;
   std::vector<decide::NodeCapacity> rooms() const;
   std::string missing() const;
-  std::string why_not_ready(const RosterNode& host) const;
+  std::string why_not_ready(const RosterNode& node) const;
   void tell_ranks();
   void fail(const Error& error);
   void on_deadline();

@@ -15,7 +15,7 @@ LateReports::LateReports(node::NodeServer& nodes, const RunContext& run,
     : nodes_(nodes), run_(run), delegate_(delegate), own_(run.loop) {}
 
 void LateReports::read_own() {
-  if (!spools_.emplace(0, Spool{.host = machine::hostname()}).second) return;
+  if (!spools_.emplace(0, Spool{.name = machine::hostname()}).second) return;
   try {
     own_.set_run(run_.run_id);
     for (const store::SpooledReport& each : own_.read()) {
@@ -27,8 +27,8 @@ void LateReports::read_own() {
   }
 }
 
-void LateReports::ask(int node, const std::string& host) {
-  spools_[node] = {.host = host, .number = ++num_asked_};
+void LateReports::ask(int node, const std::string& name) {
+  spools_[node] = {.name = name, .number = ++num_asked_};
   nodes_.send(node, to_value(message::AskSpool{.run_id = run_.run_id}));
 }
 
@@ -47,20 +47,20 @@ void LateReports::on_report(int node, const message::Spooled& spooled) {
 void LateReports::on_end(int node, const std::string& problem) {
   Spool& spool = spools_[node];
   if (!problem.empty()) {
-    delegate_.warn(cat("node ", spool.host, " cannot read its spool of reports: ", problem));
+    delegate_.warn(cat("node ", spool.name, " cannot read its spool of reports: ", problem));
   }
   if (spool.reports.empty()) {
     spool.is_stored = problem.empty();
     return;
   }
-  const auto on_added = [this, node, host = spool.host, number = spool.number](
+  const auto on_added = [this, node, name = spool.name, number = spool.number](
                             std::optional<int64_t> added, const std::optional<Error>& error) {
     if (error) {
       return delegate_.warn(
-          cat("reports that node ", host, " had on its disk are not stored: ", error->message()));
+          cat("reports that node ", name, " had on its disk are not stored: ", error->message()));
     }
     if (*added > 0) {
-      delegate_.notice(cat("node ", host, " had ", counted(static_cast<size_t>(*added), "report"),
+      delegate_.notice(cat("node ", name, " had ", counted(static_cast<size_t>(*added), "report"),
                            " of an earlier attempt on its disk: they are in the store now"));
     }
     // The node may have reconnected meanwhile and have sent more.

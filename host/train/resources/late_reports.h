@@ -36,7 +36,7 @@ class LateReports {
   // Reads what an earlier controller of this run has left on this node. Call it once.
   void read_own();
   // The agent of another node has connected.
-  void ask(int node, const std::string& host);
+  void ask(int node, const std::string& name);
   void on_report(int node, const message::Spooled& spooled);
   // All reports of the node were passed to on_report(), or could not be read.
   void on_end(int node, const std::string& problem);
@@ -47,7 +47,7 @@ class LateReports {
 
  private:
   struct Spool {
-    std::string host;
+    std::string name;    // of the node
     int64_t number = 0;  // number of the request that it answers
     std::vector<Report> reports = {};
     bool is_stored = false;

@@ -39,15 +39,15 @@ const loop::Routes<message::FromHealth, NodeJudge, int> NodeJudge::kRoutes{
     loop::on<message::LinksChecked>(
         [](NodeJudge& h, int node, const auto& m) { h.on_links(node, m); }),
     loop::on<message::LinkSeen>([](NodeJudge& h, int node, const auto& m) { h.on_link(node, m); }),
-    loop::on<message::NodeSeen>([](NodeJudge& h, int node, const auto& m) { h.on_host(node, m); }),
+    loop::on<message::NodeSeen>([](NodeJudge& h, int node, const auto& m) { h.on_node(node, m); }),
 };
 
-void NodeJudge::add(int node, const std::string& host, const std::string& address) {
-  hosts_[node] = {.name = host, .address = address};
+void NodeJudge::add(int node, const std::string& name, const std::string& address) {
+  judged_[node] = {.name = name, .address = address};
 }
 
 void NodeJudge::drop(int node) {
-  if (hosts_.erase(node) == 0) return;
+  if (judged_.erase(node) == 0) return;
   links_.drop(node);
   take_answer(node);
   if (!is_checking()) watch();
@@ -55,17 +55,18 @@ void NodeJudge::drop(int node) {
 
 void NodeJudge::stop() {
   timer_.stop();
-  for (const auto& [node, host] : hosts_) send(node, to_value(message::WatchNode{.interval_s = 0}));
+  for (const auto& [node, judged] : judged_)
+    send(node, to_value(message::WatchNode{.interval_s = 0}));
 }
 
 void NodeJudge::dismiss(int node) {
-  if (hosts_.contains(node)) send(node, to_value(message::WatchNode{.interval_s = 0}));
+  if (judged_.contains(node)) send(node, to_value(message::WatchNode{.interval_s = 0}));
   drop(node);
 }
 
 bool NodeJudge::is_checked(int node) const {
-  const auto host = hosts_.find(node);
-  return host != hosts_.end() && host->second.is_checked;
+  const auto judged = judged_.find(node);
+  return judged != judged_.end() && judged->second.is_checked;
 }
 
 void NodeJudge::send(int node, Value message) {
@@ -80,13 +81,13 @@ void NodeJudge::check(Done done) {
   const double timeout_s = run_.spec.health_config.preflight_timeout_s;
   deadline_.start(to_ms(2 * timeout_s + kAnswerS));
   std::vector<int> asked;
-  for (auto& [node, host] : hosts_) {
-    host.is_new = !host.is_checked;
-    if (host.is_new) asked.push_back(node);
+  for (auto& [node, judged] : judged_) {
+    judged.is_new = !judged.is_checked;
+    if (judged.is_new) asked.push_back(node);
   }
   waiting_.insert(asked.begin(), asked.end());
   for (const int node : asked) {
-    send(node, to_value(message::CheckNode{.address = hosts_[node].address,
+    send(node, to_value(message::CheckNode{.address = judged_[node].address,
                                            // Node 0 only sends checks, and its port is the run's.
                                            .port = node == 0 ? 0 : port_,
                                            .key = key_,
@@ -98,10 +99,10 @@ void NodeJudge::check(Done done) {
 }
 
 void NodeJudge::on_checked(int node, message::NodeChecked checked) {
-  const auto host = hosts_.find(node);
-  if (host == hosts_.end()) return;
-  host->second.port = checked.port;
-  host->second.results = std::move(checked.results);
+  const auto judged = judged_.find(node);
+  if (judged == judged_.end()) return;
+  judged->second.port = checked.port;
+  judged->second.results = std::move(checked.results);
   take_answer(node);
 }
 
@@ -111,17 +112,17 @@ void NodeJudge::take_answer(int node) {
 }
 
 node::LinkPeer NodeJudge::peer(int node) const {
-  const Host& host = hosts_.at(node);
-  return {.node = node, .host = host.name, .address = host.address, .port = host.port};
+  const JudgedNode& judged = judged_.at(node);
+  return {.node = node, .host = judged.name, .address = judged.address, .port = judged.port};
 }
 
 // The nodes that this node must check: each pair with a new node is checked once, by its first one.
 std::vector<node::LinkPeer> NodeJudge::new_peers(int node) const {
   std::vector<node::LinkPeer> out;
-  const Host& own = hosts_.at(node);
-  for (const auto& [other, host] : hosts_) {
-    if (other <= node || host.port == 0) continue;
-    if (host.is_new || own.is_new) out.push_back(peer(other));
+  const JudgedNode& own = judged_.at(node);
+  for (const auto& [other, judged] : judged_) {
+    if (other <= node || judged.port == 0) continue;
+    if (judged.is_new || own.is_new) out.push_back(peer(other));
   }
   return out;
 }
@@ -129,7 +130,7 @@ std::vector<node::LinkPeer> NodeJudge::new_peers(int node) const {
 void NodeJudge::check_links() {
   has_links_ = true;
   std::map<int, std::vector<node::LinkPeer>> asked;
-  for (const auto& [node, host] : hosts_) {
+  for (const auto& [node, judged] : judged_) {
     if (auto peers = new_peers(node); !peers.empty()) asked[node] = std::move(peers);
   }
   for (const auto& [node, peers] : asked) waiting_.insert(node);
@@ -145,9 +146,9 @@ void NodeJudge::check_links() {
 // Records the result for both ends.
 void NodeJudge::on_links(int node, const message::LinksChecked& checked) {
   for (const message::LinkResult& each : checked.results) {
-    const auto one = hosts_.find(node);
-    const auto other = hosts_.find(each.node);
-    if (one == hosts_.end() || other == hosts_.end()) continue;
+    const auto one = judged_.find(node);
+    const auto other = judged_.find(each.node);
+    if (one == judged_.end() || other == judged_.end()) continue;
     node::CheckResult result{
         .check = "link",
         .peer = other->second.name,
@@ -170,7 +171,7 @@ void NodeJudge::finish() {
   waiting_.clear();
   judge();
   record();
-  for (auto& [node, host] : hosts_) host.is_checked = true;
+  for (auto& [node, judged] : judged_) judged.is_checked = true;
   tell_all();
   watch();
   const Done done = std::exchange(done_, nullptr);
@@ -179,11 +180,11 @@ void NodeJudge::finish() {
 
 void NodeJudge::judge() {
   std::vector<std::pair<int, node::CheckResult>> found;
-  for (auto& [node, host] : hosts_) {
-    if (!host.is_new) continue;
-    for (const node::CheckResult& result : host.results) {
+  for (auto& [node, judged] : judged_) {
+    if (!judged.is_new) continue;
+    for (const node::CheckResult& result : judged.results) {
       if (result.problem.empty() || result.check == "link") continue;
-      if (result.check == "storage") host.fails_storage = true;
+      if (result.check == "storage") judged.fails_storage = true;
       found.emplace_back(node, result);
     }
   }
@@ -196,32 +197,32 @@ void NodeJudge::judge() {
 
 void NodeJudge::blame_links() {
   std::map<std::pair<int, int>, std::string> problems;
-  for (const auto& [node, host] : hosts_) {
-    for (const auto& [peer, problem] : host.failed_links) problems[{node, peer}] = problem;
+  for (const auto& [node, judged] : judged_) {
+    for (const auto& [peer, problem] : judged.failed_links) problems[{node, peer}] = problem;
   }
   std::set<std::pair<int, int>> failed;
   for (const auto& [link, problem] : problems) failed.insert(link);
   for (const auto& [node, peer] : decide::at_fault(failed)) {
-    tell(node, "link", cat("link to node ", hosts_.at(peer).name, ": ", problems[{node, peer}]),
+    tell(node, "link", cat("link to node ", judged_.at(peer).name, ": ", problems[{node, peer}]),
          true);
   }
 }
 
 bool NodeJudge::is_storage_fine_elsewhere(int node) const {
-  return std::any_of(hosts_.begin(), hosts_.end(), [node](const auto& each) {
+  return std::any_of(judged_.begin(), judged_.end(), [node](const auto& each) {
     return each.first != node && !each.second.fails_storage;
   });
 }
 
 void NodeJudge::tell(int node, const std::string& kind, const std::string& text,
                      bool is_conclusive) {
-  const Host& host = hosts_.at(node);
+  const JudgedNode& judged = judged_.at(node);
   evidence_.push_back({.node = node,
-                       .host = host.name,
+                       .host = judged.name,
                        .kind = kind,
                        .text = text,
                        .is_conclusive = is_conclusive,
-                       .is_preflight = !host.is_checked});
+                       .is_preflight = !judged.is_checked});
 }
 
 void NodeJudge::tell_all() {
@@ -230,22 +231,22 @@ void NodeJudge::tell_all() {
 }
 
 void NodeJudge::record() const {
-  for (const auto& [node, host] : hosts_) {
+  for (const auto& [node, judged] : judged_) {
     List checks;
-    for (const node::CheckResult& result : host.results) {
+    for (const node::CheckResult& result : judged.results) {
       checks.push_back(Map{{"check", result.check},
                            {"peer", result.peer.empty() ? Value() : Value(result.peer)},
                            {"seconds", result.seconds},
                            {"problem", result.problem.empty() ? Value() : Value(result.problem)}});
     }
-    run_.io.write([row = store::NodeRow{node, host.name, host.address, std::move(checks)}](
+    run_.io.write([row = store::NodeRow{node, judged.name, judged.address, std::move(checks)}](
                       RunRecord& record) { record.set_node(row); });
   }
 }
 
 std::vector<node::LinkPeer> NodeJudge::neighbours(int node) const {
   std::vector<int> ring;
-  for (const auto& [each, host] : hosts_) ring.push_back(each);
+  for (const auto& [each, judged] : judged_) ring.push_back(each);
   const auto size = static_cast<int>(ring.size());
   const auto own = static_cast<int>(std::find(ring.begin(), ring.end(), node) - ring.begin());
   std::set<int> chosen;
@@ -256,22 +257,22 @@ std::vector<node::LinkPeer> NodeJudge::neighbours(int node) const {
   chosen.erase(node);
   std::vector<node::LinkPeer> out;
   for (const int each : chosen) {
-    if (hosts_.at(each).port != 0) out.push_back(peer(each));
+    if (judged_.at(each).port != 0) out.push_back(peer(each));
   }
   return out;
 }
 
 void NodeJudge::watch() {
-  if (!run_.spec.health_config.monitor || hosts_.size() < 2) return;
-  for (const auto& [node, host] : hosts_) {
-    if (!host.is_checked) continue;
+  if (!run_.spec.health_config.monitor || judged_.size() < 2) return;
+  for (const auto& [node, judged] : judged_) {
+    if (!judged.is_checked) continue;
     send(node, to_value(message::WatchNode{.peers = neighbours(node), .interval_s = kIntervalS}));
   }
   timer_.start(kLook);
 }
 
 void NodeJudge::on_link(int node, const message::LinkSeen& seen) {
-  if (!hosts_.contains(node) || !hosts_.contains(seen.node)) return;
+  if (!judged_.contains(node) || !judged_.contains(seen.node)) return;
   const decide::SeenLink link{.peer = seen.node,
                               .num_slow = seen.num_slow,
                               .num_answers = seen.num_answers,
@@ -279,12 +280,12 @@ void NodeJudge::on_link(int node, const message::LinkSeen& seen) {
   links_.add(node, link, monotonic_s());
 }
 
-void NodeJudge::on_host(int node, const message::NodeSeen& seen) {
-  const auto host = hosts_.find(node);
-  if (host == hosts_.end()) return;
+void NodeJudge::on_node(int node, const message::NodeSeen& seen) {
+  const auto judged = judged_.find(node);
+  if (judged == judged_.end()) return;
   const node::CheckResult& result = seen.result;
   const bool is_storage = result.check == "storage";
-  if (is_storage) host->second.fails_storage = !result.problem.empty();
+  if (is_storage) judged->second.fails_storage = !result.problem.empty();
   if (result.problem.empty()) return;
   const bool is_conclusive =
       result.is_conclusive && (!is_storage || is_storage_fine_elsewhere(node));
@@ -295,9 +296,9 @@ void NodeJudge::on_host(int node, const message::NodeSeen& seen) {
 void NodeJudge::look() {
   timer_.start(kLook);
   const auto found = links_.decide(monotonic_s());
-  if (!found || !hosts_.contains(found->node) || !hosts_.contains(found->peer)) return;
-  tell(found->node, "link", cat("the link to node ", hosts_.at(found->peer).name, " ", found->text),
-       true);
+  if (!found || !judged_.contains(found->node) || !judged_.contains(found->peer)) return;
+  tell(found->node, "link",
+       cat("the link to node ", judged_.at(found->peer).name, " ", found->text), true);
   tell_all();
 }
 

@@ -41,7 +41,7 @@ class NodeJudge {
             NodeJudgeDelegate& delegate);
 
   // The node is present; this node too, as node 0. `address`: where the other nodes reach it.
-  void add(int node, const std::string& host, const std::string& address);
+  void add(int node, const std::string& name, const std::string& address);
   // The node is not present any more.
   void drop(int node);
   // The node is not used any more: its messages are ignored.
@@ -65,7 +65,7 @@ class NodeJudge {
   static const loop::Routes<message::FromHealth, NodeJudge, int> kRoutes;
 
  private:
-  struct Host {
+  struct JudgedNode {
     std::string name;
     std::string address;
     int port = 0;  // of its EchoServer; 0: none, as for node 0
@@ -80,7 +80,7 @@ class NodeJudge {
   void on_checked(int node, message::NodeChecked checked);
   void on_links(int node, const message::LinksChecked& checked);
   void on_link(int node, const message::LinkSeen& seen);
-  void on_host(int node, const message::NodeSeen& seen);
+  void on_node(int node, const message::NodeSeen& seen);
   void take_answer(int node);
   void check_links();
   void finish();
@@ -100,7 +100,7 @@ class NodeJudge {
   NodeJudgeDelegate& delegate_;
   int port_;
   std::string key_;  // of the echo servers
-  std::map<int, Host> hosts_;
+  std::map<int, JudgedNode> judged_;
   std::set<int> waiting_;   // nodes that have not answered
   bool has_links_ = false;  // the check has reached the links
   Done done_;

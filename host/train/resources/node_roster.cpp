@@ -26,13 +26,13 @@ void NodeRoster::evict(int node, const std::string& reason) {
 }
 
 RosterNode* NodeRoster::find(int node) {
-  const auto host = others_.find(node);
-  return host == others_.end() ? nullptr : &host->second;
+  const auto found = others_.find(node);
+  return found == others_.end() ? nullptr : &found->second;
 }
 
 std::string NodeRoster::name(int node) const {
-  const auto host = others_.find(node);
-  return host == others_.end() ? machine::hostname() : host->second.info.host;
+  const auto found = others_.find(node);
+  return found == others_.end() ? machine::hostname() : found->second.info.host;
 }
 
 std::string NodeRoster::address(int node) const {
@@ -50,7 +50,7 @@ decide::NodeCapacity NodeRoster::room(int node) const {
 // If the launcher has started each rank, it has chosen the number.
 int NodeRoster::workers_for(int tasks, int cores, const std::vector<std::string>& gpus) const {
   if (spec_.join) return tasks;
-  const int each = has_ingest_host() ? spec_.cpus_per_worker : spec_.total_cpus_per_worker();
+  const int each = has_ingest_node() ? spec_.cpus_per_worker : spec_.total_cpus_per_worker();
   const int of_cores = cores / std::max(1, each);
   if (spec_.gpus_per_worker == 0) return of_cores;
   const int of_gpus = workers_for(gpus);
@@ -66,7 +66,7 @@ int NodeRoster::workers_for(const std::vector<std::string>& gpus) const {
 }
 
 // Whether a node has no device for a rank: ingest workers run there, not next to the ranks.
-bool NodeRoster::has_ingest_host() const {
+bool NodeRoster::has_ingest_node() const {
   if (spec_.gpus_per_worker == 0) return false;
   return std::any_of(others_.begin(), others_.end(), [this](const auto& other) {
     return workers_for(other.second.info.gpus) == 0;
@@ -76,19 +76,19 @@ bool NodeRoster::has_ingest_host() const {
 // A node without LibTorch reports that itself when a worker needs it.
 std::string NodeRoster::misfits() const {
   std::vector<std::string> parts;
-  for (const auto& [node, host] : others_) {
-    const std::string& other = host.info.libtorch;
+  for (const auto& [number, node] : others_) {
+    const std::string& other = node.info.libtorch;
     if (libtorch_.empty() || other.empty() || other == libtorch_) continue;
-    parts.push_back(cat("node ", host.info.host, " has LibTorch ", other, ", and node ",
+    parts.push_back(cat("node ", node.info.host, " has LibTorch ", other, ", and node ",
                         machine::hostname(), " has ", libtorch_,
                         ": install the same one on all nodes, or set RTRAIN_LIBTORCH"));
   }
   return join(parts, "; ");
 }
 
-std::string NodeRoster::absent() const { return spec_.join ? absent_ranks() : absent_hosts(); }
+std::string NodeRoster::absent() const { return spec_.join ? absent_ranks() : absent_nodes(); }
 
-std::string NodeRoster::absent_hosts() const {
+std::string NodeRoster::absent_nodes() const {
   std::vector<std::string> parts;
   const std::vector<std::string>& names = nodes_.spec().hosts;
   for (int node = 1; node < nodes_.spec().num_tasks; ++node) {
@@ -104,9 +104,9 @@ std::string NodeRoster::absent_hosts() const {
 std::string NodeRoster::absent_ranks() const {
   int count = nodes_.spec().tasks_on_node();
   std::vector<std::string> names{machine::hostname()};
-  for (const auto& [node, host] : others_) {
-    count += host.info.tasks;
-    names.push_back(host.info.host);
+  for (const auto& [number, node] : others_) {
+    count += node.info.tasks;
+    names.push_back(node.info.host);
   }
   const int all = nodes_.spec().num_tasks;
   if (count == all) return "";

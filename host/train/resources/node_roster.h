@@ -56,8 +56,8 @@ class NodeRoster {
  private:
   int workers_for(int tasks, int cores, const std::vector<std::string>& gpus) const;
   int workers_for(const std::vector<std::string>& gpus) const;
-  bool has_ingest_host() const;
-  std::string absent_hosts() const;
+  bool has_ingest_node() const;
+  std::string absent_nodes() const;
   std::string absent_ranks() const;
 
   const node::NodeServer& nodes_;

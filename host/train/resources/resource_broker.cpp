@@ -130,7 +130,7 @@ ResourceBroker::~ResourceBroker() = default;
 void ResourceBroker::request(std::function<void(int)> on_granted) {
   const bool is_fixed = spec_.min_workers == spec_.max_workers;
   if (held_ && is_fixed) return on_granted(spec_.max_workers);
-  if (without_) return on_granted(whole_host(machine::available_cores()).workers);
+  if (without_) return on_granted(whole_node(machine::available_cores()).workers);
   on_granted_ = std::move(on_granted);
   waiting_since_s_ = monotonic_s();
   next_notice_s_ = *waiting_since_s_ + kFirstNoticeS;
@@ -187,7 +187,7 @@ ResourceBroker::Answer ResourceBroker::take() {
     answer.ways_out = ways_out(request_, table);
     return answer;
   }
-  if (lease_->is_borrowed()) answer.grant = whole_host(answer.offered);
+  if (lease_->is_borrowed()) answer.grant = whole_node(answer.offered);
   answer.cores = lease_->cores();
   answer.gpu_fds = lease_->gpu_fds();
   return answer;
@@ -198,7 +198,7 @@ machine::LeaseCapacity ResourceBroker::all_gpus(int cores) const {
 }
 
 // As large as the node allows, but never below the minimum.
-ResourceRequest::Grant ResourceBroker::whole_host(int offered) const {
+ResourceRequest::Grant ResourceBroker::whole_node(int offered) const {
   const machine::LeaseCapacity capacity = all_gpus(offered);
   ResourceRequest::Grant out;
   out.workers = std::max(spec_.min_workers, request_.workers(capacity));
@@ -220,7 +220,7 @@ void ResourceBroker::on_answer(const Answer& answer) {
     if (!held_) tell_crowd(grant.workers, answer.offered);
     held_ = true;
   } else {
-    grant = whole_host(answer.offered);
+    grant = whole_node(answer.offered);
     without_ = true;
     notice_(answer.without);
     tell_crowd(grant.workers, answer.offered);
@@ -274,7 +274,7 @@ void ResourceBroker::look(std::function<void(int)> on_seen) {
 NodeGroup ResourceBroker::nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) {
   NodeGroup out;
   out.add({.node = std::make_unique<node::LocalNode>(loop_, order, files_, *this, delegate),
-           .host = machine::hostname(),
+           .name = machine::hostname(),
            .num_workers = order.num_workers});
   return out;
 }

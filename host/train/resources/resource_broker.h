@@ -63,7 +63,7 @@ class ResourceBroker : public Resources, public node::WorkerPlaces {
   };
   Answer take();
   // The run's resources without sharing.
-  ResourceRequest::Grant whole_host(int offered) const;
+  ResourceRequest::Grant whole_node(int offered) const;
   machine::LeaseCapacity all_gpus(int cores) const;
   void ask();
   void on_answer(const Answer& answer);

@@ -54,11 +54,11 @@ TEST(ProcessSeries, TheNodeHasWhatItTells) {
   facts.memory_used_bytes = 9000;
   facts.network_sent_bytes = 100;
   facts.network_received_bytes = 500;
-  EXPECT_EQ(last_points(series.add_host(4, facts, 1000)).size(), 1U);
+  EXPECT_EQ(last_points(series.add_node(4, facts, 1000)).size(), 1U);
   facts.cpu_s = 58;
   facts.network_sent_bytes = 300;
   facts.network_received_bytes = 400;  // a network interface has disappeared
-  const auto chunks = series.add_host(4, facts, 5000);
+  const auto chunks = series.add_node(4, facts, 5000);
   for (const store::SeriesChunk& chunk : chunks) EXPECT_EQ(chunk.rank, 4);
   const auto points = last_points(chunks);
   EXPECT_EQ(points.at("host/cpu_percent").value, 200);

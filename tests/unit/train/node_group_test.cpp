@@ -39,7 +39,7 @@ class NodeGroupTest : public testing::Test {
   NodeGroupTest() {
     for (int i = 0; i < 3; ++i) {
       group_.add({.node = std::make_unique<FakeNode>(log_),
-                  .host = cat("n", i),
+                  .name = cat("n", i),
                   .number = i,
                   .node_rank = i,
                   .first_rank = 2 * i,
@@ -63,7 +63,7 @@ TEST_F(NodeGroupTest, ASmallerGroupIsDenseByNodeAgain) {
   group_.keep({0, 3, 4, 5});
   EXPECT_EQ(log_, (std::vector<std::string>{"without 1", "without 2"}));
   ASSERT_EQ(group_.members().size(), 3U);
-  EXPECT_EQ(group_.of(1).host, "n1");
+  EXPECT_EQ(group_.of(1).name, "n1");
   EXPECT_EQ(group_.of(1).num_workers, 1);
   EXPECT_EQ(group_.of(3).first_rank, 2);
   EXPECT_EQ(group_.place(1), 3);
@@ -81,7 +81,7 @@ TEST_F(NodeGroupTest, ASmallerGroupIsDenseByNodeAgain) {
 TEST_F(NodeGroupTest, ANodeWithoutRanksHearsOfTheNextAttempt) {
   group_.keep({0, 1, 4, 5});
   ASSERT_EQ(group_.members().size(), 2U);
-  EXPECT_EQ(group_.of(2).host, "n2");
+  EXPECT_EQ(group_.of(2).name, "n2");
   EXPECT_EQ(group_.of(2).number, 2);
   EXPECT_EQ(group_.of(2).node_rank, 1);
   EXPECT_EQ(group_.copied_bytes(), 2U);
