@@ -22,6 +22,24 @@ int64_t series_id(FencedWrite& write, const std::string& run_id, const SeriesChu
   return query.integer(0);
 }
 
+// Calls see(point, is_valid) for each point of the key: see each_valid_point.
+template <class See>
+void each_point(Database& database, const std::string& run_id, const std::string& key,
+                std::optional<int64_t> rank, const See& see) {
+  Statement chunks =
+      database.prepare("SELECT data FROM series_chunks WHERE series_id = ? ORDER BY number");
+  for (const SeriesPart& part : series_parts(database, run_id, key, rank)) {
+    chunks.add(part.series_id);
+    while (chunks.next()) {
+      for (const SeriesPoint& point : decode_series(chunks.blob(0))) {
+        see(LoggedPoint{.rank = part.rank, .attempt = part.attempt, .point = point},
+            point.step < part.end);
+      }
+    }
+    chunks.reset();
+  }
+}
+
 }  // namespace
 
 void check_key(const message::Series& series) {
@@ -94,30 +112,11 @@ std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database
   return out;
 }
 
-void each_logged_point(Database& database, const std::string& run_id, const std::string& key,
-                       std::optional<int64_t> rank,
-                       const std::function<void(const LoggedPoint&)>& see) {
-  Statement chunks =
-      database.prepare("SELECT data FROM series_chunks WHERE series_id = ? ORDER BY number");
-  for (const SeriesPart& part : series_parts(database, run_id, key, rank)) {
-    chunks.add(part.series_id);
-    while (chunks.next()) {
-      for (const SeriesPoint& point : decode_series(chunks.blob(0))) {
-        see({.rank = part.rank,
-             .attempt = part.attempt,
-             .superseded = point.step >= part.end,
-             .point = point});
-      }
-    }
-    chunks.reset();
-  }
-}
-
 void each_valid_point(Database& database, const std::string& run_id, const std::string& key,
                       std::optional<int64_t> rank,
                       const std::function<void(const LoggedPoint&)>& see) {
-  each_logged_point(database, run_id, key, rank, [&](const LoggedPoint& logged) {
-    if (!logged.superseded) see(logged);
+  each_point(database, run_id, key, rank, [&](const LoggedPoint& logged, bool is_valid) {
+    if (is_valid) see(logged);
   });
 }
 
@@ -131,18 +130,19 @@ std::vector<SeriesPoint> series_points(Database& database, const std::string& ru
 
 List read_series(Database& database, const std::string& run_id, const std::string& key, bool all) {
   List out;
-  each_logged_point(database, run_id, key, std::nullopt, [&](const LoggedPoint& logged) {
-    if (logged.superseded && !all) return;
+  const auto add = [&](const LoggedPoint& logged, bool is_valid) {
+    if (!is_valid && !all) return;
     Map row{{"step", logged.point.step},
             {"time", time_text(logged.point.time_ms)},
             {"rank", logged.rank},
             {"value", logged.point.value}};
     if (all) {
       row.set("attempt", logged.attempt);
-      row.set("superseded", logged.superseded);
+      row.set("superseded", !is_valid);
     }
     out.push_back(std::move(row));
-  });
+  };
+  each_point(database, run_id, key, std::nullopt, add);
   return out;
 }
 

@@ -63,17 +63,12 @@ std::map<std::pair<int64_t, int64_t>, Map> last_series_values(Database& database
 struct LoggedPoint {
   int64_t rank = 0;
   int64_t attempt = 0;
-  bool superseded = false;  // a later attempt of the rank has logged this or an earlier step again
   SeriesPoint point;
 };
 
-// Calls see(point) for each point of the key, by rank and attempt, in the order of logging; of all
-// ranks if none is given. Holds one chunk at a time.
-void each_logged_point(Database& database, const std::string& run_id, const std::string& key,
-                       std::optional<int64_t> rank,
-                       const std::function<void(const LoggedPoint&)>& see);
-
-// As each_logged_point, without superseded points.
+// Calls see(point) for each valid point of the key, by rank and attempt, in the order of logging;
+// of all ranks if none is given. A point is not valid if a later attempt of the rank has logged its
+// step or an earlier one again. Holds one chunk at a time.
 void each_valid_point(Database& database, const std::string& run_id, const std::string& key,
                       std::optional<int64_t> rank,
                       const std::function<void(const LoggedPoint&)>& see);
@@ -82,9 +77,8 @@ void each_valid_point(Database& database, const std::string& run_id, const std::
 std::vector<SeriesPoint> series_points(Database& database, const std::string& run_id,
                                        const std::string& key, int64_t rank);
 
-// {step, time, rank, value} of every point, by rank, in the order of logging. Leaves out points
-// that a later attempt of the rank logged again (from its first step on); with `all` they are
-// included, and each point has `attempt` and `superseded`.
+// {step, time, rank, value} of every valid point, by rank, in the order of logging. With `all` the
+// others are included, and each point has `attempt` and `superseded`.
 List read_series(Database& database, const std::string& run_id, const std::string& key, bool all);
 
 }  // namespace rtrain::store
