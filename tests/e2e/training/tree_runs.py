@@ -30,6 +30,11 @@ def rows(folder, count, is_discrete):
     return x, y
 
 
+def kills(round_):
+    """Lua code that kills rank 1 in round 7 of its first attempt. It reads `rank`, and the attempt's first round, `first`."""
+    return f"if {round_} == 7 and first == 0 and rank == 1 then os.execute('kill -9 $PPID') end"
+
+
 def shown_by(rtrain, lua):
     """Runs the Lua code and returns the JSON that it prints."""
     output = rtrain("exec", rtrain.script(lua))
@@ -38,13 +43,9 @@ def shown_by(rtrain, lua):
 
 
 def check_killed_rank(rtrain, script_of, round_):
-    """Runs "calm", and "killed", whose rank 1 is killed in round 7 of its first attempt.
-
-    `script_of(hook)` makes a script with the hook in each round; it sees `rank` and `first`, the attempt's first round.
-    """
+    """Runs "calm", and "killed", of which a rank is killed. `script_of(hook)` makes a script with the hook in each round."""
     rtrain.run_ok(script_of(), "--name", "calm")
-    kill = f"if {round_} == 7 and first == 0 and rank == 1 then os.execute('kill -9 $PPID') end"
-    rtrain.run_ok(script_of(kill), "--name", "killed", "--max-failures", "1")
+    rtrain.run_ok(script_of(kills(round_)), "--name", "killed", "--max-failures", "1")
     assert rtrain.statuses("killed") == ["ERRORED", "FINISHED"]
     rtrain.wait_for_processes()
 
