@@ -76,8 +76,8 @@ int search_embedded(lua_State* L) {
   if (!found && is_library_name(name)) {
     const std::string similar = suggestion(name, embedded_modules());
     if (similar.empty()) index_parent(L, name);
-    throw Error(Code::kArgument, cat("there is no module '", std::string_view(name),
-                                     "' in this version", similar));
+    throw Error(Code::kArgument,
+                cat("there is no module '", std::string_view(name), "' in this version", similar));
   }
   if (!found) {
     lua_pushfstring(L, "\n\tno module '%s' in rtrain", name);
