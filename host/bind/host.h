@@ -9,7 +9,7 @@
 //   forget_queued_run(storage, name): removes it, because it has begun in another storage
 //   run(storage, RUN) → the document of `rtrain show` and what else is known
 //   report_blocks(storage, RUN) → rank 0's reports, in blocks
-//   (host/store/read/report_blocks.h):
+//   (host/store/read/curves/report_blocks.h):
 //     blocks:next() → the number of runs of a block, pointers to the runs and to the numbers, a
 //                     list of the other reports; nothing at the end. Valid until the next call
 //     blocks:names(number) → of a run

@@ -15,8 +15,8 @@
 #include "host/dash/live.h"
 #include "host/dash/route.h"
 #include "host/dash/store_refresh.h"
+#include "host/store/read/curves/report_charts.h"
 #include "host/store/read/open_store.h"
-#include "host/store/read/report_charts.h"
 
 namespace rtrain::dash {
 

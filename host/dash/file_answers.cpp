@@ -10,7 +10,7 @@
 #include "host/base/text/text.h"
 #include "host/dash/paging.h"
 #include "host/store/files/file.h"
-#include "host/store/read/run_logs.h"
+#include "host/store/read/logs/run_logs.h"
 
 namespace rtrain::dash {
 namespace {

@@ -10,7 +10,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/store/claim/run_lock.h"
-#include "host/store/read/newest_lines.h"
+#include "host/store/read/logs/newest_lines.h"
 
 namespace rtrain::dash {
 namespace {

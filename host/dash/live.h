@@ -10,7 +10,7 @@
 #include "host/base/value.h"
 #include "host/dash/event_stream.h"
 #include "host/store/read/live_runs.h"
-#include "host/store/read/run_logs.h"
+#include "host/store/read/logs/run_logs.h"
 
 namespace rtrain::dash {
 

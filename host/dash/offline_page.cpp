@@ -13,10 +13,10 @@
 #include "host/base/text/base64.h"
 #include "host/base/text/text.h"
 #include "host/dash/script_bundle.h"
-#include "host/store/read/curve_points.h"
+#include "host/store/read/curves/curve_points.h"
+#include "host/store/read/logs/run_logs.h"
 #include "host/store/read/run_document.h"
 #include "host/store/read/run_listing.h"
-#include "host/store/read/run_logs.h"
 #include "host/store/runs/media_store.h"
 
 namespace rtrain::dash {

@@ -16,8 +16,8 @@
 #include "host/cli/screen/listing.h"
 #include "host/store/claim/run_lock.h"
 #include "host/store/read/attempt_rows.h"
-#include "host/store/read/newest_lines.h"
-#include "host/store/read/run_logs.h"
+#include "host/store/read/logs/newest_lines.h"
+#include "host/store/read/logs/run_logs.h"
 
 namespace rtrain::cli {
 namespace {

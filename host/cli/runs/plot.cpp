@@ -18,7 +18,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/machine/terminal_size.h"
 #include "host/plot/terminal_chart.h"
-#include "host/store/read/curve_points.h"
+#include "host/store/read/curves/curve_points.h"
 #include "host/store/series/series_store.h"
 
 namespace rtrain::cli {

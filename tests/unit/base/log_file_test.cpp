@@ -7,7 +7,7 @@
 
 #include "host/base/text/text.h"
 #include "host/store/files/file.h"
-#include "host/store/read/log_reader.h"
+#include "host/store/read/logs/log_reader.h"
 #include "tests/unit/temp_folder.h"
 
 namespace rtrain {

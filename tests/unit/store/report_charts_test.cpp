@@ -1,4 +1,4 @@
-#include "host/store/read/report_charts.h"
+#include "host/store/read/curves/report_charts.h"
 
 #include <gtest/gtest.h>
 

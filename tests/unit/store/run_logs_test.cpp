@@ -1,5 +1,5 @@
 // RunLogs: the lines of all ranks in order of time, also when they are read in small portions.
-#include "host/store/read/run_logs.h"
+#include "host/store/read/logs/run_logs.h"
 
 #include <gtest/gtest.h>
 

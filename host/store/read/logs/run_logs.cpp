@@ -1,4 +1,4 @@
-#include "host/store/read/run_logs.h"
+#include "host/store/read/logs/run_logs.h"
 
 #include <charconv>
 #include <iterator>

@@ -1,5 +1,5 @@
-// host/store/read/report_charts.h: the reported metrics of runs as chart columns, for a process
-// that draws repeatedly.
+// host/store/read/curves/report_charts.h: the reported metrics of runs as chart columns, for a
+// process that draws repeatedly.
 //
 // The first call for a rank reads all of its reports, once for all metrics, and keeps one summary
 // for each kReportsTogether of them; later calls read only new reports. So a chart of a million

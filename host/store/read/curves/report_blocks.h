@@ -1,4 +1,4 @@
-// host/store/read/report_blocks.h: reads the metrics of rank 0's valid reports, in order, in
+// host/store/read/curves/report_blocks.h: reads the metrics of rank 0's valid reports, in order, in
 // parallel.
 //
 // For a long run, threads with their own connections read parts ahead and return blocks of plain

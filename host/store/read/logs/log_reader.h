@@ -1,5 +1,5 @@
-// host/store/read/log_reader.h: reads a worker's log line by line while it grows, including its
-// older parts in order (host/base/files/log_file.h).
+// host/store/read/logs/log_reader.h: reads a worker's log line by line while it grows, including
+// its older parts in order (host/base/files/log_file.h).
 //
 // Holds one line and one block of bytes, whatever the size of the log. A line above 64 KiB is
 // returned in pieces.

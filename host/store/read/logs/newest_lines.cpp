@@ -1,4 +1,4 @@
-#include "host/store/read/newest_lines.h"
+#include "host/store/read/logs/newest_lines.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
-// host/store/read/curve_points.h: what a curve is made of: the values that a rank reported under a
-// name, else those that it logged (train.log). The one place where that is decided.
+// host/store/read/curves/curve_points.h: what a curve is made of: the values that a rank reported
+// under a name, else those that it logged (train.log). The one place where that is decided.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/store/db/database.h"
-#include "host/store/read/report_charts.h"
+#include "host/store/read/curves/report_charts.h"
 #include "host/store/series/series_chart.h"
 #include "host/store/series/series_chunk.h"
 

@@ -1,4 +1,4 @@
-#include "host/store/read/curve_points.h"
+#include "host/store/read/curves/curve_points.h"
 
 #include <algorithm>
 #include <utility>

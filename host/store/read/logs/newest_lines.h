@@ -1,4 +1,4 @@
-// host/store/read/newest_lines.h: keeps the last of many lines.
+// host/store/read/logs/newest_lines.h: keeps the last of many lines.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "host/base/value.h"
-#include "host/store/read/run_logs.h"
+#include "host/store/read/logs/run_logs.h"
 
 namespace rtrain::store {
 

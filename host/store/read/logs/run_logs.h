@@ -1,5 +1,5 @@
-// host/store/read/run_logs.h: the printed lines of a run's workers, of all ranks in order of time,
-// while the logs grow: <run>/logs/attempt-N/rank-R.log. Symlinks are ignored.
+// host/store/read/logs/run_logs.h: the printed lines of a run's workers, of all ranks in order of
+// time, while the logs grow: <run>/logs/attempt-N/rank-R.log. Symlinks are ignored.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "host/base/value.h"
-#include "host/store/read/log_reader.h"
+#include "host/store/read/logs/log_reader.h"
 #include "host/store/read/run_resolver.h"
 
 namespace rtrain::store {

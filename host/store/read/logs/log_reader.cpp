@@ -1,4 +1,4 @@
-#include "host/store/read/log_reader.h"
+#include "host/store/read/logs/log_reader.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

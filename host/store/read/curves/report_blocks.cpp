@@ -1,4 +1,4 @@
-#include "host/store/read/report_blocks.h"
+#include "host/store/read/curves/report_blocks.h"
 
 #include <algorithm>
 #include <system_error>
