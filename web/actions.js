@@ -76,11 +76,12 @@ const profileText = ({profiles}) => profiles.map((each) => (each.error
   ? `rank ${each.rank}: ${each.error}`
   : `rank ${each.rank}: ${number(each.events)} events in ${each.path}`)).join('\n');
 
+const secondsInput = () =>
+  el('input', {type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true});
+
 /** Records where a rank spends its time; without a rank all ranks. */
 export const profileAction = (run, rank, outcome) => {
-  const seconds = el('input', {
-    type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true,
-  });
+  const seconds = secondsInput();
   const shapes = el('input', {type: 'checkbox', name: 'shapes'});
   const whose = rank === undefined ? 'all ranks do' : `rank ${rank} does`;
   return action(run, outcome, {
@@ -91,11 +92,26 @@ export const profileAction = (run, rank, outcome) => {
   });
 };
 
+/** Samples the stacks of a rank. `shown()` shows them. */
+export const flameAction = (run, rank, outcome, shown) => {
+  const seconds = secondsInput();
+  const idle = el('input', {type: 'checkbox', name: 'idle'});
+  return action(run, outcome, {
+    label: 'Flame graph…', question: `Sample the stacks of rank ${rank}?`, yes: 'Record', path: 'profile',
+    during: 'recording',
+    fields: [el('label', {}, 'Seconds', seconds), el('label', {class: 'inline'}, idle, 'also threads that wait')],
+    body: () => ({rank, seconds: Number(seconds.value), flame: true, idle: idle.checked}),
+    does: async ({profiles: [profile]}) => {
+      if (profile.error) return profile.error;
+      await shown();
+      return `${number(profile.events)} samples${profile.note ? `; ${profile.note}` : ''}`;
+    },
+  });
+};
+
 /** Records which code holds the memory of a rank's tensors. `shown()` shows the recording. */
 export const memoryAction = (run, rank, outcome, shown) => {
-  const seconds = el('input', {
-    type: 'number', name: 'seconds', min: 0.1, max: 60, step: 'any', value: 5, required: true,
-  });
+  const seconds = secondsInput();
   return action(run, outcome, {
     label: 'Memory…', question: `Record who has the memory of rank ${rank}? Its steps are slower meanwhile.`,
     yes: 'Record', path: 'profile', during: 'recording', fields: [el('label', {}, 'Seconds', seconds)],

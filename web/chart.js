@@ -1,59 +1,61 @@
 // One chart on a canvas: curves with a band from the least to the largest value of each part, so that a spike among a
-// million points is seen. Charts of a page share a Zoom. With the keyboard: arrows move the cursor, + and - zoom,
-// Escape shows all.
+// million points is seen. Charts of a page share a Zoom, by axis: reports, steps of train.log, or the time since the
+// run's start. With the keyboard: arrows move the cursor, + and - zoom, Escape shows all.
 import {Axis, boundsOf, smoothed} from './axis.js';
-import {el, number} from './view.js';
+import {colourOf, dashOf, isDark, swatch} from './palette.js';
+import {iecBytes, sinceText, ticksOf, unitOf} from './ticks.js';
+import {briefName, clipped, el, number} from './view.js';
 
-const LIGHT = ['#0b5a94', '#b3261e', '#1a6e33', '#8a5300', '#6f3fa0', '#00707a', '#a3246f', '#4a5560'];
-const DARK = ['#7cc0f2', '#ff9088', '#6fd08c', '#f0b45a', '#c7a2f5', '#5fd0da', '#ff9ad1', '#b8c2cc'];
-const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
-const LEFT = 56;
+const LEAST_TIME = 1e8; // seconds since 1970
+const LEAST_LEFT = 40;
+const TICK_GAP = 6;
 const BOTTOM = 20;
 const TOP = 6;
 const RIGHT = 8;
+const FONT = '11px system-ui, sans-serif';
 
-const isDark = matchMedia('(prefers-color-scheme: dark)');
-const colourOf = (index) => (isDark.matches ? DARK : LIGHT)[index % LIGHT.length];
-const dashOf = (index) => DASHES[Math.floor(index / LIGHT.length) % DASHES.length];
-
-/** The part of the x axis that all charts show; undefined: all of it. */
+/** The parts that charts show, by axis. */
 export class Zoom extends EventTarget {
-  from = undefined;
-  to = undefined;
+  #parts = new Map();
 
-  set(from, to) {
-    if (this.from === from && this.to === to) return;
-    this.from = from;
-    this.to = to;
+  /** {from, to} of the axis; without them all of it. */
+  of(axis) { return this.#parts.get(axis) ?? {}; }
+
+  set(axis, from, to) {
+    this.#parts.set(axis, {from, to});
+    this.dispatchEvent(new Event('change'));
+  }
+
+  showAll() {
+    if (!this.#parts.size) return;
+    this.#parts.clear();
     this.dispatchEvent(new Event('change'));
   }
 }
 
-/** The legend: the colour and dashes of each curve, by its place in the list. */
-export const legend = (names) => el('ul', {class: 'legend'},
-  names.map((name, index) => el('li', {},
-    el('svg', {viewBox: '0 0 18 8', 'aria-hidden': 'true'},
-      el('path', {
-        d: 'M0 4h18', fill: 'none', stroke: colourOf(index), 'stroke-width': 2,
-        'stroke-dasharray': dashOf(index).join(' ') || undefined,
-      })),
-    name)));
+/** Whether the steps are Unix times in seconds, as in what a node records of itself. */
+const isTimed = ({steps: [first], times}) => first >= LEAST_TIME && Math.abs(first - times[0] / 1000) < 2;
 
 export class Chart {
   #canvas = el('canvas', {role: 'img', tabindex: 0});
   #output = el('output', {});
   #curves = [];
   #marks = [];
-  #options = {logX: false, logY: false, smooth: 0, byTime: false};
+  #options = {logX: false, logY: false, smooth: 0, byTime: false, rank: 0};
   #cursor = undefined;
   #drag = undefined;
   #due = false;
+  #steps;
 
-  /** The signal removes the chart's listeners. */
-  constructor(title, zoom, signal) {
+  /** `steps`: the axis of its curves' steps. The signal removes the chart's listeners. */
+  constructor(title, zoom, signal, steps = 'steps') {
+    this.#steps = steps;
+    this.isTimed = false;
     this.title = title;
+    this.unit = unitOf(title);
     this.zoom = zoom;
-    this.node = el('figure', {}, el('figcaption', {}, el('span', {}, title), this.#output), this.#canvas);
+    this.node = el('figure', {}, el('figcaption', {}, clipped(title, 60), this.#output), this.#canvas);
+    this.#canvas.setAttribute('aria-label', this.#summary());
     const on = (target, name, call) => target.addEventListener(name, call, {signal});
     on(zoom, 'change', () => this.draw());
     on(isDark, 'change', () => this.draw());
@@ -61,16 +63,21 @@ export class Chart {
     on(this.#canvas, 'pointermove', (event) => this.#move(event));
     on(this.#canvas, 'pointerup', () => this.#release());
     on(this.#canvas, 'pointerleave', () => this.#point(undefined));
-    on(this.#canvas, 'dblclick', () => zoom.set(undefined, undefined));
+    on(this.#canvas, 'dblclick', () => zoom.showAll());
     on(this.#canvas, 'keydown', (event) => this.#key(event));
     const sizes = new ResizeObserver(() => this.draw());
     sizes.observe(this.#canvas);
     signal.addEventListener('abort', () => sizes.disconnect(), {once: true});
   }
 
-  /** curves: {name, steps, times, min, max, mean, nonfinite}, as /curve answers. marks: {time, text}. */
+  /** The axis of its x. */
+  get axis() { return this.isTimed || this.#options.byTime ? 'time' : this.#steps; }
+
+  /** curves: {name, start, steps, times, min, max, mean, nonfinite}, as /curve answers; start of the run in ms.
+      marks: {time, text}. */
   show(curves, options = {}, marks = this.#marks) {
-    this.#curves = curves;
+    this.#curves = curves.map((curve) => ({...curve}));
+    if (curves.some(({steps}) => steps.length)) this.isTimed = curves.some(isTimed);
     this.#marks = marks;
     Object.assign(this.#options, options);
     this.#canvas.setAttribute('aria-label', this.#summary());
@@ -92,29 +99,49 @@ export class Chart {
     });
   }
 
-  #xs(curve) { return this.#options.byTime ? curve.times : curve.steps; }
+  #xs(curve) {
+    if (this.axis !== 'time') return curve.steps;
+    return curve.seconds ??= curve.times.map((time) => this.#secondsOf(curve, time));
+  }
+
+  #secondsOf(curve, time) { return (time - (curve.start ?? curve.times[0])) / 1000; }
 
   #summary() {
     const parts = this.#curves.map((curve) => {
       const bounds = boundsOf([curve.min, curve.max]);
-      if (!bounds) return `${curve.name}: no finite values`;
+      const name = briefName(curve.name);
+      if (!bounds) return `${name}: no finite values`;
       const last = (curve.mean ?? curve.min).findLast((value) => value !== null);
-      return `${curve.name}: from ${number(bounds[0])} to ${number(bounds[1])}, last ${number(last)}`;
+      const [least, most] = bounds.map((value) => this.#valueText(value));
+      return `${name}: from ${least} to ${most}, last ${this.#valueText(last)}`;
     });
-    return `Chart of ${this.title}. ${parts.join('; ')}`;
+    return `Chart of ${briefName(this.title)}. ${parts.join('; ')}`;
   }
 
-  #axes(width, height) {
+  #valueText(value) { return this.unit && value !== null ? iecBytes(value) : number(value); }
+
+  /** Its values within the part of the axis. */
+  #shownValues(curve, from, to) {
+    const lists = [curve.min, curve.max].filter(Boolean);
+    if (from === undefined) return lists;
+    const xs = this.#xs(curve);
+    return lists.map((list) => list.filter((_, at) => (xs[at + 1] ?? xs[at]) >= from && (xs[at - 1] ?? xs[at]) <= to));
+  }
+
+  #axes(g, width, height) {
     const {logX, logY} = this.#options;
+    const {from, to} = this.zoom.of(this.axis);
     const xs = boundsOf(this.#curves.map((curve) => this.#xs(curve)), logX);
-    const ys = boundsOf(this.#curves.flatMap((curve) => [curve.min, curve.max]), logY);
+    const ys = boundsOf(this.#curves.flatMap((curve) => this.#shownValues(curve, from, to)), logY);
     if (!xs || !ys) return undefined;
-    const x = new Axis(this.zoom.from ?? xs[0], this.zoom.to ?? xs[1], logX);
+    const x = new Axis(from ?? xs[0], to ?? xs[1], logX);
     const pad = logY ? 0 : (ys[1] - ys[0]) * 0.04;
     const y = new Axis(ys[0] - pad, ys[1] + pad, logY);
+    const yTicks = ticksOf(y, 5, this.unit);
+    const left = Math.max(LEAST_LEFT, ...yTicks.map(({text}) => Math.ceil(g.measureText(text).width) + TICK_GAP + 2));
     return {
-      x, y,
-      px: (value) => LEFT + x.place(value) * (width - LEFT - RIGHT),
+      x, y, yTicks, left,
+      px: (value) => left + x.place(value) * (width - left - RIGHT),
       py: (value) => height - BOTTOM - y.place(value) * (height - BOTTOM - TOP),
     };
   }
@@ -129,22 +156,29 @@ export class Chart {
     g.scale(ratio, ratio);
     const style = getComputedStyle(this.#canvas);
     const theme = {text: style.getPropertyValue('--quiet'), line: style.getPropertyValue('--line')};
-    g.font = '11px system-ui, sans-serif';
-    const axes = this.axes = this.#axes(width, height);
+    g.font = FONT;
+    const axes = this.axes = this.#axes(g, width, height);
     if (!axes) {
       g.fillStyle = theme.text;
-      g.fillText('no values yet', LEFT, height / 2);
+      g.fillText(this.#emptyText(), LEAST_LEFT, height / 2);
       return;
     }
     this.#paintGrid(g, axes, width, height, theme);
     g.save();
     g.beginPath();
-    g.rect(LEFT, TOP, width - LEFT - RIGHT, height - BOTTOM - TOP);
+    g.rect(axes.left, TOP, width - axes.left - RIGHT, height - BOTTOM - TOP);
     g.clip();
     this.#paintMarks(g, axes, height, theme);
     this.#curves.forEach((curve, index) => this.#paintCurve(g, axes, curve, index));
     this.#paintCursor(g, axes, height, theme);
     g.restore();
+  }
+
+  #emptyText() {
+    if (!this.#curves.length) return 'loading';
+    if (this.#curves.every((curve) => curve.is_omitted)) return 'not in this file';
+    const isPart = this.zoom.of(this.axis).from !== undefined;
+    return isPart ? 'no values in this part' : `no values of rank ${this.#options.rank} yet`;
   }
 
   #paintGrid(g, axes, width, height, theme) {
@@ -154,36 +188,36 @@ export class Chart {
     g.beginPath();
     g.textAlign = 'right';
     g.textBaseline = 'middle';
-    for (const tick of axes.y.ticks(5)) {
-      const y = Math.round(axes.py(tick)) + 0.5;
-      g.moveTo(LEFT, y);
+    for (const {value, text} of axes.yTicks) {
+      const y = Math.round(axes.py(value)) + 0.5;
+      g.moveTo(axes.left, y);
       g.lineTo(width - RIGHT, y);
-      g.fillText(number(tick, 4), LEFT - 6, y);
+      g.fillText(text, axes.left - TICK_GAP, y);
     }
     g.textBaseline = 'alphabetic';
-    const ticks = axes.x.ticks(Math.max(2, Math.floor((width - LEFT) / 90)));
-    ticks.forEach((tick, at) => {
-      const x = Math.round(axes.px(tick)) + 0.5;
+    g.textAlign = 'center';
+    const most = Math.max(2, Math.floor((width - axes.left) / 90));
+    const ticks = ticksOf(axes.x, most, this.axis === 'time' ? 's' : 'count');
+    for (const {value, text} of ticks) {
+      const x = Math.round(axes.px(value)) + 0.5;
       g.moveTo(x, TOP);
       g.lineTo(x, height - BOTTOM);
-      g.textAlign = at === ticks.length - 1 && x > width - 40 ? 'right' : 'center';
-      g.fillText(this.#xText(tick), Math.min(x, width - RIGHT), height - 6);
-    });
+      const half = g.measureText(text).width / 2;
+      g.fillText(text, Math.max(half, Math.min(x, width - half)), height - 6);
+    }
     g.stroke();
   }
 
-  #xText(value) {
-    return this.#options.byTime ? new Date(value).toISOString().slice(11, 19) : number(value, 6);
-  }
+  #xText(value) { return this.axis === 'time' ? sinceText(value) : number(value, 9); }
 
   #paintMarks(g, axes, height, theme) {
-    const times = this.#curves[0]?.times ?? [];
+    const [first] = this.#curves;
     g.strokeStyle = theme.text;
     g.setLineDash([2, 3]);
-    for (const mark of this.#marks) {
-      const at = times.findIndex((each) => each >= mark.time);
+    for (const {time} of first ? this.#marks : []) {
+      const at = first.times.findIndex((each) => each >= time);
       if (at < 0) continue;
-      const x = axes.px(this.#xs(this.#curves[0])[at]);
+      const x = axes.px(this.axis === 'time' ? this.#secondsOf(first, time) : first.steps[at]);
       g.beginPath();
       g.moveTo(x, TOP);
       g.lineTo(x, height - BOTTOM);
@@ -209,11 +243,11 @@ export class Chart {
     g.setLineDash([]);
   }
 
-  // Drawn as lines, not as an area: a single spike may be narrower than a pixel.
+  // Drawn as lines, not as an area: a single spike may be narrower than a pixel. Two pixels wide it covers one of them.
   #paintBand(g, axes, xs, curve) {
     const floor = axes.y.log ? axes.y.from : -Infinity;
     g.globalAlpha = 0.4;
-    g.lineWidth = Math.max(1.5, (axes.px(xs.at(-1)) - axes.px(xs[0])) / Math.max(1, xs.length));
+    g.lineWidth = Math.max(2, (axes.px(xs.at(-1)) - axes.px(xs[0])) / Math.max(1, xs.length));
     g.beginPath();
     for (let i = 0; i < xs.length; ++i) {
       if (curve.max[i] === null || curve.max[i] <= floor && axes.y.log) continue;
@@ -269,7 +303,7 @@ export class Chart {
   #valueAt(event) {
     if (!this.axes) return undefined;
     const box = this.#canvas.getBoundingClientRect();
-    const place = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
+    const place = (event.clientX - box.left - this.axes.left) / (box.width - this.axes.left - RIGHT);
     return this.axes.x.value(Math.min(1, Math.max(0, place)));
   }
 
@@ -290,32 +324,39 @@ export class Chart {
     const [from, to] = this.#drag.toSorted((a, b) => a - b);
     this.#drag = undefined;
     const isWide = this.axes.px(to) - this.axes.px(from) > 5;
-    if (isWide) this.zoom.set(Math.floor(from), Math.ceil(to));
+    if (isWide) this.#zoomTo(from, to);
     else this.draw();
   }
 
-  // Moves to the nearest part of the first curve, and shows the values of all curves there.
   #point(value) {
     if (value === undefined) this.#drag = undefined;
     this.#cursor = value;
-    const first = this.#curves[0];
-    if (value === undefined || !first) this.#output.textContent = '';
-    else this.#output.textContent = this.#textAt(value);
+    this.#output.classList.toggle('many', value !== undefined && this.#curves.length > 1);
+    this.#output.replaceChildren(...value === undefined || !this.#curves.length ? [] : this.#readout(value));
     this.draw();
   }
 
-  #textAt(value) {
-    const texts = this.#curves.slice(0, 4).map((curve) => {
-      const at = this.#nearest(this.#xs(curve), value);
-      if (at < 0) return '';
-      const middle = number((curve.mean ?? curve.min)[at]);
-      const isBand = curve.max && curve.max[at] !== curve.min[at];
-      const band = isBand ? ` (${number(curve.min[at])} … ${number(curve.max[at])})` : '';
-      const bad = curve.nonfinite?.[at] ? ` ${curve.nonfinite[at]} not finite` : '';
-      return `${middle}${band}${bad}`;
+  // The values of all curves at the x of the first one; another x is named.
+  #readout(value) {
+    const places = this.#curves.map((curve) => this.#nearest(this.#xs(curve), value));
+    const xOf = (at) => this.#xs(this.#curves[at])[places[at]];
+    const first = places.findIndex((place) => place >= 0);
+    if (first < 0) return [];
+    const rows = this.#curves.map((curve, at) => {
+      if (places[at] < 0) return '';
+      const x = xOf(at) === xOf(first) ? '' : ` at ${this.#xText(xOf(at))}`;
+      const text = this.#textAt(curve, places[at]) + x;
+      return this.#curves.length > 1 ? el('span', {}, swatch(at), clipped(curve.name), ` ${text}`) : text;
     });
-    const at = this.#nearest(this.#xs(this.#curves[0]), value);
-    return `${this.#xText(this.#xs(this.#curves[0])[at])}: ${texts.join(' · ')}`;
+    return [`${this.#xText(xOf(first))}: `, ...rows];
+  }
+
+  #textAt(curve, at) {
+    const middle = this.#valueText((curve.mean ?? curve.min)[at]);
+    const isBand = curve.max && curve.max[at] !== curve.min[at];
+    const band = isBand ? ` (${this.#valueText(curve.min[at])} … ${this.#valueText(curve.max[at])})` : '';
+    const bad = curve.nonfinite?.[at] ? ` ${curve.nonfinite[at]} not finite` : '';
+    return `${middle}${band}${bad}`;
   }
 
   #nearest(xs, value) {
@@ -330,12 +371,13 @@ export class Chart {
   }
 
   #key(event) {
-    const xs = this.#curves[0] ? this.#xs(this.#curves[0]) : [];
+    const filled = this.#curves.find((curve) => curve.steps.length);
+    const xs = filled ? this.#xs(filled) : [];
     if (!xs.length) return;
     const at = this.#cursor === undefined ? -1 : this.#nearest(xs, this.#cursor);
     const moves = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: xs.length - 1};
     if (event.key in moves) this.#point(xs[Math.min(xs.length - 1, Math.max(0, moves[event.key]))]);
-    else if (event.key === 'Escape') this.zoom.set(undefined, undefined);
+    else if (event.key === 'Escape') this.zoom.showAll();
     else if (event.key === '+') this.#zoomBy(0.5, this.#cursor ?? xs[xs.length >> 1]);
     else if (event.key === '-') this.#zoomBy(2, this.#cursor ?? xs[xs.length >> 1]);
     else return;
@@ -345,7 +387,12 @@ export class Chart {
   #zoomBy(factor, centre) {
     if (!this.axes) return;
     const half = (this.axes.x.to - this.axes.x.from) * factor / 2;
-    this.zoom.set(Math.floor(centre - half), Math.ceil(centre + half));
+    this.#zoomTo(centre - half, centre + half);
+  }
+
+  #zoomTo(from, to) {
+    const isTime = this.axis === 'time';
+    this.zoom.set(this.axis, isTime ? from : Math.floor(from), isTime ? to : Math.ceil(to));
   }
 }
 

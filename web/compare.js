@@ -1,13 +1,14 @@
 // Several runs next to each other: their curves in one chart each, and values of config and environment that differ.
 import {get, runPath} from './api.js';
-import {Chart, Zoom, legend} from './chart.js';
-import {controls, optionsOf} from './controls.js';
+import {Curves} from './curves.js';
 import {diffView} from './diff.js';
 import {mediaView} from './media.js';
+import {eachMetric} from './metrics.js';
+import {legend} from './palette.js';
 import {spaceView} from './space.js';
-import {briefName, el, flattened, number, runLink, section, status, table} from './view.js';
+import {clipped, clippedValue, el, flattened, linkTo, number, runLink, section, status, table} from './view.js';
 
-const MOST_RUNS = 16;
+const FEW_RUNS = 16;
 
 const chooser = () => el('form',
   {class: 'bar', onsubmit: (event) => {
@@ -18,48 +19,33 @@ const chooser = () => el('form',
   el('label', {}, 'Runs, by name', el('input', {name: 'runs', size: 40, placeholder: 'wide narrow'})),
   el('button', {}, 'Compare'));
 
-const plain = (value) =>
-  (value === undefined ? '–' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+const plain = (value) => (value === undefined ? '–' : clippedValue(value));
 
 /** A row for each dotted key whose values are not all the same. */
 const differences = (title, runs, pick) => {
   const values = runs.map((run) => flattened(pick(run)));
   const keys = [...new Set(values.flatMap(Object.keys))].sort();
-  const rows = keys.filter((key) => new Set(values.map((each) => plain(each[key]))).size > 1)
-    .map((key) => [key, ...values.map((each) => plain(each[key]))]);
+  const rows = keys.filter((key) => new Set(values.map((each) => JSON.stringify(each[key]))).size > 1)
+    .map((key) => [clipped(key), ...values.map((each) => plain(each[key]))]);
   if (!rows.length) return section(title, el('p', {class: 'quiet'}, 'No differences.'));
   return section(title, table(title, [{title: 'Key'}, ...runs.map((run) => ({title: run.name}))], rows));
 };
 
 const lastMetrics = (runs) => {
-  const keys = [...new Set(runs.flatMap((run) => Object.keys(run.metrics ?? {})))];
+  const values = runs.map((run) => new Map(eachMetric(run.metrics)));
+  const keys = [...new Set(values.flatMap((each) => [...each.keys()]))];
+  const textOf = (value) => (typeof value === 'number' ? number(value) : value == null ? '' : clippedValue(value));
   return section('Last metrics',
     table('Last metrics',
       [{title: 'Metric'}, ...runs.map((run) => ({title: run.name, number: true}))],
-      keys.map((key) => [briefName(key), ...runs.map((run) => number(run.metrics?.[key] ?? null))])));
+      keys.map((key) => [clipped(key), ...values.map((each) => textOf(each.get(key)))])));
 };
 
 const curveCharts = async (runs, query, signal) => {
-  const zoom = new Zoom();
-  const box = el('div', {class: 'charts'});
-  const namesOf = async (run) => (await get(`${runPath(run.name)}/curves`, {}, signal)).names;
-  const named = await Promise.all(runs.map(namesOf));
-  const names = [...new Set(named.flat())].filter((each) => !each.includes('/operators/')).slice(0, 24);
-  const charts = names.map((name) => new Chart(name, zoom, signal));
-  box.append(...charts.map((chart) => chart.node));
-  const load = async () => Promise.all(charts.map(async (chart) => {
-    const curves = await Promise.all(runs.map(async (run, at) => {
-      if (!named[at].includes(chart.title)) return {name: run.name, steps: [], times: [], min: []};
-      const asked = {name: chart.title, points: 600, from: zoom.from, to: zoom.to};
-      const curve = await get(`${runPath(run.name)}/curve`, asked, signal);
-      return {...curve, name: run.name};
-    }));
-    chart.show(curves, optionsOf(query));
-  }));
-  const redraw = () => charts.forEach((chart) => chart.configure(optionsOf(query)));
-  zoom.addEventListener('change', () => load().catch(() => {}), {signal});
-  await load();
-  return section('Curves', controls(query, zoom, redraw), legend(runs.map((run) => run.name)), box);
+  const curves = new Curves({runs, query, signal});
+  await curves.find();
+  await curves.load();
+  return curves.node('Curves', legend(runs.map((run) => run.name)));
 };
 
 const codeDifference = async ([first, second], signal) => {
@@ -77,12 +63,19 @@ const codeDifference = async ([first, second], signal) => {
 };
 
 export const showCompare = async ({query}, main, signal) => {
-  const names = query.getAll('run').slice(0, MOST_RUNS);
+  const all = query.getAll('run');
+  const names = all.slice(0, Number(query.get('runs') ?? FEW_RUNS));
   main.replaceChildren(el('h1', {}, 'Compare'), chooser());
   if (names.length < 2) {
     main.append(el('p', {class: 'quiet'},
       'Choose two runs or more: here by name, or with the boxes on the page Runs.'));
     return;
+  }
+  if (names.length < all.length) {
+    const more = new URLSearchParams(query);
+    more.set('runs', Math.min(all.length, names.length + FEW_RUNS));
+    main.append(el('p', {role: 'status'}, `The first ${names.length} of ${all.length} runs. `,
+      linkTo(`compare?${more}`, `Show ${more.get('runs')}`)));
   }
   const runs = await Promise.all(names.map((name) => get(runPath(name), {}, signal)));
   main.append(

@@ -9,17 +9,17 @@ export const optionsOf = (query) => ({
   byTime: query.get('by') === 'time',
 });
 
-/** Calls `redraw` after each change of the query, which it also writes into the address. */
-export const controls = (query, zoom, redraw) => {
+/** Calls `redraw` after each change of the query, which it also writes into the address. `others`: more of the bar. */
+export const controls = (query, zoom, redraw, ...others) => {
   const change = (name, value) => {
     if (value === '') query.delete(name);
     else query.set(name, value);
     setQuery({[name]: value});
     redraw();
   };
-  const box = (label, name, on, after = () => {}) => el('label', {class: 'inline'}, el('input', {
+  const box = (label, name, on) => el('label', {class: 'inline'}, el('input', {
     type: 'checkbox', name, checked: query.get(name) === on,
-    onchange: (event) => { change(name, event.target.checked ? on : ''); after(); },
+    onchange: (event) => change(name, event.target.checked ? on : ''),
   }), label);
   const {smooth} = optionsOf(query);
   const shown = el('output', {}, smooth ? smooth.toFixed(2) : 'off');
@@ -33,6 +33,7 @@ export const controls = (query, zoom, redraw) => {
       shown),
     box('logarithmic y', 'logy', '1'),
     box('logarithmic x', 'logx', '1'),
-    box('by time', 'by', 'time', () => zoom.set(undefined, undefined)),
-    el('button', {onclick: () => zoom.set(undefined, undefined)}, 'Show all'));
+    box('by time', 'by', 'time'),
+    el('button', {onclick: () => zoom.showAll()}, 'Show all'),
+    others);
 };

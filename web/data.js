@@ -1,7 +1,6 @@
 // The datasets of a run: which operator limits them, and how long the loops waited for data.
 import {follow, get, runPath} from './api.js';
-import {Chart, Zoom} from './chart.js';
-import {controls, optionsOf} from './controls.js';
+import {Curves} from './curves.js';
 import {bytes, duration, el, facts, isOver, later, linkTo, number, section, table} from './view.js';
 
 const PHASES = {
@@ -73,33 +72,22 @@ const content = (run) => {
 
 export const showData = async ({parts: [, name], query}, main, signal) => {
   const box = el('div');
-  const charts = el('div', {class: 'charts'});
-  const zoom = new Zoom();
-  let shown = [];
-  const redraw = () => shown.forEach((chart) => chart.configure(optionsOf(query)));
   const fill = async () => {
     const run = await get(runPath(name), {}, signal);
     box.replaceChildren(...content(run));
     return run;
   };
   const run = await fill();
+  const curves = new Curves({runs: [run], query, signal, isWanted: (metric) => metric.startsWith('data/')});
   main.replaceChildren(el('h1', {}, 'Data of ', linkTo(`run/${encodeURIComponent(run.name)}`, run.name)), box,
-    section('Over time, rank 0', controls(query, zoom, redraw), charts));
-  const {names} = await get(`${runPath(name)}/curves`, {}, signal);
-  shown = names.filter((each) => each.startsWith('data/') && !each.includes('/operators/'))
-    .map((each) => new Chart(each, zoom, signal));
-  charts.replaceChildren(...shown.map((chart) => chart.node));
-  const load = async () => Promise.all(shown.map(async (chart) => {
-    const asked = {name: chart.title, points: 600, from: zoom.from, to: zoom.to};
-    const curve = await get(`${runPath(name)}/curve`, asked, signal);
-    chart.show([curve], optionsOf(query));
-  }));
-  zoom.addEventListener('change', () => load().catch(() => {}), {signal});
-  await load();
+    curves.node('Over time, rank 0'));
+  await curves.find();
+  await curves.load();
   if (isOver(run.status)) return;
-  const again = later(1000, () => Promise.all([fill(), load()]).catch(() => {}));
+  const again = later(1000, () => fill().catch(() => {}));
   const stop = follow(`${runPath(name)}/events`, {}, {runs: ([now]) => {
     again();
+    curves.reload();
     if (isOver(now.status)) stop();
   }}, signal);
 };

@@ -1,11 +1,11 @@
 // Records of train.log_image and similar functions, by run and rank next to each other, at one step.
 import {contentUrl, get, getText, runPath} from './api.js';
 import {boundsOf} from './axis.js';
-import {bytes, el, number, section, table} from './view.js';
+import {bytes, clipped, el, number, section, table} from './view.js';
 
 const PAGE_ROWS = 1000;
 const MOST_ROWS = 5000;
-const MOST_NAMES = 60;
+const MOST_OPEN = 60;
 const TABLE_ROWS = 100;
 const WIDTH = 320;
 const HEIGHT = 120;
@@ -59,8 +59,8 @@ const contentOf = async (row, signal) => {
 const shownAt = (rows, step) => [...Map.groupBy(rows, (row) => `${row.run}\n${row.rank}`).values()]
   .map((each) => each.findLast((row) => row.step <= step)).filter(Boolean);
 
-/** One name of one kind: a slider over its steps, and the rows at the chosen step. */
-const oneName = (rows, signal) => {
+/** One name of one kind: a slider over its steps, and the rows at the chosen step, once it is open. */
+const oneName = (rows, isOpen, signal) => {
   const [{name, kind}] = rows;
   const steps = [...new Set(rows.map((row) => row.step))].sort((a, b) => a - b);
   const severalRuns = new Set(rows.map((row) => row.run)).size > 1;
@@ -83,21 +83,25 @@ const oneName = (rows, signal) => {
     type: 'range', name: 'step', min: 0, max: last, value: last, 'aria-label': `Step of ${name}`,
     oninput: (event) => draw(Number(event.target.value)).catch(() => {}),
   });
-  const node = el('details', {open: true},
-    el('summary', {}, `${name} (${kind})`),
+  const begin = () => { if (!turn) draw(last).catch(() => {}); };
+  const node = el('details', {open: isOpen, ontoggle: begin},
+    el('summary', {}, clipped(name), ` (${kind})`),
     el('div', {class: 'bar'}, last ? slider : '', said),
     box);
-  return {node, ready: draw(last)};
+  return {node, ready: isOpen ? draw(last) : undefined};
 };
 
 /** Empty if no run has any media. */
 export const mediaView = async (runs, signal) => {
-  const rows = (await Promise.all(runs.map((run) => rowsOf(run, signal)))).flat();
+  const byRun = await Promise.all(runs.map((run) => rowsOf(run, signal)));
+  const rows = byRun.flat();
   if (!rows.length) return '';
   const groups = [...Map.groupBy(rows, (row) => `${row.kind}\n${row.name}`).values()];
-  const shown = groups.slice(0, MOST_NAMES).map((each) => oneName(each, signal));
+  const shown = groups.map((each, at) => oneName(each, at < MOST_OPEN, signal));
   await Promise.all(shown.map((each) => each.ready));
   return section('Media',
-    groups.length > MOST_NAMES ? el('p', {class: 'quiet'}, `The first ${MOST_NAMES} of ${groups.length} names.`) : '',
+    byRun.some((each) => each.length >= MOST_ROWS)
+      ? el('p', {class: 'quiet'}, `Of each run the first ${MOST_ROWS} records: the API has all.`)
+      : '',
     shown.map((each) => each.node));
 };

@@ -10,6 +10,11 @@ const growth = (value) => `${value < 0 ? '−' : '+'}${bytes(Math.abs(value))}`;
 const kindsOf = (line) => line.kinds.map((kind) => `${kind.count} × ${kind.kind}`).join(', ');
 const madeOf = (tensor) => (tensor.older ? 'before' : tensor.line || 'no line known');
 
+const cutText = (rows) =>
+  (rows.length > MOST_ROWS
+    ? el('p', {class: 'quiet'}, `The largest ${MOST_ROWS} of ${rows.length}: the file among the traces has all.`)
+    : '');
+
 const linesOf = (device) =>
   (device.lines.length
     ? table(`Lines that made tensors, ${device.device}`,
@@ -36,7 +41,9 @@ const deviceView = (device) => [
     ['Over time', spark(device.curve.map(([, value]) => value))],
   ]),
   linesOf(device),
+  cutText(device.lines),
   tensorsOf(device),
+  cutText(device.tensors),
 ];
 
 /** `writes`: whether this viewer may ask a live rank. */

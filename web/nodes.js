@@ -1,7 +1,6 @@
 // The nodes of runs: their ranks, their present state, and why a run has evicted one.
-import {get, runPath} from './api.js';
-import {Chart, Zoom} from './chart.js';
-import {controls, optionsOf} from './controls.js';
+import {get} from './api.js';
+import {Curves} from './curves.js';
 import {duration, el, isOver, linkTo, number, runLink, section, status, table, time} from './view.js';
 
 const stateOf = (node) => (node.evicted_at ? 'left out' : isOver(node.status) ? 'idle' : 'in use');
@@ -25,7 +24,7 @@ const hostTable = (nodes) => table('Nodes',
 
 const useTable = (nodes) => table('Runs and nodes',
   [{title: 'Run'}, {title: 'Status'}, {title: 'Started (UTC)', time: true}, {title: 'Node'},
-    {title: 'Node', number: true}, {title: 'Address', wide: true}, {title: 'State'}, {title: 'Ranks'},
+    {title: 'Number', number: true}, {title: 'Address', wide: true}, {title: 'State'}, {title: 'Ranks'},
     {title: 'Devices', long: true}, {title: 'Reason', long: true}],
   nodes.map((node) => [runLink(node.name), status(node.status), time(node.started_at), nodeLink(node.host, node.name),
     node.node ?? '', node.address ?? '', stateOf(node), ranksOf(node), node.devices.join(' '),
@@ -41,27 +40,15 @@ const checkTable = ({host, checks}) =>
 
 /** The records of the node's lowest rank about the node. */
 const hostCharts = async (node, query, signal) => {
+  const none = el('p', {class: 'quiet'}, `The run ${node.name} has recorded nothing of ${node.host}.`);
+  if (!node.ranks.length) return none;
   const rank = Math.min(...node.ranks);
-  const path = runPath(node.name);
-  const {names} = await get(`${path}/curves`, {}, signal);
-  const zoom = new Zoom();
-  const charts = names.filter((name) => name.startsWith('host/') || name.startsWith('gpu/'))
-    .map((name) => new Chart(name, zoom, signal));
-  if (!charts.length || !node.ranks.length) {
-    return el('p', {class: 'quiet'}, `The run ${node.name} has recorded nothing of ${node.host}.`);
-  }
-  const load = async () => Promise.all(charts.map(async (chart) => {
-    const asked = {name: chart.title, rank, points: 600, from: zoom.from, to: zoom.to};
-    const curve = await get(`${path}/curve`, asked, signal);
-    if (!curve.total && zoom.from === undefined) chart.node.remove();
-    chart.show([curve], optionsOf(query));
-  }));
-  zoom.addEventListener('change', () => load().catch(() => {}), {signal});
-  const redraw = () => charts.forEach((chart) => chart.configure(optionsOf(query)));
-  const out = section(`${node.host} during ${node.name}, by rank ${number(rank)}`,
-    controls(query, zoom, redraw),
-    el('div', {class: 'charts'}, charts.map((chart) => chart.node)));
-  await load();
+  const isWanted = (metric) => metric.startsWith('host/') || metric.startsWith('gpu/');
+  const curves = new Curves({runs: [node], rank, query, signal, isWanted, hidesEmpty: true});
+  await curves.find();
+  if (!curves.count) return none;
+  const out = curves.node(`${node.host} during ${node.name}, by rank ${number(rank)}`);
+  await curves.load();
   return out;
 };
 

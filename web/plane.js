@@ -1,8 +1,9 @@
 // Runs as points and lines over their parameters and metrics: a scatter of two, and parallel coordinates of many.
 import {Axis} from './axis.js';
-import {brief, el, number} from './view.js';
+import {brief, briefName, el, number} from './view.js';
 
 const WIDTH = 1000;
+const MOST_TEXTS = 12;
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
 const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
 
@@ -34,11 +35,19 @@ class Scale {
     if (this.isNumeric) {
       return this.axis.ticks(most).map((value) => ({at: this.axis.place(value), text: number(value, 4)}));
     }
-    return this.texts.slice(0, 12).map((text) => ({at: this.place(text), text: brief(text, 14)}));
+    const every = Math.ceil(this.texts.length / MOST_TEXTS);
+    return this.texts.filter((_, at) => at % every === 0)
+      .map((text) => ({at: this.place(text), text: brief(text, 14)}));
   }
 }
 
 const text = (x, y, content, attributes = {}) => el('text', {x, y, ...attributes}, content);
+const nameText = (x, y, name) => {
+  const short = brief(name, 22);
+  const node = text(x, y, short, {'text-anchor': 'middle', class: 'name'});
+  if (short !== name) node.append(el('title', {}, name));
+  return node;
+};
 const line = (x1, y1, x2, y2) => el('line', {x1, y1, x2, y2, class: 'axis'});
 
 const linked = (item, node) => {
@@ -54,15 +63,16 @@ export const scatter = (xName, yName, items) => {
   const px = (at) => left + at * (WIDTH - left - 20);
   const py = (at) => height - bottom - at * (height - bottom - top);
   const seen = items.filter((item) => x.place(item.x) !== undefined && y.place(item.y) !== undefined);
-  const title = `${yName} against ${xName}: ${seen.length} runs`;
+  const title = `${briefName(yName)} against ${briefName(xName)}`;
+  const lacking = items.length - seen.length;
   return el('figure', {class: 'plane'},
-    el('figcaption', {}, `${yName} against ${xName}`),
-    el('svg', {viewBox: `0 0 ${WIDTH} ${height}`, role: 'group', 'aria-label': title},
+    el('figcaption', {}, title, lacking ? el('span', {class: 'quiet'}, `${lacking} runs lack one of both`) : ''),
+    el('svg', {viewBox: `0 0 ${WIDTH} ${height}`, role: 'group', 'aria-label': `${title}: ${seen.length} runs`},
       line(left, height - bottom, WIDTH - 20, height - bottom),
       line(left, top, left, height - bottom),
       x.ticks(8).map((tick) => text(px(tick.at), height - bottom + 16, tick.text, {'text-anchor': 'middle'})),
       y.ticks(6).map((tick) => text(left - 6, py(tick.at) + 4, tick.text, {'text-anchor': 'end'})),
-      text((left + WIDTH) / 2, height - 4, xName, {'text-anchor': 'middle'}),
+      text((left + WIDTH) / 2, height - 4, briefName(xName), {'text-anchor': 'middle'}),
       seen.map((item) =>
         linked(item, el('circle', {cx: px(x.place(item.x)), cy: py(y.place(item.y)), r: 5, class: 'point'})))));
 };
@@ -83,13 +93,16 @@ export const parallel = (names, items) => {
   return el('figure', {class: 'plane'},
     el('figcaption', {}, 'Parameters and metrics of all runs'),
     el('svg',
-      {viewBox: `0 0 ${WIDTH} ${height}`, role: 'group', 'aria-label': `${names.join(', ')}: ${items.length} runs`},
+      {
+        viewBox: `0 0 ${WIDTH} ${height}`, role: 'group',
+        'aria-label': `${names.map((name) => brief(name, 22)).join(', ')}: ${items.length} runs`,
+      },
       items.map((item) => linked(item, el('path', {
         d: pathOf(item), class: 'line',
         'stroke-opacity': opacityOf(scales.at(-1).place(item.values[names.at(-1)])).toFixed(2),
       }))),
       scales.map((scale, at) => el('g', {},
         line(px(at), top, px(at), height - bottom),
-        text(px(at), 14, brief(scale.name, 22), {'text-anchor': 'middle', class: 'name'}),
+        nameText(px(at), 14, scale.name),
         scale.ticks(5).map((tick) => text(px(at) + 5, py(tick.at) + 4, tick.text))))));
 };

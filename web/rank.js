@@ -1,14 +1,12 @@
 // One rank of a run: how it spends its time, the load of its device, its own curves and its output.
 import {Outcome, mayWrite, profileAction} from './actions.js';
 import {get, runPath} from './api.js';
-import {Chart, Zoom} from './chart.js';
-import {controls, optionsOf} from './controls.js';
+import {Curves} from './curves.js';
+import {flameView} from './flame.js';
 import {logView} from './log.js';
 import {memoryView} from './memory.js';
 import {stackView} from './stack.js';
 import {duration, el, facts, linkTo, number, section, table} from './view.js';
-
-const MOST_CHARTS = 40;
 
 const timeTable = (timing) => {
   if (!timing) return '';
@@ -41,20 +39,9 @@ export const showRank = async ({parts: [, name, , rankText], query}, main, signa
   const rank = Number(rankText);
   const run = await get(runPath(name), {}, signal);
   const worker = run.attempts.at(-1)?.workers.find((each) => each.rank === rank);
-  const zoom = new Zoom();
-  const box = el('div', {class: 'charts'});
-  const {names} = await get(`${runPath(name)}/curves`, {}, signal);
-  const charts = names.filter((each) => !each.includes('/operators/')).slice(0, MOST_CHARTS)
-    .map((metric) => new Chart(metric, zoom, signal));
-  const load = async () => Promise.all(charts.map(async (chart) => {
-    const asked = {name: chart.title, rank, points: 600, from: zoom.from, to: zoom.to};
-    const curve = await get(`${runPath(name)}/curve`, asked, signal);
-    if (!curve.total && zoom.from === undefined) chart.node.remove();
-    else if (!chart.node.isConnected) box.append(chart.node);
-    chart.show([curve], optionsOf(query));
-  }));
-  zoom.addEventListener('change', () => load().catch(() => {}), {signal});
+  const curves = new Curves({runs: [run], rank, query, signal, hidesEmpty: true});
   const writes = await mayWrite();
+  const flame = await flameView(run, rank, writes, signal);
   const memory = await memoryView(run, rank, writes, signal);
   main.replaceChildren(
     el('h1', {}, `Rank ${rank} of `, linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
@@ -65,13 +52,13 @@ export const showRank = async ({parts: [, name, , rankText], query}, main, signa
       ])
       : el('p', {class: 'quiet'}, 'The last attempt has no such rank.'),
     ...(run.live && writes ? questions(run, rank) : []),
+    flame,
     memory,
     timeTable(worker?.timing),
     device(worker?.gpu),
     ...data(worker?.data),
-    section('Curves of this rank',
-      controls(query, zoom, () => charts.forEach((chart) => chart.configure(optionsOf(query)))),
-      box),
+    curves.node('Curves of this rank'),
     logView(run.name, {rank}, signal));
-  await load();
+  await curves.find();
+  await curves.load();
 };

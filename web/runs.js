@@ -1,11 +1,14 @@
 // The page of all runs: a table that the server filters and sorts, with live updates of running runs.
 import {follow, get} from './api.js';
 import {spark} from './chart.js';
+import {counting} from './clock.js';
+import {metricAt, metricsView} from './metrics.js';
 import {setQuery} from './place.js';
 import {storedAt} from './stored.js';
-import {briefName, duration, el, later, metricsText, number, runLink, status, time} from './view.js';
+import {brief, clipped, el, keepingFocus, later, number, runLink, status, tagsView, time} from './view.js';
 
 const ROWS = 100;
+const MOST_NAMED = 3;
 
 const field = (label, name, query, attributes, change) => el('label', {}, label,
   el('input', {
@@ -56,7 +59,7 @@ class RunsPage {
       const order = sorted === key ? 'ascending' : sorted === `-${key}` ? 'descending' : undefined;
       const next = sorted === `-${key}` ? key : `-${key}`;
       return el('th', {scope: 'col', 'aria-sort': order, ...attributes},
-        el('button', {onclick: () => this.change('sort', next)}, title,
+        el('button', {data: {key}, onclick: () => this.change('sort', next)}, title,
           order === 'ascending' ? ' ↑' : order ? ' ↓' : ''));
     };
     const metric = this.query.get('spark');
@@ -69,7 +72,7 @@ class RunsPage {
         column('Ran', 'running_s', {class: 'number'}),
         column('Workers', 'num_workers', {class: 'number wide'}),
         column('Tags', ''),
-        metric ? column(metric, metric) : '',
+        metric ? column(clipped(metric, 30), metric) : '',
         column('Last metrics', '', {class: 'wide'})));
   }
 
@@ -90,7 +93,7 @@ class RunsPage {
       if (each === '') this.query.delete(key);
       else this.query.set(key, each);
     }
-    this.main.querySelector('thead').replaceWith(this.head());
+    keepingFocus(this.main, () => this.main.querySelector('thead').replaceWith(this.head()));
     this.load();
   }
 
@@ -111,11 +114,17 @@ class RunsPage {
   show({runs, total, offset, problems = []}) {
     this.damaged.replaceChildren(
       ...problems.map(({name, problem}) => el('p', {class: 'error'}, `${name} is shown as it was: ${problem}`)));
-    this.body.replaceChildren(...runs.map((run) => this.row(run)));
+    keepingFocus(this.body, () => this.body.replaceChildren(...runs.map((run) => this.row(run))));
     this.before.disabled = offset === 0;
     this.after.disabled = offset + runs.length >= total;
-    this.count.textContent = total ? `${offset + 1} to ${offset + runs.length} of ${total} runs`
-      : 'No runs here. `rtrain run FILE` makes one.';
+    this.count.textContent = total ? `${offset + 1} to ${offset + runs.length} of ${total} runs` : this.emptyText();
+  }
+
+  emptyText() {
+    const filters = ['where', 'tag'].filter((name) => this.query.get(name));
+    if (!filters.length) return 'No runs here. `rtrain run FILE` makes one.';
+    const texts = filters.map((name) => `${name} ${brief(this.query.get(name))}`);
+    return `No run matches the filter: ${texts.join(', ')}.`;
   }
 
   row(run) {
@@ -124,7 +133,7 @@ class RunsPage {
       this.compare.disabled = this.chosen.size < 2;
     };
     const metric = this.query.get('spark');
-    const value = metric ? run.metrics?.[metric] : undefined;
+    const value = metric ? metricAt(run.metrics, metric) : undefined;
     return el('tr', {},
       el('td', {},
         el('input', {
@@ -133,11 +142,11 @@ class RunsPage {
       el('td', {}, runLink(run.name)),
       el('td', {}, status(run.status), run.archived ? ' archived' : ''),
       el('td', {class: 'time wide'}, time(run.started_at)),
-      el('td', {class: 'number'}, duration(run.running_s)),
+      el('td', {class: 'number'}, counting(run.running_s, run.status !== 'RUNNING')),
       el('td', {class: 'number wide'}, run.num_workers ?? ''),
-      el('td', {}, run.tags.map((tag) => el('span', {class: 'tag'}, briefName(tag)))),
+      el('td', {}, tagsView(run.tags)),
       metric ? el('td', {}, spark(run.spark ?? []), number(value)) : '',
-      el('td', {class: 'wide'}, metricsText(run.metrics)));
+      el('td', {class: 'wide'}, metricsView(run.metrics)));
   }
 
   openComparison() {
@@ -153,7 +162,8 @@ export const showRuns = async ({query}, main, signal) => {
   const live = document.getElementById('live');
   follow('api/events', {}, {runs: (runs) => {
     const running = runs.filter((run) => run.status === 'RUNNING').map((run) => run.name);
-    live.textContent = running.length ? `live: ${running.slice(0, 3).join(', ')}` : '';
+    const more = running.length > MOST_NAMED ? ` and ${running.length - MOST_NAMED} more` : '';
+    live.textContent = running.length ? `live: ${running.slice(0, MOST_NAMED).join(', ')}${more}` : '';
     page.reload();
   }}, signal);
 };

@@ -1,4 +1,6 @@
 // The stored answers in a page without a server (`rtrain export --html`), selected as a server would do it.
+import {metricAt} from './metrics.js';
+
 const box = document.getElementById('stored');
 const stored = box ? JSON.parse(box.textContent) : undefined;
 
@@ -10,7 +12,7 @@ const answerOf = (path, query = {}) =>
 
 const valueOf = (run, key) => {
   const parts = key.split('.');
-  return run[key] ?? run.metrics?.[key]
+  return run[key] ?? metricAt(run.metrics, key)
     ?? (parts[0] === 'config' ? parts.slice(1).reduce((value, part) => value?.[part], run.config) : undefined);
 };
 
@@ -55,9 +57,9 @@ const nodes = ({run, ...query}) => pageOf('nodes', answerOf('api/runs').filter((
 const LISTS = ['steps', 'times', 'min', 'max', 'mean', 'counts', 'nonfinite'];
 
 /** The parts within the steps. The stored curve has a single resolution, so a zoom gets no finer parts. */
-const curve = (path, {name, rank = 0, from, to}) => {
-  const whole = answerOf(path, {name, rank});
-  if (!whole) return {name, rank, total: 0, steps: [], times: [], min: [], nonfinite: []};
+const curve = (path, {name, rank = 0, from, to, logged}) => {
+  const whole = answerOf(path, logged ? {name, rank, logged: 1} : {name, rank});
+  if (!whole) return {name, rank, total: 0, steps: [], times: [], min: [], nonfinite: [], is_omitted: true};
   if (from === undefined) return whole;
   const isIn = (step, at) => (whole.steps[at + 1] ?? Infinity) > from && step <= to;
   const places = [...whole.steps.keys()].filter((at) => isIn(whole.steps[at], at));
@@ -75,6 +77,7 @@ export const storedAnswer = (coded, query) => {
   if (path.endsWith('/curve')) return curve(path, query);
   if (path.endsWith('/media')) return pageOf('media', answerOf(path) ?? [], query);
   if (path.endsWith('/memory')) return answerOf(path, query) ?? {profile: null};
+  if (path.endsWith('/flame')) return answerOf(path, query) ?? {flame: null};
   return answerOf(path, query);
 };
 

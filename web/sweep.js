@@ -1,79 +1,109 @@
 // Sweeps: those of the store, and the trials of one. A trial is a run with the tag sweep:NAME.
 import {follow, get} from './api.js';
-import {choice, metricsOf, spaceView, varying} from './space.js';
-import {duration, el, facts, flattened, later, linkTo, number, runLink, section, status, table, time} from './view.js';
+import {counting} from './clock.js';
+import {metricAt, numberAt, numbersOf} from './metrics.js';
+import {objectiveOf, objectiveWith, ranked} from './objective.js';
+import {choice, spaceView, varying} from './space.js';
+import {clipped, el, facts, flattened, keepingFocus, later, linkTo} from './view.js';
+import {number, runLink, section, status, table, time} from './view.js';
 
-const MOST_TRIALS = 1000;
+const PAGE_ROWS = 1000;
+const MOST_TRIALS = 5000;
+const MOST_COMPARED = 8;
 const PREFIX = 'sweep:';
 
 const showSweeps = async (main, signal) => {
-  const {tags} = await get('api/tags', {}, signal);
+  const {tags, total} = await get('api/tags', {limit: PAGE_ROWS}, signal);
   const sweeps = tags.filter(({tag}) => tag.startsWith(PREFIX)).map(({tag, runs, started_at: started}) => [
-    linkTo(`sweep/${encodeURIComponent(tag.slice(PREFIX.length))}`, tag.slice(PREFIX.length)), runs, time(started)]);
+    linkTo(`sweep/${encodeURIComponent(tag.slice(PREFIX.length))}`, clipped(tag.slice(PREFIX.length))), runs,
+    time(started)]);
   main.replaceChildren(el('h1', {}, 'Sweeps'),
     sweeps.length
       ? table('Sweeps',
         [{title: 'Sweep'}, {title: 'Trials', number: true}, {title: 'Last begun (UTC)', time: true}],
         sweeps)
-      : el('p', {class: 'quiet'}, 'No sweeps here. `rtrain sweep FILE --grid lr=0.1,0.01` makes one.'));
+      : el('p', {class: 'quiet'}, 'No sweeps here. `rtrain sweep FILE --grid lr=0.1,0.01` makes one.'),
+    total > tags.length ? el('p', {class: 'quiet'}, `Of the newest ${tags.length} of ${total} tags.`) : '');
 };
 
 const counts = (runs) =>
   [...Map.groupBy(runs, (run) => run.status)].map(([name, each]) => `${each.length} ${name}`).join(', ');
 
-/** The best first; trials without the metric last. */
-const ranked = (runs, metric, mode) => {
-  const value = (run) => run.metrics?.[metric];
-  const known = runs.filter((run) => typeof value(run) === 'number');
-  known.sort((a, b) => (mode === 'max' ? value(b) - value(a) : value(a) - value(b)));
-  return [...known, ...runs.filter((run) => !known.includes(run))];
+const trialTable = (title, runs, keys, metric) => table(title,
+  [{title: 'Trial'}, {title: 'Status'}, {title: metric ? clipped(metric, 30) : 'Metric', number: true},
+    ...keys.map((key) => ({title: clipped(key, 30), number: true})), {title: 'Ran', number: true}],
+  runs.map((run) => {
+    const config = flattened(run.config);
+    return [runLink(run.name), status(run.status), number(metric ? metricAt(run.metrics, metric) : null),
+      ...keys.map((key) => number(config[key] ?? null)), counting(run.running_s, run.status !== 'RUNNING')];
+  }));
+
+const goalText = ({metric, mode, isOwn}) => {
+  if (!metric) return 'No metric is known by which trials could be compared: choose one.';
+  const why = isOwn ? 'the metric of the sweep' : 'the sweep names no metric that was reported: this one is usual';
+  return [clipped(metric), ` (${mode}; ${why})`];
 };
 
-const trials = (runs, metric, mode) => {
-  const keys = varying(runs);
-  const order = ranked(runs, metric, mode);
-  return table('Trials',
-    [{title: 'Trial'}, {title: 'Status'}, {title: metric ?? 'Metric', number: true},
-      ...keys.map((title) => ({title, number: true})), {title: 'Ran', number: true}],
-    order.map((run) => {
-      const config = flattened(run.config);
-      return [runLink(run.name), status(run.status), number(run.metrics?.[metric] ?? null),
-        ...keys.map((key) => number(config[key] ?? null)), duration(run.running_s)];
-    }));
+const bestView = ([best], {metric}) => {
+  const value = best && metric ? numberAt(best, metric) : undefined;
+  return value === undefined ? '' : el('span', {}, runLink(best.name), ' ', clipped(metric), ` ${number(value)}`);
+};
+
+/** All trials of a sweep, at most MOST_TRIALS: {runs, total}. */
+const trialsOf = async (name, signal) => {
+  const runs = [];
+  for (;;) {
+    const query = {tag: PREFIX + name, limit: PAGE_ROWS, offset: runs.length, config: true};
+    const page = await get('api/runs', query, signal);
+    runs.push(...page.runs);
+    const isAll = runs.length >= page.total || !page.runs.length;
+    if (isAll || runs.length >= MOST_TRIALS) return {runs, total: page.total};
+  }
 };
 
 const showSweep = async (name, query, main, signal) => {
   const box = el('div');
+  const own = await get('api/sweep', {name}, signal).catch((error) => {
+    if (error.name === 'AbortError') throw error;
+    return {metric: null, mode: null};
+  });
   let runs = [];
-  const draw = () => {
-    const metrics = metricsOf(runs);
-    const usual = ['val_loss', 'loss', 'accuracy'].find((each) => metrics.includes(each)) ?? metrics[0];
-    const metric = query.get('metric') ?? usual;
-    const mode = query.get('mode') ?? (/acc|score|reward/.test(metric ?? '') ? 'max' : 'min');
-    const order = ranked(runs, metric, mode);
-    const best = order[0];
-    const valueOf = (run) => ` ${metric} ${number(run.metrics?.[metric] ?? null)}`;
-    const compared = order.slice(0, 8).map((run) => `run=${encodeURIComponent(run.name)}`);
-    box.replaceChildren(
+  let total = 0;
+  const content = () => {
+    const metrics = numbersOf(runs);
+    const usual = objectiveOf(own, metrics);
+    const objective = objectiveWith(usual, query.get('metric') ?? usual.metric);
+    objective.mode = query.get('mode') ?? objective.mode;
+    const {good, failed} = ranked(runs, objective);
+    const compared = good.slice(0, MOST_COMPARED).map((run) => `run=${encodeURIComponent(run.name)}`);
+    const keys = varying(runs);
+    return [
       facts([
         ['Trials', `${runs.length}: ${counts(runs)}`],
-        ['Best', best && metric ? el('span', {}, runLink(best.name), valueOf(best)) : ''],
+        ['Compared by', goalText(objective)],
+        ['Best', bestView(good, objective)],
       ]),
+      total > runs.length ? el('p', {class: 'quiet'}, `The newest ${runs.length} of ${total} trials.`) : '',
       el('div', {class: 'bar'},
-        choice('Best is', 'mode', query, ['min', 'max'], mode, draw),
-        linkTo(`compare?${compared.join('&')}`, 'Compare the best')),
-      spaceView(runs, query, metric),
-      section('Trials', trials(runs, metric, mode)));
+        choice('Best is', 'mode', query, ['min', 'max'], objective.mode, draw),
+        linkTo(`compare?${compared.join('&')}`, `Compare the best ${compared.length}`)),
+      spaceView(good, query, objective.metric, draw),
+      section('Trials', trialTable('Trials', good, keys, objective.metric)),
+      failed.length
+        ? section('Failed trials', trialTable('Failed trials', failed, keys, objective.metric))
+        : '',
+    ];
   };
+  const draw = () => keepingFocus(box, () => box.replaceChildren(...content()));
   const load = async () => {
-    ({runs} = await get('api/runs', {tag: PREFIX + name, limit: MOST_TRIALS, config: true}, signal));
+    ({runs, total} = await trialsOf(name, signal));
     draw();
   };
-  main.replaceChildren(el('h1', {}, `Sweep ${name}`), box);
+  main.replaceChildren(el('h1', {}, 'Sweep ', clipped(name)), box);
   await load();
   const again = later(500, () => load().catch(() => {}));
   follow('api/events', {}, {runs: (changed) => {
-    if (changed.some((run) => run.name.startsWith(`${name}-`))) again();
+    if (changed.some((run) => run.tags.includes(PREFIX + name))) again();
   }}, signal);
 };
 

@@ -1,5 +1,6 @@
 // The attempts of a run on a time line, with their states and the reasons of their ends.
-import {duration, el, errorText, section, status, statusKind, table, time} from './view.js';
+import {counting} from './clock.js';
+import {el, errorText, isOver, section, status, statusKind, table, time} from './view.js';
 
 const COLOURS = {good: 'var(--good)', bad: 'var(--bad)', warn: 'var(--warn)', live: 'var(--live)'};
 const WIDTH = 1000;
@@ -43,6 +44,6 @@ export const timeline = (run) => {
       [{title: 'Attempt', number: true}, {title: 'State'}, {title: 'Started (UTC)', time: true},
         {title: 'Took', number: true}, {title: 'Cause of its end', long: true}],
       attempts.map((attempt) => [attempt.attempt, status(attempt.status), time(attempt.started_at),
-        duration(seconds(attempt)),
+        counting(seconds(attempt), Boolean(attempt.ended_at) || isOver(run.status)),
         el('span', {class: causeText(attempt) ? 'error' : 'quiet'}, causeText(attempt) || '–')])));
 };

@@ -21,6 +21,7 @@ export const linkTo = (path, text, attributes = {}) => el('a', {href: `#/${path}
 export const runLink = (name) => linkTo(`run/${encodeURIComponent(name)}`, name);
 
 const LONGEST = 80;
+const LONGEST_TAG = 40;
 
 /** A long text, cut at the end: the API has all of it. */
 export const brief = (text, most = LONGEST) => {
@@ -34,6 +35,19 @@ export const briefName = (text, most = LONGEST) => {
   const half = Math.floor((most - 1) / 2);
   if (characters.length <= most) return text;
   return `${characters.slice(0, half).join('')}…${characters.slice(-half).join('')}`;
+};
+
+/** A long name without its middle: the pointer shows all of it. */
+export const clipped = (text, most = LONGEST) => {
+  const short = briefName(text, most);
+  return short === text ? text : el('span', {title: text}, short);
+};
+
+/** A long value, cut at its end: the pointer shows all of it. */
+export const clippedValue = (value, most = LONGEST) => {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const short = brief(text, most);
+  return short === text ? text : el('span', {title: text}, short);
 };
 
 export const number = (value, digits = 5) => {
@@ -77,11 +91,6 @@ export const errorText = (error) => {
   return typeof error.message === 'string' ? error.message : JSON.stringify(error);
 };
 
-/** "loss 0.25  accuracy 0.9", of plain values. */
-export const metricsText = (metrics, most = 6) => Object.entries(metrics ?? {})
-  .filter(([, value]) => typeof value !== 'object').slice(0, most)
-  .map(([name, value]) => `${briefName(name)} ${number(value)}`).join('  ');
-
 /** {a: {b: 1}} as {'a.b': 1}; lists stay whole. */
 export const flattened = (value, prefix = '', out = {}) => {
   for (const [name, each] of Object.entries(value ?? {})) {
@@ -108,7 +117,24 @@ export const facts = (pairs) => el('dl', {},
   pairs.filter(([, value]) => value !== '' && value !== undefined && value !== null)
     .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
 
+/** The tags of a run. */
+export const tagsView = (tags) => tags.map((tag) => el('span', {class: 'tag'}, clipped(tag, LONGEST_TAG)));
+
 export const section = (title, ...children) => el('section', {'aria-label': title}, el('h2', {}, title), ...children);
+
+// What tells a link, button or input from the others around it.
+const identityOf = (node) => [node.tagName, node.getAttribute('href'), node.getAttribute('aria-label'), node.name,
+  node.dataset.key ?? (node.tagName === 'BUTTON' ? node.textContent : '')].join('\n');
+
+/** Replaces parts of a node; the focus stays on what is called the same. `data-key` is a name that does not change. */
+export const keepingFocus = (box, replace) => {
+  const focused = document.activeElement;
+  const identity = box.contains(focused) && focused !== box ? identityOf(focused) : undefined;
+  replace();
+  if (identity === undefined || box.contains(document.activeElement)) return;
+  const again = [...box.querySelectorAll(focused.tagName)].find((node) => identityOf(node) === identity);
+  again?.focus({preventScroll: true});
+};
 
 /** Debounces calls: calls the function once, after a pause. */
 export const later = (delay, call) => {

@@ -24,8 +24,9 @@ constexpr size_t kMostEnded = 100;
 
 SeenRun seen(const Value& run) {
   // The figures that every look reads from /proc are left out.
-  std::string state = cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ",
-                          run["reports"].as_int(), " ", to_json(run["logged"]));
+  std::string state =
+      cat(run["status"].as_string(), " ", run["attempt"].as_int(), " ", run["reports"].as_int(),
+          " ", to_json(run["logged"]), " ", to_json(run["last_checkpoint"]));
   return {.run_id = run["run_id"].as_string(),
           .is_over = store::is_over(run),
           .state = std::move(state),

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -48,6 +49,7 @@ class Answers {
     List rows;
     for (const store::RunRef& run : runs) rows.push_back(write_run(run));
     write_comparisons(runs);
+    write_sweeps(rows);
     write_answer("api/runs", {}, Value(std::move(rows)));
     out_ << "}}";
     return omitted_;
@@ -94,7 +96,9 @@ class Answers {
     write_curves(run, open);
     for (int64_t rank = 0; rank < num_ranks(run, open); ++rank) {
       const Pairs query = {{"rank", cat(rank)}};
-      write_json(path + "/memory", query, ask_run(run, "/memory", query));
+      for (const char* part : {"/memory", "/flame"}) {
+        write_json(path + part, query, ask_run(run, part, query));
+      }
     }
     write_logs(run);
     write_media(run, open);
@@ -113,22 +117,30 @@ class Answers {
   }
 
   void write_curves(const store::RunRef& run, store::OpenRun& open) {
-    std::vector<std::string> names =
+    const store::CurveNames all =
         store::curve_names(open.store.database(), api_.report_charts(), run.run_id);
+    std::vector<std::string> names = all.all();
     if (names.size() > limits_.curves) {
       omitted_.curves += names.size() - limits_.curves;
       names.resize(limits_.curves);
     }
+    const std::vector<std::string> both = all.both();
     const int64_t ranks = num_ranks(run, open);
     for (const std::string& name : names) {
       for (int64_t rank = 0; rank < ranks; ++rank) {
         const size_t parts = rank == 0 ? limits_.parts : limits_.parts_of_others;
-        const Pairs query = {{"name", name}, {"rank", cat(rank)}};
-        Pairs asked = query;
-        asked.emplace_back("points", cat(parts));
-        write_json(path_of(run) + "/curve", query, ask_run(run, "/curve", asked));
+        write_curve(run, {{"name", name}, {"rank", cat(rank)}}, parts);
+        if (std::binary_search(both.begin(), both.end(), name)) {
+          write_curve(run, {{"name", name}, {"rank", cat(rank)}, {"logged", "1"}}, parts);
+        }
       }
     }
+  }
+
+  void write_curve(const store::RunRef& run, const Pairs& query, size_t parts) {
+    Pairs asked = query;
+    asked.emplace_back("points", cat(parts));
+    write_json(path_of(run) + "/curve", query, ask_run(run, "/curve", asked));
   }
 
   // Writes the last lines of each rank, over all attempts, in their order.
@@ -184,6 +196,21 @@ class Answers {
       write_answer(path, query, Value(content));
     } else {
       write_json(path, query, content);
+    }
+  }
+
+  // Writes the objective of each sweep that has a tag among the runs.
+  void write_sweeps(const List& runs) {
+    constexpr std::string_view kTag = "sweep:";
+    std::set<std::string> names;
+    for (const Value& run : runs) {
+      for (const Value& tag : run["tags"].as_list()) {
+        const std::string& text = tag.as_string();
+        if (text.starts_with(kTag)) names.insert(text.substr(kTag.size()));
+      }
+    }
+    for (const std::string& name : names) {
+      write_json("api/sweep", {{"name", name}}, ask("/api/sweep", {{"name", name}}));
     }
   }
 

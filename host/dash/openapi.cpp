@@ -68,6 +68,7 @@ Map content_of(const Route& route) {
     case Content::kText:
       return media("text/plain", type("string"));
     case Content::kBytes:
+    case Content::kDownload:
       return media("application/octet-stream", binary());
     case Content::kMedia: {
       Map out = media("image/png", binary());

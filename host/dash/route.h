@@ -39,10 +39,11 @@ struct Parameter {
 
 enum class Content {
   kJson,
-  kEvents,  // server-sent events
-  kText,    // a file, also in parts
-  kBytes,   // the same
-  kMedia,   // PNG, JSON or text
+  kEvents,    // server-sent events
+  kText,      // a file, also in parts
+  kBytes,     // the same
+  kDownload,  // bytes, always all
+  kMedia,     // PNG, JSON or text
 };
 
 // The descriptions are for web pages and /openapi.json (host/dash/openapi.h).

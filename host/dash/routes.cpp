@@ -2,8 +2,10 @@
 
 #include "host/dash/file_answers.h"
 #include "host/dash/media_answers.h"
+#include "host/dash/profile_answers.h"
 #include "host/dash/run_actions.h"
 #include "host/dash/run_answers.h"
+#include "host/dash/sweep_answers.h"
 #include "host/machine/leases/resource_report.h"
 
 namespace rtrain::dash {
@@ -64,6 +66,12 @@ std::span<const Route> all_routes() {
                  "offset, limit",
        .answer = answer_tags},
       {.method = "GET",
+       .path = "/api/sweep",
+       .summary = "The objective of a sweep",
+       .queries = {{"name", kString, "The sweep; its runs have the tag sweep:NAME"}},
+       .result = "name, metric, mode; metric and mode are null if the sweep has none",
+       .answer = answer_sweep},
+      {.method = "GET",
        .path = "/api/events",
        .summary = "Changes of runs, as events",
        .result = "runs: the changed ones, with the keys of rtrain watch --json",
@@ -118,6 +126,20 @@ std::span<const Route> all_routes() {
                  "taken_count, reachable_bytes, curve, lines, num_lines, tensors)",
        .answer = answer_memory},
       {.method = "GET",
+       .path = "/api/runs/{run}/flame",
+       .summary = "The newest samples of a rank's stacks, as the boxes of a flame graph",
+       .queries = {{"rank", kInteger, "The rank; default 0"}},
+       .result = "name, run_id, flame: null without samples, else file, title, seconds, boxes "
+                 "(name, depth, begin, width, seconds, colour)",
+       .answer = answer_flame},
+      {.method = "GET",
+       .path = "/api/runs/{run}/flame/file",
+       .summary = "The same samples as a flame graph in SVG",
+       .queries = {{"rank", kInteger, "The rank; default 0"}},
+       .result = "The SVG file",
+       .content = Content::kDownload,
+       .answer = answer_flame_file},
+      {.method = "GET",
        .path = "/api/runs/{run}/metrics",
        .summary = "Reports",
        .queries = {{"ranks", kBoolean, "Every rank's metrics"},
@@ -129,7 +151,7 @@ std::span<const Route> all_routes() {
       {.method = "GET",
        .path = "/api/runs/{run}/curves",
        .summary = "The names of all curves",
-       .result = "names",
+       .result = "names; reported: those of reports; logged: those of train.log",
        .answer = answer_curves},
       {.method = "GET",
        .path = "/api/runs/{run}/curve",
@@ -138,7 +160,9 @@ std::span<const Route> all_routes() {
                    {"rank", kInteger, "Only this rank"},
                    {"points", kInteger, "The largest number of parts, up to 10000"},
                    {"from", kInteger, "The first step"},
-                   {"to", kInteger, "The last step"}},
+                   {"to", kInteger, "The last step"},
+                   {"logged", kBoolean,
+                    "The values of train.log, also if the metric was reported"}},
        .result = "name, rank, total, steps, times, min, max, mean, counts, nonfinite: exact for "
                  "each part; without max, mean and counts each part is one point",
        .answer = answer_curve},
@@ -247,6 +271,8 @@ std::span<const Route> all_routes() {
        .body = {{"rank", kInteger, "Only this rank"},
                 {"seconds", kNumber, "From 0.01 to 60; default 5"},
                 {"shapes", kBoolean, "With the shapes of the operators' inputs"},
+                {"flame", kBoolean, "Samples of the stacks instead of a trace, for /flame"},
+                {"idle", kBoolean, "Also threads that wait"},
                 {"memory", kBoolean, "A profile of memory instead of a trace"}},
        .result = "The keys of rtrain profile --json",
        .answer = record_profiles,

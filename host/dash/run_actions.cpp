@@ -15,6 +15,8 @@ namespace {
 constexpr double kFewSeconds = 5;
 // The limit for a recording, since a browser waits for the answer.
 constexpr double kMostSeconds = 60;
+// The default of `rtrain profile --rate`.
+constexpr double kSamplesPerS = 100;
 
 std::vector<std::string> texts_of(const Value& body, const char* name) {
   std::vector<std::string> out;
@@ -98,6 +100,8 @@ HttpReply record_profiles(const Api& api, const ApiRequest& request) {
   const message::RecordProfiles asked{
       .settings = loop::ProfileSettings{.seconds = seconds_of(body),
                                         .record_shapes = body["shapes"].bool_or(false),
+                                        .rate = body["flame"].bool_or(false) ? kSamplesPerS : 0,
+                                        .is_idle_wanted = body["idle"].bool_or(false),
                                         .is_memory = body["memory"].bool_or(false)},
       .rank = rank_of(body)};
   store::OpenRun run = api.open_run(request.run);

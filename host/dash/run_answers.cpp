@@ -48,19 +48,6 @@ List spark_of(const Api& api, store::Database& database, const std::string& run_
   return out;
 }
 
-// Returns the rank's newest memory profile, by the names of the files; nil without one.
-Value last_memory_report(const store::RunRef& run, int64_t rank) {
-  const std::string ending = cat("-rank", rank, profile::kMemoryReportEnding);
-  const std::string folder = run.path + "/profiles";
-  std::string last;
-  if (store::is_symlink(folder)) return {};  // the target of a link is not the run's
-  for (const std::string& name : store::folder_entries(folder)) {
-    if (name.ends_with(ending)) last = name;
-  }
-  return last.empty() ? Value()
-                      : from_json(store::read_text_beneath(run.path, cat(folder, "/", last)));
-}
-
 // Returns [{name, problem}] of runs whose rows in the object store cannot be read, up to a number.
 List problems_of(const Api& api) {
   List out;
@@ -91,6 +78,10 @@ Map page_of_runs(const Api& api, store::Database& database, const ApiRequest& re
     if (has_config) row.as_map().set("config", store::read_config(database, run_id));
   }
   return page_with("runs", std::move(rows), total, page);
+}
+
+List list_of(std::vector<std::string> names) {
+  return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
 }
 
 store::LogChoice log_choice(const ApiRequest& request) {
@@ -167,13 +158,6 @@ HttpReply answer_hangs(const Api& api, const ApiRequest& request) {
                         {"total", store::count_diagnoses(run.ref.path)}});
 }
 
-HttpReply answer_memory(const Api& api, const ApiRequest& request) {
-  const store::OpenRun run = api.open_run(request.run);
-  return json_reply(Map{{"name", run.ref.name},
-                        {"run_id", run.ref.run_id},
-                        {"profile", last_memory_report(run.ref, request.number("rank", 0))}});
-}
-
 HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);
   store::OpenRun run = api.open_run(request.run);
@@ -192,12 +176,11 @@ HttpReply answer_metrics(const Api& api, const ApiRequest& request) {
 
 HttpReply answer_curves(const Api& api, const ApiRequest& request) {
   store::OpenRun run = api.open_run(request.run);
-  List names;
-  for (const std::string& name :
-       store::curve_names(run.store.database(), api.report_charts(), run.ref.run_id)) {
-    names.emplace_back(name);
-  }
-  return json_reply(Map{{"names", std::move(names)}});
+  store::CurveNames names =
+      store::curve_names(run.store.database(), api.report_charts(), run.ref.run_id);
+  return json_reply(Map{{"names", list_of(names.all())},
+                        {"reported", list_of(std::move(names.reported))},
+                        {"logged", list_of(std::move(names.logged))}});
 }
 
 HttpReply answer_curve(const Api& api, const ApiRequest& request) {
@@ -211,8 +194,9 @@ HttpReply answer_curve(const Api& api, const ApiRequest& request) {
   query.columns = static_cast<size_t>(std::min(request.number("points", kFewParts, 1), kMostParts));
   query.from_step = request.number("from", query.from_step, query.from_step);
   query.to_step = request.number("to", query.to_step, query.from_step);
-  const std::vector<store::SeriesSummary> columns = store::curve_columns(
-      run.store.database(), api.report_charts(), run.ref.run_id, name, rank, query);
+  const std::vector<store::SeriesSummary> columns =
+      store::curve_columns(run.store.database(), api.report_charts(), run.ref.run_id, name, rank,
+                           query, request.flag("logged"));
   int64_t total = 0;
   for (const store::SeriesSummary& column : columns) total += column.count;
   Map out{{"name", name}, {"rank", rank}, {"total", total}};

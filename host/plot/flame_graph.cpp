@@ -78,49 +78,47 @@ std::string number(double value) {
   return text.data();
 }
 
-class Drawing {
- public:
-  explicit Drawing(double total_s) : total_s_(total_s) {}
-
-  void draw(const Node& node, const std::string& name, double x, int depth) {
-    const double width = total_s_ > 0 ? node.seconds / total_s_ * kWidth : kWidth;
-    if (width < kLeastWidth && depth > 0) return;
-    depth_ = std::max(depth_, depth);
-    std::array<char, 64> share{};
-    std::snprintf(share.data(), share.size(), "%.2f %%, %.3f s",
-                  total_s_ > 0 ? 100 * node.seconds / total_s_ : 100.0, node.seconds);
-    const double y = kTop + depth * kRowHeight;
-    const auto fits = static_cast<size_t>(std::max(0.0, (width - 6) / kCharWidth));
-    const std::string text = svg_text(name);
-    out_ +=
-        cat("<g class=\"box\"><title>", text, " (", std::string_view(share.data()),
-            ")</title><rect x=\"", number(x), "\" y=\"", number(y), "\" width=\"", number(width),
-            "\" height=\"", number(kRowHeight - 1), "\" fill=\"", colour(node.kind, name),
-            "\" rx=\"1\"/><text x=\"", number(x + 3), "\" y=\"", number(y + kRowHeight - 6), "\">",
-            fits < 3 ? "" : svg_text(shortened(name, fits)), "</text></g>\n");
-    // Sorted by width, the widest first.
-    std::vector<std::pair<const std::string*, const Node*>> children;
-    for (const auto& [key, child] : node.children) children.emplace_back(&key.second, child.get());
-    std::ranges::stable_sort(children, [](const auto& a, const auto& b) {
-      return a.second->seconds > b.second->seconds;
-    });
-    for (const auto& [child_name, child] : children) {
-      draw(*child, *child_name, x, depth + 1);
-      x += total_s_ > 0 ? child->seconds / total_s_ * kWidth : 0;
-    }
+// Adds each box before the boxes that it calls; of neighbours the widest is first.
+void add_boxes(const Node& node, const std::string& name, const Node& root, FlameBox box,
+               std::vector<FlameBox>& out) {
+  const auto share = [&](const Node& of) {
+    return root.seconds > 0 ? of.seconds / root.seconds : 1.0;
+  };
+  box.width = share(node);
+  if (box.width * kWidth < kLeastWidth && box.depth > 0) return;
+  box.name = name;
+  box.seconds = node.seconds;
+  box.colour = colour(node.kind, name);
+  out.push_back(box);
+  std::vector<std::pair<const std::string*, const Node*>> children;
+  for (const auto& [key, child] : node.children) children.emplace_back(&key.second, child.get());
+  std::ranges::stable_sort(
+      children, [](const auto& a, const auto& b) { return a.second->seconds > b.second->seconds; });
+  double begin = box.begin;
+  for (const auto& [child_name, child] : children) {
+    add_boxes(*child, *child_name, root, {.name = {}, .depth = box.depth + 1, .begin = begin}, out);
+    begin += root.seconds > 0 ? share(*child) : 0;
   }
+}
 
-  std::string finish(const std::string& title) const;
+std::string shortened(const std::string& name, size_t most) {
+  return name.size() <= most ? name : cat(name.substr(0, most - 2), "..");
+}
 
- private:
-  static std::string shortened(const std::string& name, size_t most) {
-    return name.size() <= most ? name : cat(name.substr(0, most - 2), "..");
-  }
-
-  double total_s_;
-  int depth_ = 0;
-  std::string out_;
-};
+std::string box_svg(const FlameBox& box) {
+  constexpr double kPercent = 100;
+  std::array<char, 64> share{};
+  std::snprintf(share.data(), share.size(), "%.2f %%, %.3f s", kPercent * box.width, box.seconds);
+  const double x = box.begin * kWidth;
+  const double y = kTop + box.depth * kRowHeight;
+  const double width = box.width * kWidth;
+  const auto fits = static_cast<size_t>(std::max(0.0, (width - 6) / kCharWidth));
+  return cat("<g class=\"box\"><title>", svg_text(box.name), " (", std::string_view(share.data()),
+             ")</title><rect x=\"", number(x), "\" y=\"", number(y), "\" width=\"", number(width),
+             "\" height=\"", number(kRowHeight - 1), "\" fill=\"", box.colour,
+             "\" rx=\"1\"/><text x=\"", number(x + 3), "\" y=\"", number(y + kRowHeight - 6), "\">",
+             fits < 3 ? "" : svg_text(shortened(box.name, fits)), "</text></g>\n");
+}
 
 constexpr const char* kScript = R"js(
 (function () {
@@ -209,8 +207,23 @@ void replace_once(std::string& text, std::string_view name, const std::string& v
   text.replace(text.find(name), name.size(), value);
 }
 
-std::string Drawing::finish(const std::string& title) const {
-  const double height = kTop + (depth_ + 1) * kRowHeight + kBottom;
+}  // namespace
+
+std::vector<FlameBox> flame_boxes(const profile::SampledStacks& stacks) {
+  const std::unique_ptr<Node> root = tree_of(stacks);
+  std::vector<FlameBox> out;
+  add_boxes(*root, "all", *root, {}, out);
+  return out;
+}
+
+std::string svg_flame_graph(const profile::SampledStacks& stacks, const std::string& title) {
+  int depth = 0;
+  std::string boxes;
+  for (const FlameBox& box : flame_boxes(stacks)) {
+    depth = std::max(depth, box.depth);
+    boxes += box_svg(box);
+  }
+  const double height = kTop + (depth + 1) * kRowHeight + kBottom;
   std::string script = kScript;
   replace_once(script, "WIDTH", number(kWidth));
   replace_once(script, "CHAR", number(kCharWidth));
@@ -228,16 +241,7 @@ std::string Drawing::finish(const std::string& title) const {
              number(kWidth - 3),
              "\" y=\"36\" text-anchor=\"end\"></text>\n"
              "<text id=\"info\" x=\"3\" y=\"54\"></text>\n",
-             out_, "<script><![CDATA[", script, "]]></script>\n</svg>\n");
-}
-
-}  // namespace
-
-std::string svg_flame_graph(const profile::SampledStacks& stacks, const std::string& title) {
-  const std::unique_ptr<Node> root = tree_of(stacks);
-  Drawing drawing(root->seconds);
-  drawing.draw(*root, "all", 0, 0);
-  return drawing.finish(title);
+             boxes, "<script><![CDATA[", script, "]]></script>\n</svg>\n");
 }
 
 }  // namespace rtrain::plot

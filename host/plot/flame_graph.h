@@ -7,10 +7,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "host/profile/sampled_stacks.h"
 
 namespace rtrain::plot {
+
+// One box of a flame graph.
+struct FlameBox {
+  std::string name = {};
+  int depth = 0;     // 0: the box of all samples
+  double begin = 0;  // left edge, 0 to 1
+  double width = 1;  // 0 to 1
+  double seconds = 0;
+  std::string colour = {};  // for CSS
+};
+
+// Returns each box before the boxes that it calls; of neighbours the widest is first. Omits boxes
+// that are too narrow to be seen.
+std::vector<FlameBox> flame_boxes(const profile::SampledStacks& stacks);
 
 // Returns the complete file.
 std::string svg_flame_graph(const profile::SampledStacks& stacks, const std::string& title);

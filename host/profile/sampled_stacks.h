@@ -13,6 +13,8 @@
 
 namespace rtrain::profile {
 
+// The end of the name of a file with samples.
+inline constexpr std::string_view kSamplesEnding = ".speedscope.json";
 // The innermost frame of a thread that waits, in place of a function.
 inline constexpr std::string_view kWaiting = "(waiting)";
 // The only frame of a thread that was ready to run but had no processor.

@@ -53,9 +53,9 @@ train.TorchTrainer {
 class Dash:
     """A running server, and requests to it."""
 
-    def __init__(self, rtrain, *args, trusted=None):
+    def __init__(self, rtrain, *args, trusted=None, port=0):
         self.trusted = trusted and ssl.create_default_context(cafile=trusted)
-        self.running = rtrain.start("dash", "--port", 0, *args)
+        self.running = rtrain.start("dash", "--port", port, *args)
         address = wait_until(lambda: self.running.stdout.strip() or not self.running.running, message="the address")
         assert address is not True, self.running.stderr
         self.url = urllib.parse.urlsplit(address)

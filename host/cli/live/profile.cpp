@@ -116,7 +116,7 @@ void check_errors(const std::string& run, const std::vector<loop::RankProfile>& 
 // Returns the path of the flame graph: -o, else next to the first rank's file.
 std::string flame_path(const Options& options, const std::vector<loop::RankProfile>& profiles) {
   if (!options.output.empty()) return options.output;
-  constexpr std::string_view kEnding = ".speedscope.json";
+  constexpr std::string_view kEnding = profile::kSamplesEnding;
   for (const loop::RankProfile& profile : profiles) {
     if (!profile.path.ends_with(kEnding)) continue;
     const std::string stem = profile.path.substr(0, profile.path.size() - kEnding.size());

@@ -149,7 +149,7 @@ Error no_points(store::OpenStore& store, const std::vector<store::RunRef>& runs,
   store::ReportCharts charts;
   const std::vector<std::string> names =
       options.series ? store::series_keys(store.database(), runs.front().run_id)
-                     : store::curve_names(store.database(), charts, runs.front().run_id);
+                     : store::curve_names(store.database(), charts, runs.front().run_id).all();
   return Error(Code::kUsage, cat(problem, suggestion(metric, names)));
 }
 

@@ -262,9 +262,9 @@ void add_watch(Parser& parser) {
       "for each change. With RUN it ends by itself when the run does.\n"
       "--json and --json=lines print a document as a line for each change: the keys of\n"
       "`rtrain ls`, attempt (the last one's number), reports (their number), reports_per_s (of\n"
-      "the last few), logged (the newest values of train.log, and their step), ranks (rank, pid,\n"
-      "host, device, gpu, metrics of its last report, cpu_percent of a core and memory_bytes,\n"
-      "where it runs on this node)");
+      "the last few), logged (the newest values of train.log, and their step), last_checkpoint\n"
+      "(its name), ranks (rank, pid, host, device, gpu, metrics of its last report, cpu_percent\n"
+      "of a core and memory_bytes, where it runs on this node)");
   command.action([options] { watch(*options); });
 }
 

@@ -67,6 +67,14 @@ Map newest_logged(Database& database, const std::string& run_id, int64_t attempt
   return out;
 }
 
+// The name of the newest checkpoint that exists; nil without one.
+Value last_checkpoint(Database& database, const std::string& run_id) {
+  Statement query = database.prepare(
+      "SELECT name FROM checkpoints WHERE run_id = ? AND state = 'kept' ORDER BY checkpoint_id "
+      "DESC LIMIT 1");
+  return query.add(run_id).next() ? Value(query.text(0)) : Value();
+}
+
 Value last_metrics(Database& database, const std::string& run_id, int64_t rank) {
   Statement query = database.prepare(
       "SELECT metrics, nonfinite FROM reports WHERE run_id = ? AND rank = ? AND superseded = 0 "
@@ -103,6 +111,7 @@ Map read_progress(Database& database, const std::string& run_id) {
           {"reports", count_reports(database, run_id)},
           {"reports_per_s", reports_per_s(database, run_id, attempt)},
           {"logged", newest_logged(database, run_id, attempt)},
+          {"last_checkpoint", last_checkpoint(database, run_id)},
           {"ranks", ranks_of(database, run_id, attempt)}};
 }
 

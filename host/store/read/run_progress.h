@@ -9,11 +9,12 @@
 
 namespace rtrain::store {
 
-// {attempt, reports, reports_per_s, logged, ranks}. attempt: number of the last one, 0 before it.
-// reports: number of rank 0's valid reports; reports_per_s: over the last few of them, nil if there
-// are too few. logged: the newest values of train.log, each from the lowest rank that has it, with
-// the newest of their steps as `step`. ranks: of the last attempt, {rank, pid, host, device,
-// is_over, gpu, metrics}; metrics are those of the rank's last report.
+// {attempt, reports, reports_per_s, logged, last_checkpoint, ranks}. attempt: number of the last
+// one, 0 before it. reports: number of rank 0's valid reports; reports_per_s: over the last few of
+// them, nil if there are too few. logged: the newest values of train.log, each from the lowest rank
+// that has it, with the newest of their steps as `step`. last_checkpoint: the name of the newest
+// one that exists, nil without one. ranks: of the last attempt, {rank, pid, host, device, is_over,
+// gpu, metrics}; metrics are those of the rank's last report.
 Map read_progress(Database& database, const std::string& run_id);
 
 }  // namespace rtrain::store

@@ -7,6 +7,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/profile/memory_report.h"
+#include "host/profile/sampled_stacks.h"
 
 namespace rtrain::train {
 namespace {
@@ -32,9 +33,9 @@ void ProfileRequest::start(const ProfilePlan& plan, Done done) {
   is_sampled_ = plan.settings.rate > 0;
   waits_s_ = profile_deadline_s(plan.settings.longest_s());
   deadline_.start(to_ms(waits_s_));
-  const std::string ending = plan.settings.is_memory  ? profile::kMemoryReportEnding
-                             : plan.settings.rate > 0 ? ".speedscope.json"
-                                                      : ".json";
+  const std::string_view ending = plan.settings.is_memory  ? profile::kMemoryReportEnding
+                                  : plan.settings.rate > 0 ? profile::kSamplesEnding
+                                                           : ".json";
   for (const int rank : plan.ranks) {
     send_(rank,
           message::AskProfile{

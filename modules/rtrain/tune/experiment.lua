@@ -13,6 +13,7 @@ local space = require 'rtrain.tune.space'
 local system = require 'base._system'
 local Trial = require 'rtrain.tune.trial'
 local tune = require 'rtrain._tune'
+local write_file = require 'base.write_file'
 
 -- Names in JSON → values.
 local NOT_FINITE = {NaN = 0 / 0, Infinity = math.huge, ['-Infinity'] = -math.huge}
@@ -27,6 +28,7 @@ local Experiment = class('Experiment')
 ---@field scheduler table
 ---@field display table a SweepDisplay, or an object with its methods
 ---@field identity string must be equal when the sweep continues
+---@field objective table an Objective: its metric and mode may be nil
 
 ---@param storage string
 ---@param name string
@@ -62,6 +64,7 @@ function Experiment:open(resume)
       errors.raise('config', ("there is no sweep '%s' in %s to go on with"):format(self.name, self.storage))
     end
     self._journal:add {event = 'sweep', identity = self.identity}
+    self:_write_objective()
     return self.display:begin(self)
   end
   if resume == 'never' then
@@ -73,9 +76,17 @@ function Experiment:open(resume)
       events[1].identity, self.identity))
   end
   self.is_resumed = true
+  self:_write_objective()
   self.display:begin(self)
   for i = 2, #events do self:_repeat(events[i], i) end
   for _, trial in ipairs(self:_in_turn()) do self:_take_up(trial) end
+end
+
+-- Writes what the sweep looks for, which the dashboard reads.
+function Experiment:_write_objective()
+  local objective = ordered.new()
+  objective.sweep, objective.metric, objective.mode = self.name, self.objective.metric, self.objective.mode
+  write_file(self.folder .. '/objective.json', system.to_json(objective) .. '\n')
 end
 
 -- Returns the unfinished trials: first the interrupted ones, then the paused ones in the order of their pauses.

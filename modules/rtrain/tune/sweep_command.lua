@@ -125,7 +125,7 @@ function sweep_command.run(request)
   local cores = math.max(1, math.floor(system.cores() / math.max(1, request.num_workers or 1)))
   local experiment = Experiment {
     name = options:name_of(none), storage = options:storage_of(none), space = tree, searcher = searcher,
-    scheduler = scheduler, identity = identity_of(request, tree, scheduler),
+    scheduler = scheduler, identity = identity_of(request, tree, scheduler), objective = objective,
     display = display_of(request, options, objective),
   }
   experiment:open(options:resume_of(none))

@@ -211,6 +211,7 @@ function Tuner:fit()
   local experiment = Experiment {
     name = options:name_of(self.run_config), storage = options:storage_of(self.run_config), space = self.param_space,
     searcher = searcher, scheduler = scheduler, display = display, identity = identity_of(self, searcher, scheduler),
+    objective = objective,
   }
   experiment.base_config = self.trainer.train_loop_config
   experiment:open(options:resume_of(self.run_config))

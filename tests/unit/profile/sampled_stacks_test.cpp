@@ -90,6 +90,19 @@ TEST(FlameGraph, BoxesAreAsWideAsTheirTime) {
   EXPECT_NE(svg.find("width=\"1200.00\""), std::string::npos);
 }
 
+TEST(FlameGraph, ABoxComesBeforeThoseBelowIt) {
+  const std::vector<plot::FlameBox> boxes = plot::flame_boxes(example());
+  ASSERT_EQ(boxes.size(), 9U);
+  EXPECT_EQ(boxes[0].name, "all");
+  EXPECT_EQ(boxes[1].name, "main");
+  EXPECT_EQ(boxes[2].name, "train (train.lua:3)");
+  EXPECT_EQ(boxes[2].depth, 2);
+  EXPECT_DOUBLE_EQ(boxes[2].width, 3 / 4.25);
+  EXPECT_EQ(boxes[5].name, "train.lua:4") << "the widest first";
+  EXPECT_DOUBLE_EQ(boxes[5].begin, 3 / 4.25);
+  EXPECT_DOUBLE_EQ(boxes[7].begin, 4 / 4.25);
+}
+
 TEST(FlameGraph, NothingWasSeen) {
   EXPECT_NE(plot::svg_flame_graph({}, "empty").find("<title>all"), std::string::npos);
 }

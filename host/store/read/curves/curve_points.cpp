@@ -1,6 +1,7 @@
 #include "host/store/read/curves/curve_points.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "host/store/series/series_store.h"
@@ -27,17 +28,32 @@ std::optional<CurvePoints> curve_points(Database& database, const std::string& r
 
 std::vector<SeriesSummary> curve_columns(Database& database, ReportCharts& charts,
                                          const std::string& run_id, const std::string& name,
-                                         int64_t rank, const ChartQuery& query) {
+                                         int64_t rank, const ChartQuery& query, bool only_logged) {
+  if (only_logged) return chart_columns(database, run_id, name, rank, query);
   auto reported = charts.columns(database, run_id, name, rank, query);
   return reported ? std::move(*reported) : chart_columns(database, run_id, name, rank, query);
 }
 
-std::vector<std::string> curve_names(Database& database, ReportCharts& charts,
-                                     const std::string& run_id) {
-  std::vector<std::string> names = series_keys(database, run_id);
-  for (std::string& name : charts.names(database, run_id)) names.push_back(std::move(name));
-  sort_unique(names);
-  return names;
+std::vector<std::string> CurveNames::all() const {
+  std::vector<std::string> out;
+  std::set_union(reported.begin(), reported.end(), logged.begin(), logged.end(),
+                 std::back_inserter(out));
+  return out;
+}
+
+std::vector<std::string> CurveNames::both() const {
+  std::vector<std::string> out;
+  std::set_intersection(reported.begin(), reported.end(), logged.begin(), logged.end(),
+                        std::back_inserter(out));
+  return out;
+}
+
+CurveNames curve_names(Database& database, ReportCharts& charts, const std::string& run_id) {
+  CurveNames out{.reported = charts.names(database, run_id),
+                 .logged = series_keys(database, run_id)};
+  sort_unique(out.reported);
+  sort_unique(out.logged);
+  return out;
 }
 
 std::vector<int64_t> ranks_of_curve(Database& database, const std::string& run_id,

@@ -24,11 +24,19 @@ std::optional<CurvePoints> curve_points(Database& database, const std::string& r
 // The same as columns, for drawing; empty where the rank has neither.
 std::vector<SeriesSummary> curve_columns(Database& database, ReportCharts& charts,
                                          const std::string& run_id, const std::string& name,
-                                         int64_t rank, const ChartQuery& query);
+                                         int64_t rank, const ChartQuery& query,
+                                         bool only_logged = false);
 
-// The names of all curves of a run, sorted.
-std::vector<std::string> curve_names(Database& database, ReportCharts& charts,
-                                     const std::string& run_id);
+// The names of the curves of a run, each list sorted.
+struct CurveNames {
+  std::vector<std::string> reported;
+  std::vector<std::string> logged;
+
+  std::vector<std::string> all() const;
+  // The names that are in both lists.
+  std::vector<std::string> both() const;
+};
+CurveNames curve_names(Database& database, ReportCharts& charts, const std::string& run_id);
 
 // The ranks that have reported or logged something under the name, sorted. Reads all reports.
 std::vector<int64_t> ranks_of_curve(Database& database, const std::string& run_id,
