@@ -2,9 +2,9 @@
 
 #include "host/base/codec/json.h"
 #include "host/base/error.h"
+#include "host/dash/api/openapi.h"
+#include "host/dash/api/routes.h"
 #include "host/dash/open_metrics.h"
-#include "host/dash/openapi.h"
-#include "host/dash/routes.h"
 #include "host/machine/leases/resource_report.h"
 #include "host/store/read/run_listing.h"
 

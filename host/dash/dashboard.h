@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "host/dash/access.h"
-#include "host/dash/api.h"
-#include "host/dash/http_server.h"
+#include "host/dash/api/api.h"
+#include "host/dash/server/access.h"
+#include "host/dash/server/http_server.h"
 
 namespace rtrain::dash {
 

@@ -12,7 +12,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include "host/dash/api.h"
+#include "host/dash/api/api.h"
 #include "host/dash/dashboard.h"
 
 namespace rtrain::dash {

@@ -16,7 +16,7 @@
 #include "host/cli/runs/page_files.h"
 #include "host/cli/screen/listing.h"
 #include "host/dash/dashboard.h"
-#include "host/dash/store_refresh.h"
+#include "host/dash/live/store_refresh.h"
 #include "host/loop/signal.h"
 #include "host/machine/machine.h"
 #include "host/store/files/file.h"

@@ -240,3 +240,11 @@ def test_what_points_down_and_what_is_only_said_is_clean(lint):
             "modules/vision/io.lua": "-- require 'rtrain'\n--[[\nrequire 'rtrain'\n]]\nlocal text = \"require 'rtrain'\"\n",
         },
     ) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "count, expected", [(40, (0, "")), (41, (1, "modules/base:1: 41 files in one folder, at most 40: make rooms\n"))]
+)
+def test_a_folder_of_too_many_files_is_named(lint, count, expected):
+    files = {f"modules/base/part{number}.lua": "return {}\n" for number in range(count)}
+    assert lint("lint-layers", files) == expected

@@ -1,5 +1,5 @@
 // HttpParser and the checks of its requests; the bytes arrive in pieces.
-#include "host/dash/access.h"
+#include "host/dash/server/access.h"
 #include "host/http/http_parser.h"
 #include "tests/soak/fuzz/run_reader.h"
 

@@ -1,4 +1,4 @@
-#include "host/dash/request_turns.h"
+#include "host/dash/server/request_turns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,49 @@
+#include "host/dash/api/media_answers.h"
+
+#include <algorithm>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+#include "host/dash/api/paging.h"
+#include "host/store/runs/media_store.h"
+
+namespace rtrain::dash {
+namespace {
+
+// A text of a run is always plain text for the browser, never HTML.
+const char* type_of(std::string_view kind) {
+  if (kind == "image") return "image/png";
+  return kind == "text" ? http::kTextType : http::kJsonType;
+}
+
+}  // namespace
+
+HttpReply answer_media(const Api& api, const ApiRequest& request) {
+  const PageChoice page(request);
+  store::OpenRun run = api.open_run(request.run);
+  const auto name = request.request.query.find("name");
+  List rows;
+  for (const store::MediaRow& row : store::read_media(run.store.database(), run.ref.run_id)) {
+    if (!name || row.name == *name) rows.push_back(store::describe_media(row));
+  }
+  return json_reply(page_of("media", std::move(rows), page));
+}
+
+HttpReply answer_media_content(const Api& api, const ApiRequest& request) {
+  const std::string hash = request.text("hash");
+  if (hash.empty()) throw Error(Code::kUsage, "hash: which content? /media lists them");
+  store::OpenRun run = api.open_run(request.run);
+  const std::vector<store::MediaRow> rows = store::read_media(run.store.database(), run.ref.run_id);
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [&](const store::MediaRow& each) { return each.hash == hash; });
+  if (row == rows.end()) {
+    throw Error(Code::kNotFound,
+                cat("the run '", run.ref.name, "' has no content with the hash ", hash));
+  }
+  return {http::HttpResponse{
+      .status = 200,
+      .type = type_of(row->kind),
+      .body = store::read_media_content(run.store.database(), run.ref.run_id, hash)}};
+}
+
+}  // namespace rtrain::dash
