@@ -8,10 +8,11 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <vector>
+#include <span>
 
 #include "host/base/error.h"
 #include "host/base/fault.h"
+#include "host/base/files/receive_buffer.h"
 #include "host/base/text/text.h"
 #include "host/loop/channel/byte_queue.h"
 #include "host/loop/channel/frame.h"
@@ -139,7 +140,7 @@ void FrameChannel::on_ready(int events) {
 }
 
 void FrameChannel::read(size_t most) {
-  static thread_local std::vector<char> buffer(65536);  // not on the stack, which may be small
+  const std::span<char> buffer = receive_buffer();
   size_t done = 0;
   try {
     while (!input_->ended && done < most) {

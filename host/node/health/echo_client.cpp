@@ -9,11 +9,12 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
+#include "host/base/files/receive_buffer.h"
 #include "host/base/text/text.h"
 #include "host/node/health/echo_server.h"
 #include "host/wire/socket_address.h"
@@ -91,7 +92,7 @@ void EchoClient::send(size_t bytes, std::chrono::milliseconds timeout) {
 
 bool EchoClient::receive(std::chrono::milliseconds timeout) {
   const double until_s = deadline(timeout);
-  static thread_local std::vector<char> part(kPartBytes);  // a stack may be small
+  const std::span<char> part = receive_buffer();
   while (expected_ > 0) {
     const ssize_t n = ::recv(socket_.get(), part.data(), std::min(part.size(), expected_), 0);
     if (n > 0) {

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/error.h"
 #include "host/base/files/fd.h"
+#include "host/base/files/receive_buffer.h"
 #include "host/base/secrets.h"
 #include "host/base/text/text.h"
 #include "host/wire/listener.h"
@@ -72,7 +74,7 @@ class EchoServer::Guest {
 
   // Returns false once the socket has no more data.
   bool receive() {
-    static thread_local std::vector<char> part(kPartBytes);  // a stack may be small
+    const std::span<char> part = receive_buffer();
     const size_t head = has_key_ ? sizeof(uint32_t) : kEchoKeyBytes;
     const size_t wanted = to_receive_ > 0 ? to_receive_ : head - head_.size();
     const ssize_t n = ::recv(poll_.fd(), part.data(), std::min(part.size(), wanted), 0);
