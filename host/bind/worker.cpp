@@ -174,11 +174,6 @@ int stop_requested(lua_State* L) {
   return 1;
 }
 
-int starting_checkpoint(lua_State* L) {
-  lua::push_value(L, worker().context().starting_checkpoint);
-  return 1;
-}
-
 int reported_checkpoints(lua_State* L) {
   std::optional<double> timeout_s;
   if (!lua_isnoneornil(L, 2)) timeout_s = luaL_checknumber(L, 2);
@@ -274,7 +269,6 @@ int open_worker(lua_State* L) {
       lua::method<&report_not_finite>("report_not_finite"),
       lua::method<&report_health>("report_health"),
       lua::method<&show_loop>("show_loop"),
-      lua::method<&starting_checkpoint>("starting_checkpoint"),
       lua::method<&busy>("busy"),
       lua::method<&set_program>("set_program"),
       lua::method<&set_gpus>("set_gpus"),

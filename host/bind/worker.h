@@ -1,7 +1,9 @@
 // host/bind/worker.h: the module `rtrain._worker`: the train function's side of the run.
 //
 //   context() → table            world_size, world_rank, …, starting point of every getter of
-//                                get_context()
+//                                get_context(); starting_checkpoint {path, name, metrics, index,
+//                                status} or nil; validation {fn_kwargs, timeout_s, checkpoint} or
+//                                nil
 //   functions() → bytes          what the controller got as spec.functions
 //   phase(name)                  'engine_loaded', 'group_ready', 'running'
 //   start_phases()               the train function begins: its time counts from here on
@@ -20,7 +22,6 @@
 //   report_health(text, is_conclusive)
 //   show_loop{batch, rate, batches, batch_size, samples, dataset_size}
 //                                how far a loop has come; all but the first may be nil
-//   starting_checkpoint() → {path, name, metrics, index} or nil
 //   make_tempdir() → path
 //   reported_checkpoints(validated, timeout_s or nil) → list
 //                                of {path, name, metrics, index, status}

@@ -108,7 +108,7 @@ ReportCollector::Progress ReportCollector::add_upload(Report outcome, double dea
                 cat("rank ", outcome.rank, " sent files of report ", outcome.index, " twice"));
   }
   report.upload = outcome.upload;
-  report.files = std::move(outcome.files);
+  report.staged = std::move(outcome.staged);
   report.folder = std::move(outcome.folder);
   report.error = std::move(outcome.error);
   for (auto& waiting : pending.reports) {

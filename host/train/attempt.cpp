@@ -221,7 +221,7 @@ loop::WorkerContext Attempt::context_of(int rank) const {
   context.first_index = start_.first_index;
   context.carried = start_.carried;
   context.can_grow = num_workers_ < run_.spec.max_workers;
-  if (start_.checkpoint) context.starting_checkpoint = start_.checkpoint->to_value();
+  context.starting_checkpoint = start_.checkpoint;
   return context;
 }
 

@@ -88,7 +88,7 @@ void Controller::on_reports_complete(std::vector<Report> reports) {
   commits_.complete(std::move(reports));
 }
 
-void Controller::on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) {
+void Controller::on_commit_ended(int64_t index, const store::CheckpointRow* checkpoint) {
   if (checkpoint != nullptr) checkpoints_.committed(*checkpoint);
   checkpoints_.progressed();
   if (checkpoint == nullptr) return;
@@ -108,7 +108,8 @@ void Controller::send(int rank, message::ToWorker message) {
   if (attempt_) attempt_->send(rank, std::move(message));
 }
 
-void Controller::add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) {
+void Controller::add_validation_log(const store::CheckpointRow& checkpoint,
+                                    std::string_view bytes) {
   writer_.add_log(checkpoint.attempt, cat("validation-", checkpoint.name), bytes);
   hold_output();
 }

@@ -79,7 +79,7 @@ class Controller : public AttemptDelegate,
   void on_output_logged() override { hold_output(); }
   bool abandons_function() override;
   void send(int rank, message::ToWorker message) override;
-  void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) override;
+  void add_validation_log(const store::CheckpointRow& checkpoint, std::string_view bytes) override;
   decide::CheckpointProgress progress() const override;
   void on_storage_error(const Error& error) override;
   void on_stop_command(const std::string& by) override {
@@ -91,7 +91,7 @@ class Controller : public AttemptDelegate,
   void ask_profiles(const ProfilePlan& plan, ProfileRequest::Done done) override;
   void ask_stacks(StackRequest::Done done) override;
   void send_all(message::ToWorker message) override { attempt_->send_all(std::move(message)); }
-  void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) override;
+  void on_commit_ended(int64_t index, const store::CheckpointRow* checkpoint) override;
   void on_first_signal(decide::StopKind kind, int number) override;
   void on_second_signal() override { stop_now(decide::StopKind::kInterrupt); }
   void show_stacks(std::function<void()> then) override;

@@ -16,9 +16,10 @@ namespace {
 // A user who has pressed Ctrl-C waits for the end.
 constexpr double kInterruptGraceS = 10;
 
-List values(const std::vector<CheckpointInfo>& checkpoints) {
+List values(const std::vector<store::CheckpointRow>& checkpoints) {
   List out;
-  for (const CheckpointInfo& checkpoint : checkpoints) out.push_back(checkpoint.to_value());
+  for (const store::CheckpointRow& checkpoint : checkpoints)
+    out.push_back(to_value<ReportedCheckpoint>(checkpoint));
   return out;
 }
 
@@ -329,7 +330,7 @@ Map Controller::finished(const decide::action::Finish& a,
              {"waited_s", resources_->waited_s()}};
   if (!ranked) return fields;
   fields.set("best_checkpoints", values(ranked->best));
-  if (ranked->latest) fields.set("checkpoint", ranked->latest->to_value());
+  if (ranked->latest) fields.set("checkpoint", to_value<ReportedCheckpoint>(*ranked->latest));
   return fields;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "host/base/clock.h"
 #include "host/base/codec/codec.h"
@@ -176,7 +178,7 @@ int64_t Reporter::send_report(const ReportOptions& options, Report report) {
   report.time_ms = now_ms();
   report.directory_name = options.directory_name;
   report.is_for_all = options.is_for_all;
-  report.validation = options.validation.value_or(Value());
+  report.validation = options.validation;
   if (options.call_site != last_site_) report.call_site = last_site_ = options.call_site;
   report.asks_progress = backlog_.should_ask(bytes);
   if (options.checkpoint) attach(index, options);
@@ -348,16 +350,14 @@ void Reporter::send_staged(int64_t index, const std::string& folder, bool moves)
   const store::CheckpointFiles files(context_.run_path, worker_patience());
   const store::StageKey key{context_.attempt, context_.nonce, index};
   const auto count = [this](uint64_t bytes) { progress_.add_bytes(bytes); };
-  Map staged = files.stage(key, context_.world_rank, folder, moves, count).to_value().as_map();
-  const List list = staged["files"].as_list();
+  StagedRank staged = files.stage(key, context_.world_rank, folder, moves, count);
+  const std::vector<CheckpointFile> list = std::exchange(staged.files, {});
   // Sends the list in parts: that of a folder with many files may be longer than a frame.
-  for (size_t begin = 0; begin < list.size(); begin += kFilesAMessage) {
-    const size_t end = std::min(list.size(), begin + kFilesAMessage);
-    send(message::Files{.index = index,
-                        .files = List(list.begin() + static_cast<std::ptrdiff_t>(begin),
-                                      list.begin() + static_cast<std::ptrdiff_t>(end))});
+  for (std::span<const CheckpointFile> left(list); !left.empty();) {
+    const auto part = left.first(std::min(left.size(), kFilesAMessage));
+    send(message::Files{.index = index, .files = {part.begin(), part.end()}});
+    left = left.subspan(part.size());
   }
-  staged.set("files", List{});
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = attached_.find(index); found != attached_.end()) {

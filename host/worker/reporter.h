@@ -55,7 +55,7 @@ struct ReportOptions {
   UploadMode mode = UploadMode::kSync;
   bool delete_source = false;  // after the commit
   std::string directory_name;  // of the checkpoint; empty: the default
-  std::optional<Value> validation;
+  std::optional<ValidationRequest> validation;
   bool is_for_all = false;  // it counts as a report of every rank; without a checkpoint
   std::string call_site;    // "train.lua:12"; not a field of the Lua table
 

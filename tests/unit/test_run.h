@@ -47,20 +47,20 @@ class TestRun {
     const std::string name = std::to_string(rank) + ".txt";
     const std::string source = "source-" + std::to_string(index) + "-" + std::to_string(rank);
     folder.write(source + "/" + name, text);
-    const store::StagedRank staged = record->checkpoints().files().stage(
-        {1, attempt.nonce, index}, rank, folder / source, false);
+    StagedRank staged = record->checkpoints().files().stage({1, attempt.nonce, index}, rank,
+                                                            folder / source, false);
     Report out;
     out.rank = rank;
     out.index = index;
     out.metrics = Map{{"acc", 0.5}};
     out.upload = Upload::kStaged;
     out.has_checkpoint = true;
-    out.files = staged.to_value();
+    out.staged = std::move(staged);
     return out;
   }
 
   // Commits a checkpoint of one rank, as the io thread would.
-  train::CheckpointInfo commit(int64_t index, Value validation = {}) {
+  store::CheckpointRow commit(int64_t index, std::optional<ValidationRequest> validation = {}) {
     Report report = staged_report(index, 0, "weights");
     report.validation = std::move(validation);
     auto committed = record->commit(1, {report});

@@ -16,6 +16,8 @@
 // the map has no such field. Fields that the record does not list are ignored: a newer sender may
 // send more.
 //
+// A record that derives from another one lists the fields of both.
+//
 // A record with kClass is also a Lua table, of the class of that name. It is strict: a field that
 // is not listed is an error, and only a std::optional may be left out, so that a default of C++
 // never replaces a value that Lua should have given.
@@ -232,7 +234,7 @@ bool is_default(const T& member) {
 }
 
 template <class R, class T>
-void add(Map& out, R& record, const Field<R, T>& field) {
+void add(Map& out, std::type_identity_t<R>& record, const Field<R, T>& field) {
   T& member = record.*field.member;
   if (!field.is_required && is_default(member)) return;
   out.set(std::string(field.name), take(member));
@@ -248,13 +250,13 @@ std::vector<std::string> names_of() {
 // Whether the fields that may be left out are exactly those whose type can express it.
 template <Strict R>
 constexpr bool has_no_silent_default() {
-  return R::kFields.apply([]<class... T>(const Field<R, T>&... field) {
+  return R::kFields.apply([]<class... Holder, class... T>(const Field<Holder, T>&... field) {
     return ((field.is_required != kIsOptional<T>)&&...);
   });
 }
 
 template <class R, class T>
-void read_field(Map& map, R& record, const Field<R, T>& field) {
+void read_field(Map& map, std::type_identity_t<R>& record, const Field<R, T>& field) {
   Value* value = map.find(field.name);
   if (value == nullptr && field.is_required) missing(field.name);
   if (value == nullptr || (!field.is_required && value->is_nil())) return;

@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "host/base/codec/record.h"
+#include "host/base/codec/staged_rank.h"
+#include "host/base/codec/validation_request.h"
 #include "host/base/error.h"
 #include "host/base/value.h"
 
@@ -44,16 +46,16 @@ struct Report {
   Upload upload = Upload::kNone;
   std::string folder = {};          // of kInFolder
   std::string directory_name = {};  // the name wanted for the checkpoint, or empty
-  bool asks_name = false;      // the rank continues when it knows the agreed name: message::Named
-  Value validation = {};       // {fn_kwargs, timeout_s} of the validation that is asked for, or nil
+  bool asks_name = false;  // the rank continues when it knows the agreed name: message::Named
+  std::optional<ValidationRequest> validation = {};
   std::string call_site = {};  // "train.lua:12"; left out while it is that of the report before
   bool asks_progress = false;  // answered by message::Acknowledged
   bool is_for_all = false;     // every rank has made it with this one; without a checkpoint
 
-  bool has_checkpoint = false;      // when complete: `files` are part of the checkpoint
-  Value files = {};                 // of kStaged, as host/store wrote them down
-  std::optional<Error> error = {};  // of kFailed
-  double deadline_s = 0;            // of the wait, on the controller's clock
+  bool has_checkpoint = false;            // when complete: `staged` is part of the checkpoint
+  std::optional<StagedRank> staged = {};  // of kStaged
+  std::optional<Error> error = {};        // of kFailed
+  double deadline_s = 0;                  // of the wait, on the controller's clock
 
   static constexpr RecordFields kFields{required("index", &Report::index),
                                         required("time", &Report::time_ms),

@@ -32,7 +32,7 @@ Map metadata_of(const store::Manifest& manifest) {
 Value write_safetensors(const CheckpointsOptions& options, const store::Manifest& manifest,
                         const std::string& path) {
   List files;
-  for (const store::CheckpointFile& file : manifest.files) files.push_back(file.path);
+  for (const CheckpointFile& file : manifest.files) files.push_back(file.path);
   Map request{{"folder", path},
               {"files", std::move(files)},
               {"output", options.output},

@@ -23,7 +23,7 @@ Map verify(const Value& checkpoint) {
     const store::Manifest manifest = store::Manifest::read(path);
     files = manifest.files.size();
     size_bytes = manifest.size_bytes();
-    for (const store::CheckpointFile& file : manifest.files) {
+    for (const CheckpointFile& file : manifest.files) {
       const std::string damage = store::file_damage(path, file, true);
       if (!damage.empty()) problems.push_back(Map{{"file", file.path}, {"problem", damage}});
     }

@@ -80,7 +80,7 @@ Map model_of(const PredictOptions& options, std::optional<store::DirectoryLease>
   const std::string path = find_checkpoint(run, name)["path"].as_string();
   lease.emplace(path);
   List files;
-  for (const store::CheckpointFile& file : store::CheckpointFiles::verify(path).files)
+  for (const CheckpointFile& file : store::CheckpointFiles::verify(path).files)
     files.push_back(file.path);
   return Map{{"folder", path},
              {"files", std::move(files)},

@@ -13,6 +13,7 @@
 
 #include "host/base/codec/record.h"
 #include "host/base/codec/report.h"
+#include "host/base/codec/staged_rank.h"
 #include "host/loop/messages/ingest.h"
 #include "host/loop/messages/store_calls.h"
 
@@ -75,7 +76,7 @@ struct Signal {
 struct Files {
   static constexpr std::string_view kType = "files";
   int64_t index = 0;
-  List files;  // CheckpointFile::to_value
+  std::vector<CheckpointFile> files;
 
   static constexpr RecordFields kFields{required("index", &Files::index),
                                         required("files", &Files::files)};
@@ -86,7 +87,7 @@ struct Files {
 struct Uploaded {
   static constexpr std::string_view kType = "uploaded";
   int64_t index = 0;
-  Value checkpoint = {};  // StagedRank::to_value, without its files
+  std::optional<StagedRank> checkpoint = {};  // without its files
   std::string folder = {};
   std::optional<Error> error = {};
 

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "host/base/codec/record.h"
+#include "host/base/codec/reported_checkpoint.h"
+#include "host/base/codec/validation_request.h"
 #include "host/loop/messages/profile_settings.h"
 
 namespace rtrain::loop {
@@ -37,9 +39,9 @@ struct WorkerContext {
   double timeout_s = 0;
   double collective_timeout_s = 0;  // for train.collective
   int threads = 1;
-  std::vector<int> gpus;      // its devices, as this process numbers them
-  int64_t first_index = 0;    // the number of the attempt's first report
-  Value starting_checkpoint;  // {path, metrics, index} or nil
+  std::vector<int> gpus;    // its devices, as this process numbers them
+  int64_t first_index = 0;  // the number of the attempt's first report
+  std::optional<ReportedCheckpoint> starting_checkpoint;
   // The attempt is a heal (train.elastic): the ranks of the attempt before continue where they
   // were, and this process replaces a dead one. The ranks that continue get the message too.
   bool is_replacement = false;
@@ -47,8 +49,8 @@ struct WorkerContext {
   bool can_grow = false;
   // The folder with the state of a smaller group at its last commit (train.elastic); empty: none.
   std::string carried = {};
-  // {checkpoint, fn_kwargs, timeout_s}: the process is not a rank, but validates that checkpoint.
-  Value validation;
+  // The process is not a rank, but validates that checkpoint.
+  std::optional<ValidationTask> validation;
 
   static constexpr RecordFields kFields{
       required("world_size", &WorkerContext::world_size),

@@ -96,6 +96,14 @@ Error used_before(const std::string& name, const std::string& by = "") {
 
 }  // namespace
 
+std::string checkpoint_path(const std::string& run_path, const std::string& name) {
+  if (!is_inner_name(name)) {
+    throw Error(Code::kCheckpoint,
+                cat("'", terminal_line(name), "' is not the name of a checkpoint's folder"));
+  }
+  return cat(run_path, "/checkpoints/", name);
+}
+
 DirectoryLease::DirectoryLease(const std::string& directory) {
   const Error gone(Code::kCheckpoint, cat("the checkpoint ", directory, " is no longer there"));
   const std::string run_path = run_of(directory);
@@ -138,14 +146,6 @@ std::string CheckpointFiles::make_own_folder(const std::string& name) const {
     }
   });
   return path;
-}
-
-std::string CheckpointFiles::checkpoint_path(const std::string& name) const {
-  if (!is_inner_name(name)) {
-    throw Error(Code::kCheckpoint,
-                cat("'", terminal_line(name), "' is not the name of a checkpoint's folder"));
-  }
-  return cat(run_path_, "/checkpoints/", name);
 }
 
 std::string CheckpointFiles::default_name(int64_t index) {

@@ -34,6 +34,9 @@ struct StageKey {
   int64_t index = 0;
 };
 
+// The folder of a committed checkpoint. Throws kCheckpoint for what is not the name of one.
+std::string checkpoint_path(const std::string& run_path, const std::string& name);
+
 struct CommittedCheckpoint {
   Manifest manifest;
   std::string path;  // absolute
@@ -131,7 +134,9 @@ class CheckpointFiles {
   static void check_name(const std::string& name);
 
   const std::string& run_path() const { return run_path_; }
-  std::string checkpoint_path(const std::string& name) const;
+  std::string checkpoint_path(const std::string& name) const {
+    return store::checkpoint_path(run_path_, name);
+  }
   // Names of the directories under checkpoints/, sorted.
   std::vector<std::string> committed_names() const;
 

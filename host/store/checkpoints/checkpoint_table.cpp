@@ -1,5 +1,6 @@
 #include "host/store/checkpoints/checkpoint_table.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -21,18 +22,16 @@ constexpr std::string_view kMarkMissing =
     "UPDATE checkpoints SET state = 'missing', problem = ? WHERE run_id = ? AND name = ? AND "
     "state = 'kept'";
 
-CheckpointRow row_of(const Statement& query) {
-  CheckpointRow row;
-  row.name = entry_name(query, 0);
-  row.attempt = query.integer(1);
-  row.index = query.integer(2);
-  row.metrics = load_metrics(query.text(3), query.text(4));
-  row.size_bytes = query.integer(5);
-  row.created_at_ms = query.integer(6);
-  row.status = status_from_name(query.text(7)).value_or(CheckpointStatus::kCommitted);
-  if (!query.is_null(8)) row.validation = from_json(query.text(8));
-  row.mirrored = query.integer(9) != 0;
-  return row;
+CheckpointStatus status_of(std::string_view name) {
+  constexpr auto& kNames = kNamesOf<CheckpointStatus>;
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return CheckpointStatus::kCommitted;  // of a later version
+  return static_cast<CheckpointStatus>(found - kNames.begin());
+}
+
+std::optional<std::string> validation_json(const std::optional<ValidationRequest>& validation) {
+  if (!validation) return std::nullopt;
+  return to_json(rtrain::to_value(*validation));
 }
 
 Value merged(const Value& metrics, const Value& validated) {
@@ -47,6 +46,35 @@ Value merged(const Value& metrics, const Value& validated) {
 CheckpointTable::CheckpointTable(RunClaim& claim, decide::RetentionPolicy policy)
     : claim_(claim), policy_(std::move(policy)) {}
 
+CheckpointRow CheckpointTable::row_of(const std::string& name, const Manifest& manifest) const {
+  CheckpointRow row;
+  row.path = checkpoint_path(claim_.run_path, name);
+  row.name = name;
+  row.metrics = manifest.metrics;
+  row.index = manifest.index;
+  row.attempt = manifest.attempt;
+  row.size_bytes = manifest.size_bytes();
+  row.created_at_ms = manifest.created_at_ms;
+  row.validation = manifest.validation;
+  if (row.validation) row.status = CheckpointStatus::kPendingValidation;
+  return row;
+}
+
+CheckpointRow CheckpointTable::row_of(const Statement& query) const {
+  CheckpointRow row;
+  row.name = entry_name(query, 0);
+  row.path = checkpoint_path(claim_.run_path, row.name);
+  row.attempt = query.integer(1);
+  row.index = query.integer(2);
+  row.metrics = load_metrics(query.text(3), query.text(4));
+  row.size_bytes = query.integer(5);
+  row.created_at_ms = query.integer(6);
+  row.status = status_of(query.text(7));
+  if (!query.is_null(8)) row.validation = from_value<ValidationRequest>(from_json(query.text(8)));
+  row.mirrored = query.integer(9) != 0;
+  return row;
+}
+
 void CheckpointTable::insert(const CheckpointRow& row) {
   const StoredMetrics stored = store_metrics(or_empty_map(row.metrics));
   claim_.database.run(
@@ -57,7 +85,7 @@ void CheckpointTable::insert(const CheckpointRow& row) {
       "INSERT INTO checkpoints(run_id, name, attempt, idx, metrics, nonfinite, size_bytes, "
       "created_at, state, status, validation) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'kept', ?, ?)",
       claim_.run_id, row.name, row.attempt, row.index, stored.json, stored.nonfinite,
-      row.size_bytes, row.created_at_ms, status_name(row.status), optional_json(row.validation));
+      row.size_bytes, row.created_at_ms, status_name(row.status), validation_json(row.validation));
 }
 
 std::vector<CheckpointRow> CheckpointTable::read(std::string_view condition) {
@@ -204,14 +232,7 @@ std::string CheckpointTable::adopt(const std::string& name, const std::string& p
   try {
     verify_files(path, manifest, true);
     fault_point("sweep.adopt");
-    CheckpointRow row{.name = name,
-                      .attempt = manifest.attempt,
-                      .index = manifest.index,
-                      .metrics = manifest.metrics,
-                      .size_bytes = manifest.size_bytes(),
-                      .created_at_ms = manifest.created_at_ms,
-                      .validation = manifest.validation};
-    if (!row.validation.is_nil()) row.status = CheckpointStatus::kPendingValidation;
+    const CheckpointRow row = row_of(name, manifest);
     insert(row);
     add_report(row);
     return cat("adopted the checkpoint ", name, ", committed as its controller ended");

@@ -13,10 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "host/base/codec/reported_checkpoint.h"
+#include "host/base/codec/validation_request.h"
 #include "host/base/value.h"
 #include "host/decide/checkpoints/retention.h"
 #include "host/decide/checkpoints/sweep_verdict.h"
-#include "host/store/checkpoints/checkpoint_status.h"
 #include "host/store/checkpoints/manifest.h"
 #include "host/store/checkpoints/object_checkpoints.h"
 #include "host/store/claim/run_claim.h"
@@ -26,16 +27,13 @@ namespace rtrain::store {
 class CheckpointFiles;
 class FencedWrite;
 
-struct CheckpointRow {
-  std::string name;
+// `path` is no column: it follows from the name.
+struct CheckpointRow : ReportedCheckpoint {
   int64_t attempt = 0;
-  int64_t index = 0;
-  Value metrics;
   int64_t size_bytes = 0;
   int64_t created_at_ms = 0;
-  CheckpointStatus status = CheckpointStatus::kCommitted;
-  Value validation = {};  // {fn_kwargs, timeout_s} of a validation, nil for none
-  bool mirrored = false;  // storage_filesystem holds a copy
+  std::optional<ValidationRequest> validation = {};  // if one was requested
+  bool mirrored = false;                             // storage_filesystem holds a copy
 };
 
 // The result of a validation.
@@ -51,6 +49,8 @@ class CheckpointTable {
 
   const decide::RetentionPolicy& policy() const { return policy_; }
 
+  // The row of a checkpoint that was committed under that name; not inserted.
+  CheckpointRow row_of(const std::string& name, const Manifest& manifest) const;
   // Call it after the files were committed. Returns the names whose directories must be dropped
   // now.
   std::vector<std::string> add(const CheckpointRow& row);
@@ -75,6 +75,7 @@ class CheckpointTable {
   std::vector<std::string> sweep(CheckpointFiles& files);
 
  private:
+  CheckpointRow row_of(const Statement& query) const;
   std::vector<CheckpointRow> read(std::string_view condition);
   void insert(const CheckpointRow& row);
   std::vector<std::string> apply_retention();

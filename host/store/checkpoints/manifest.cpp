@@ -1,6 +1,7 @@
 #include "host/store/checkpoints/manifest.h"
 
 #include <set>
+#include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/codec/codec.h"
@@ -28,43 +29,12 @@ std::string manifest_path(const std::string& directory) {
   return cat(directory, "/", kManifestName);
 }
 
-Value checkpoint_value(const Manifest& manifest) {
-  List files;
-  for (const CheckpointFile& file : manifest.files) files.push_back(file.to_value());
-  List folders;
-  for (const std::string& folder : manifest.folders) folders.push_back(folder);
-  Map out{{"run", manifest.run},
-          {"run_id", manifest.run_id},
-          {"attempt", manifest.attempt},
-          {"owner_epoch", manifest.owner_epoch},
-          {"index", manifest.index},
-          {"name", manifest.name},
-          {"created_at", manifest.created_at_ms},
-          {"metrics", manifest.metrics},
-          {"files", std::move(files)},
-          {"folders", std::move(folders)}};
-  if (!manifest.validation.is_nil()) out.set("validation", manifest.validation);
-  return out;
-}
-
-Manifest manifest_of(const Value& value, const Value& metadata) {
-  Manifest manifest;
-  manifest.run = value["run"].as_string();
-  manifest.run_id = value["run_id"].as_string();
-  manifest.attempt = value["attempt"].as_int();
-  manifest.owner_epoch = value["owner_epoch"].as_int();
-  manifest.index = value["index"].as_int();
-  manifest.name = inner_path(value["name"]);
-  manifest.created_at_ms = value["created_at"].as_int();
-  manifest.metrics = value["metrics"];
-  for (const Value& file : value["files"].as_list()) {
-    manifest.files.push_back(CheckpointFile::from_value(file));
-  }
-  for (const Value& folder : value["folders"].as_list()) {
-    manifest.folders.push_back(inner_path(folder));
-  }
-  manifest.validation = value["validation"];
-  manifest.metadata = metadata;
+Manifest manifest_of(Value checkpoint, Value metadata) {
+  auto manifest = from_value<Manifest>(std::move(checkpoint));
+  manifest.metadata = std::move(metadata);
+  check_inner_path(manifest.name);
+  for (const CheckpointFile& file : manifest.files) check_inner_path(file.path);
+  for (const std::string& folder : manifest.folders) check_inner_path(folder);
   return manifest;
 }
 
@@ -97,40 +67,25 @@ Value parse_document(std::string_view text, const std::string& path) {
 
 }  // namespace
 
-std::string inner_path(const Value& value) {
-  const std::string& path = value.as_string();
-  if (is_inner_path(path)) return path;
+void check_inner_path(const std::string& path) {
+  if (is_inner_path(path)) return;
   throw Error(Code::kCheckpoint,
               cat("the name '", terminal_line(path), "' leads out of the checkpoint"));
 }
 
-Value CheckpointFile::to_value() const {
-  if (!link.empty()) return Map{{"path", path}, {"link", link}};
-  return Map{{"path", path}, {"size_bytes", size_bytes}, {"xxh3", xxh3}};
-}
-
-CheckpointFile CheckpointFile::from_value(const Value& value) {
-  CheckpointFile file;
-  file.path = inner_path(value["path"]);
-  file.size_bytes = value["size_bytes"].int_or(0);
-  file.xxh3 = value["xxh3"].string_or("");
-  file.link = value["link"].string_or("");
-  return file;
-}
-
 int64_t Manifest::size_bytes() const {
   int64_t sum = 0;
-  for (const CheckpointFile& file : files) sum += file.size_bytes;
+  for (const CheckpointFile& file : files) sum += file.size_bytes.value_or(0);
   return sum;
 }
 
-std::string Manifest::to_text() const { return document(checkpoint_value(*this), metadata); }
+std::string Manifest::to_text() const { return document(rtrain::to_value(*this), metadata); }
 
 Manifest Manifest::parse(std::string_view text, const std::string& path) {
-  const Value value = parse_document(text, path);
+  Value value = parse_document(text, path);
   if (value["checkpoint"].is_nil()) throw damaged(path, "it describes no checkpoint");
   try {
-    return manifest_of(value["checkpoint"], value["metadata"]);
+    return manifest_of(std::move(*value.as_map().find("checkpoint")), value["metadata"]);
   } catch (const Error& e) {
     throw damaged(path, e.message());
   }
@@ -163,8 +118,8 @@ void check_layout(const Manifest& manifest, const std::string& path) {
   std::set<std::string> files;
   for (const CheckpointFile& file : manifest.files) {
     if (!files.insert(file.path).second) refuse(file.path, " is there twice");
-    if (!file.link.empty() && leaves_folder(file.path, file.link)) {
-      refuse(file.path, cat(" leads out of the checkpoint, to ", terminal_line(file.link)));
+    if (file.link && leaves_folder(file.path, *file.link)) {
+      refuse(file.path, cat(" leads out of the checkpoint, to ", terminal_line(*file.link)));
     }
   }
   const auto check_parents = [&](const std::string& name) {

@@ -14,27 +14,19 @@
 #include <string_view>
 #include <vector>
 
+#include "host/base/codec/record.h"
+#include "host/base/codec/staged_rank.h"
+#include "host/base/codec/validation_request.h"
 #include "host/base/value.h"
 
 namespace rtrain::store {
 
 inline constexpr const char* kManifestName = ".rtrain-checkpoint.json";
 
-// Returns the path of a file or folder below a checkpoint's folder. Throws kCheckpoint if the path
-// leads outside.
-std::string inner_path(const Value& value);
+// Throws kCheckpoint unless the path of a file or folder leads below the checkpoint's folder.
+void check_inner_path(const std::string& path);
 
-struct CheckpointFile {
-  std::string path;  // relative to the checkpoint, "/" between folders
-  int64_t size_bytes = 0;
-  std::string xxh3;  // 16 hexadecimal digits; empty for a symlink
-  std::string link;  // the symlink's target; empty for a regular file
-
-  Value to_value() const;
-  static CheckpointFile from_value(const Value& value);
-  bool operator==(const CheckpointFile&) const = default;
-};
-
+// kFields are what its hash covers.
 struct Manifest {
   std::string run;
   std::string run_id;
@@ -45,8 +37,8 @@ struct Manifest {
   int64_t created_at_ms = 0;
   Value metrics = Map{};
   std::vector<CheckpointFile> files;
-  std::vector<std::string> folders;  // below the checkpoint, parents first
-  Value validation;                  // arguments of the validation; nil: none was requested
+  std::vector<std::string> folders;             // below the checkpoint, parents first
+  std::optional<ValidationRequest> validation;  // if one was requested
   Value metadata = Map{};
 
   int64_t size_bytes() const;
@@ -57,6 +49,18 @@ struct Manifest {
   static Manifest read(const std::string& directory);
   // Returns nullopt if there is no readable manifest, and sets `problem` to the reason.
   static std::optional<Manifest> try_read(const std::string& directory, std::string& problem);
+
+  static constexpr RecordFields kFields{required("run", &Manifest::run),
+                                        required("run_id", &Manifest::run_id),
+                                        required("attempt", &Manifest::attempt),
+                                        required("owner_epoch", &Manifest::owner_epoch),
+                                        required("index", &Manifest::index),
+                                        required("name", &Manifest::name),
+                                        required("created_at", &Manifest::created_at_ms),
+                                        required("metrics", &Manifest::metrics),
+                                        required("files", &Manifest::files),
+                                        required("folders", &Manifest::folders),
+                                        optional("validation", &Manifest::validation)};
 };
 
 // Call it before a checkpoint is created from its manifest. Throws kCheckpoint unless all names

@@ -15,12 +15,14 @@ MergedFiles::MergedFiles(std::span<const StagedRank> ranks) {
 void MergedFiles::add(const StagedRank& staged) {
   if (metadata_.is_nil()) metadata_ = staged.metadata;
   for (const std::string& folder : staged.folders) {
+    check_inner_path(folder);
     if (!is_below_file(folder)) folders_.insert(folder);
   }
   for (const CheckpointFile& file : staged.files) add(staged.rank, file);
 }
 
 void MergedFiles::add(int64_t rank, const CheckpointFile& file) {
+  check_inner_path(file.path);
   const auto warn = [&](std::string_view what) {
     warnings_.push_back(cat("rank ", rank, "'s ", file.path, " ", what));
   };

@@ -18,7 +18,7 @@ namespace rtrain::store {
 
 class MergedFiles {
  public:
-  // `ranks`: in any order.
+  // `ranks`: in any order. Throws kCheckpoint for a path that leads out of the checkpoint.
   explicit MergedFiles(std::span<const StagedRank> ranks);
 
   struct Entry {

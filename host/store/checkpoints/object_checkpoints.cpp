@@ -79,7 +79,8 @@ struct Stored {
     try {
       const Value value = from_json(text);
       Stored out;
-      out.stage = inner_path(value["stage"]);
+      out.stage = value["stage"].as_string();
+      check_inner_path(out.stage);
       out.manifest = value["manifest"].as_string();
       for (const auto& [file, rank] : value["ranks"].as_map()) {
         out.ranks.emplace(std::get<std::string>(file), rank.as_int());
@@ -120,7 +121,7 @@ void ObjectCheckpoints::put(const std::string& stage, const StagedRank& staged,
   };
   in_parallel(staged.files.size(), [&](size_t i) {
     const CheckpointFile& file = staged.files[i];
-    if (file.link.empty())
+    if (!file.link)
       lua::object_api().put_file(target + file.path, cat(folder, "/", file.path), tell);
   });
 }
@@ -131,7 +132,7 @@ void ObjectCheckpoints::commit(const std::string& stage, const Manifest& manifes
   stored.stage = stage;
   stored.manifest = manifest.to_text();
   for (const auto& [path, entry] : merged.files()) {
-    if (entry.file.link.empty()) stored.ranks.emplace(path, entry.rank);
+    if (!entry.file.link) stored.ranks.emplace(path, entry.rank);
   }
   check_owner();
   const std::vector<Entry> older = entries(manifest.name);
@@ -195,8 +196,8 @@ void ObjectCheckpoints::get(const std::string& name, const std::string& folder) 
   in_parallel(manifest.files.size(), [&](size_t i) {
     const CheckpointFile& file = manifest.files[i];
     const std::string path = cat(folder, "/", file.path);
-    if (!file.link.empty()) {
-      if (::symlink(file.link.c_str(), path.c_str()) != 0) throw file_error("write", path);
+    if (file.link) {
+      if (::symlink(file.link->c_str(), path.c_str()) != 0) throw file_error("write", path);
       return;
     }
     const auto rank = stored.ranks.find(file.path);

@@ -71,18 +71,20 @@ void copy_bytes(const OpenFile& source, OpenFile& target, const BytesMoved& move
 // Computes size and hash of the open file.
 CheckpointFile hash_file(
     const OpenFile& file, const BytesMoved& moved = [](uint64_t) {}) {
-  CheckpointFile out;
+  int64_t size_bytes = 0;
   Hasher hasher;
   std::vector<char> buffer(kChunkBytes);
   while (true) {
-    const ssize_t got = ::pread(file.fd(), buffer.data(), buffer.size(), out.size_bytes);
+    const ssize_t got = ::pread(file.fd(), buffer.data(), buffer.size(), size_bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw file_error("read", file.path());
     if (got == 0) break;
     hasher.add({buffer.data(), static_cast<size_t>(got)});
-    out.size_bytes += got;
+    size_bytes += got;
     moved(static_cast<uint64_t>(got));
   }
+  CheckpointFile out;
+  out.size_bytes = size_bytes;
   out.xxh3 = hash_text(hasher.digest());
   return out;
 }
@@ -106,7 +108,7 @@ CheckpointFile seal_file(OpenFile& file, const BytesMoved& moved) {
   // Starts writing to the disk, so that it proceeds while the hash is computed.
   ::sync_file_range(file.fd(), 0, 0, SYNC_FILE_RANGE_WRITE);
   CheckpointFile out = hash_file(file, moved);
-  write_out(file, out.size_bytes, moved);
+  write_out(file, out.size_bytes.value_or(0), moved);
   file.sync_data();
   return out;
 }
@@ -184,8 +186,9 @@ class Stager {
       file = stage_file(leads.file, target, status_of(leads.file).st_mode, moved_);
     } else if (::symlink(leads.text.c_str(), target.c_str()) != 0) {
       throw file_error("write", target);
+    } else {
+      file.link = leads.text;
     }
-    file.link = leads.text;
     file.path = path;
     staged_.files.push_back(std::move(file));
   }
@@ -230,30 +233,6 @@ void check_source(const std::string& source) {
 
 }  // namespace
 
-Value StagedRank::to_value() const {
-  List file_values;
-  for (const CheckpointFile& file : files) file_values.push_back(file.to_value());
-  List folder_values;
-  for (const std::string& folder : folders) folder_values.push_back(folder);
-  return Map{{"rank", rank},
-             {"files", std::move(file_values)},
-             {"folders", std::move(folder_values)},
-             {"metadata", metadata}};
-}
-
-StagedRank StagedRank::from_value(const Value& value) {
-  StagedRank staged;
-  staged.rank = value["rank"].as_int();
-  for (const Value& file : value["files"].as_list()) {
-    staged.files.push_back(CheckpointFile::from_value(file));
-  }
-  for (const Value& folder : value["folders"].as_list()) {
-    staged.folders.push_back(inner_path(folder));
-  }
-  staged.metadata = value["metadata"];
-  return staged;
-}
-
 StagedRank stage_folder(const std::string& source, const std::string& target, bool temporary,
                         const BytesMoved& moved) {
   check_source(source);
@@ -278,18 +257,20 @@ std::string file_damage(const std::string& directory, const CheckpointFile& expe
     if (errno == ENOENT || errno == ENOTDIR) return "it is missing";
     throw file_error("read", path);
   }
-  if (!expected.link.empty()) {
-    const bool is_same = S_ISLNK(info.st_mode) && read_link(path) == expected.link;
-    return is_same ? "" : cat("it is not the symlink to ", expected.link);
+  if (expected.link) {
+    const bool is_same = S_ISLNK(info.st_mode) && read_link(path) == *expected.link;
+    return is_same ? "" : cat("it is not the symlink to ", *expected.link);
   }
   if (!S_ISREG(info.st_mode)) return "it is not a regular file";
   if (info.st_size != expected.size_bytes) {
-    return cat(int64_t{info.st_size}, " bytes, the manifest says ", expected.size_bytes);
+    return cat(int64_t{info.st_size}, " bytes, the manifest says ",
+               expected.size_bytes.value_or(0));
   }
   if (!full) return "";
-  const std::string found = hash_file(OpenFile(path, O_RDONLY | O_NOFOLLOW)).xxh3;
+  const auto found = hash_file(OpenFile(path, O_RDONLY | O_NOFOLLOW)).xxh3;
   if (found == expected.xxh3) return "";
-  return cat("its hash is ", found, ", the manifest says ", expected.xxh3);
+  return cat("its hash is ", found.value_or(""), ", the manifest says ",
+             expected.xxh3.value_or(""));
 }
 
 void verify_files(const std::string& directory, const Manifest& manifest, bool full) {

@@ -7,22 +7,11 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
+#include "host/base/codec/staged_rank.h"
 #include "host/store/checkpoints/manifest.h"
 
 namespace rtrain::store {
-
-// The files that one rank staged. Sent to the controller as a Value.
-struct StagedRank {
-  int64_t rank = 0;
-  std::vector<CheckpointFile> files = {};
-  std::vector<std::string> folders = {};  // parents first
-  Value metadata = {};                    // nil if none was set
-
-  Value to_value() const;
-  static StagedRank from_value(const Value& value);
-};
 
 // Copies the folder `source` to `target`, which must not exist: by reflink, else copy_file_range,
 // else read and write; a temporary source on the same file system is renamed instead. A symlink

@@ -24,35 +24,34 @@ CheckpointCoordinator::CheckpointCoordinator(const RunContext& run,
       query_deadline_(run.loop, [this] { progressed(); }),
       drain_deadline_(run.loop, [this] { drain_too_long(); }) {}
 
-void CheckpointCoordinator::on_validation_output(const CheckpointInfo& checkpoint,
+void CheckpointCoordinator::on_validation_output(const store::CheckpointRow& checkpoint,
                                                  std::string_view bytes) {
   delegate_.add_validation_log(checkpoint, bytes);
 }
 
-void CheckpointCoordinator::on_validation_line(const CheckpointInfo& checkpoint,
+void CheckpointCoordinator::on_validation_line(const store::CheckpointRow& checkpoint,
                                                std::string_view stream, std::string line) {
   run_.events.emit_output(
       {{"validation", checkpoint.name}, {"stream", stream}, {"text", std::move(line)}});
 }
 
 void CheckpointCoordinator::begin_run() {
-  run_.io.call(
-      [](RunRecord& record) { return record.checkpoints().kept(); },
-      [this](std::optional<std::vector<CheckpointInfo>> kept, const std::optional<Error>& error) {
-        if (!kept) return delegate_.on_storage_error(*error);
-        for (const CheckpointInfo& each : *kept) committed(each);
-      });
+  run_.io.call([](RunRecord& record) { return record.checkpoints().kept(); },
+               [this](std::optional<std::vector<store::CheckpointRow>> kept,
+                      const std::optional<Error>& error) {
+                 if (!kept) return delegate_.on_storage_error(*error);
+                 for (const store::CheckpointRow& each : *kept) committed(each);
+               });
 }
 
 void CheckpointCoordinator::begin_attempt() { queries_ = {}; }
 
-void CheckpointCoordinator::committed(const CheckpointInfo& checkpoint) {
-  if (checkpoint.status == store::CheckpointStatus::kPendingValidation)
-    validations_.add(checkpoint);
+void CheckpointCoordinator::committed(const store::CheckpointRow& checkpoint) {
+  if (checkpoint.status == CheckpointStatus::kPendingValidation) validations_.add(checkpoint);
   mirror_.sync();
 }
 
-void CheckpointCoordinator::on_validation_end(const CheckpointInfo& checkpoint,
+void CheckpointCoordinator::on_validation_end(const store::CheckpointRow& checkpoint,
                                               const store::ValidationResult& result) {
   run_.io.call(
       [checkpoint, result](RunRecord& record) {
@@ -68,18 +67,18 @@ void CheckpointCoordinator::on_validation_end(const CheckpointInfo& checkpoint,
       });
 }
 
-void CheckpointCoordinator::validated(const CheckpointInfo& checkpoint,
+void CheckpointCoordinator::validated(const store::CheckpointRow& checkpoint,
                                       const CheckpointManager::Validated& stored) {
   const store::ValidationResult& result = stored.result;
   for (const std::string& text : stored.warnings) run_.events.notice("warning", text);
-  if (result.status != store::CheckpointStatus::kValidated) {
+  if (result.status != CheckpointStatus::kValidated) {
     run_.events.notice("warning",
                        cat("the validation of the checkpoint ", checkpoint.name,
                            " failed, it keeps the metrics it was reported with: ", result.problem));
   }
   run_.events.emit("validated", {{"checkpoint", checkpoint.name},
                                  {"index", checkpoint.index},
-                                 {"status", store::status_name(result.status)},
+                                 {"status", status_name(result.status)},
                                  {"metrics", result.metrics},
                                  {"names", metric_names(result.metrics)}});
   run_.io.call(
@@ -117,8 +116,8 @@ void CheckpointCoordinator::drain_too_long() {
   const std::string problem =
       cat("the run was over for ", drain_timeout_s().value_or(0),
           " s before it had ended (ValidationConfig.validation_drain_timeout_s)");
-  for (const CheckpointInfo& each : validations_.stop_all()) {
-    on_validation_end(each, {store::CheckpointStatus::kValidationTimeout, {}, problem});
+  for (const store::CheckpointRow& each : validations_.stop_all()) {
+    on_validation_end(each, {CheckpointStatus::kValidationTimeout, {}, problem});
   }
 }
 
@@ -163,12 +162,13 @@ void CheckpointCoordinator::progressed() {
 
 void CheckpointCoordinator::look_up(const decide::CheckpointQuestion& question) {
   run_.io.call([](RunRecord& record) { return record.checkpoints().kept(); },
-               [this, question](std::optional<std::vector<CheckpointInfo>> kept,
+               [this, question](std::optional<std::vector<store::CheckpointRow>> kept,
                                 const std::optional<Error>& error) {
                  if (error) return delegate_.on_storage_error(*error);
                  List checkpoints;
-                 for (const CheckpointInfo& each : *kept) {
-                   if (each.index < question.reports) checkpoints.push_back(each.to_value());
+                 for (const store::CheckpointRow& each : *kept) {
+                   if (each.index >= question.reports) continue;
+                   checkpoints.push_back(to_value<ReportedCheckpoint>(each));
                  }
                  for (const auto& query : queries_.answer(question, checkpoints))
                    reply(query, checkpoints);

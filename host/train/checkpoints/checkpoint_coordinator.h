@@ -24,7 +24,8 @@ class CheckpointCoordinatorDelegate {
   virtual ~CheckpointCoordinatorDelegate() = default;
   // Does nothing for a rank that has ended.
   virtual void send(int rank, message::ToWorker message) = 0;
-  virtual void add_validation_log(const CheckpointInfo& checkpoint, std::string_view bytes) = 0;
+  virtual void add_validation_log(const store::CheckpointRow& checkpoint,
+                                  std::string_view bytes) = 0;
   // The progress of reports, without `first_pending`.
   virtual decide::CheckpointProgress progress() const = 0;
   virtual void on_storage_error(const Error& error) = 0;
@@ -38,9 +39,9 @@ class CheckpointCoordinator : public ValidationDelegate {
   void begin_run();
   // A new worker group has started: queries of the old one are dropped.
   void begin_attempt();
-  void committed(const CheckpointInfo& checkpoint);
+  void committed(const store::CheckpointRow& checkpoint);
   // Fetches a checkpoint whose folder is missing, or gives it up; then calls `done`.
-  void fetch(const CheckpointInfo& wanted, std::function<void()> done) {
+  void fetch(const store::CheckpointRow& wanted, std::function<void()> done) {
     mirror_.fetch(wanted, std::move(done));
   }
   // Answers a rank's query of the reported checkpoints.
@@ -59,12 +60,14 @@ class CheckpointCoordinator : public ValidationDelegate {
   void cancel();
 
  private:
-  void on_validation_output(const CheckpointInfo& checkpoint, std::string_view bytes) override;
-  void on_validation_line(const CheckpointInfo& checkpoint, std::string_view stream,
+  void on_validation_output(const store::CheckpointRow& checkpoint,
+                            std::string_view bytes) override;
+  void on_validation_line(const store::CheckpointRow& checkpoint, std::string_view stream,
                           std::string line) override;
-  void on_validation_end(const CheckpointInfo& checkpoint,
+  void on_validation_end(const store::CheckpointRow& checkpoint,
                          const store::ValidationResult& result) override;
-  void validated(const CheckpointInfo& checkpoint, const CheckpointManager::Validated& stored);
+  void validated(const store::CheckpointRow& checkpoint,
+                 const CheckpointManager::Validated& stored);
   void check_drained();
   std::optional<double> drain_timeout_s() const;
   void drain_too_long();

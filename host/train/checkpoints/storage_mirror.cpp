@@ -8,13 +8,14 @@
 namespace rtrain::train {
 namespace {
 
-std::string failed_key(const CheckpointInfo& checkpoint, bool is_put) {
+std::string failed_key(const store::CheckpointRow& checkpoint, bool is_put) {
   return cat(is_put ? "put " : "delete ", checkpoint.name, " ", checkpoint.attempt);
 }
 
 }  // namespace
 
-ScriptQuestion StorageMirror::question(std::string_view function, const CheckpointInfo& checkpoint,
+ScriptQuestion StorageMirror::question(std::string_view function,
+                                       const store::CheckpointRow& checkpoint,
                                        const std::string& path) const {
   return {.name = cat("storage_filesystem.", function),
           .argument = Map{{"path", path},
@@ -47,8 +48,8 @@ void StorageMirror::look() {
   busy_ = true;
   look_again_ = false;
   struct Left {
-    std::vector<CheckpointInfo> puts;
-    std::vector<CheckpointInfo> deletes;
+    std::vector<store::CheckpointRow> puts;
+    std::vector<store::CheckpointRow> deletes;
   };
   run_.io.call(
       [](RunRecord& record) {
@@ -56,8 +57,8 @@ void StorageMirror::look() {
       },
       [this](std::optional<Left> left, const std::optional<Error>& error) {
         if (!left) run_.events.notice("warning", cat("storage_filesystem: ", error->message()));
-        const auto add = [this](const std::vector<CheckpointInfo>& list, bool is_put) {
-          for (const CheckpointInfo& each : list) {
+        const auto add = [this](const std::vector<store::CheckpointRow>& list, bool is_put) {
+          for (const store::CheckpointRow& each : list) {
             if (!failed_.contains(failed_key(each, is_put))) copies_.push_back({each, is_put});
           }
         };
@@ -79,7 +80,7 @@ void StorageMirror::start_next() {
 }
 
 void StorageMirror::start(const Copy& copy) {
-  const CheckpointInfo& checkpoint = copy.checkpoint;
+  const store::CheckpointRow& checkpoint = copy.checkpoint;
   try {
     run_.calls.ask(run_.loop, question(copy.is_put ? "put" : "delete", checkpoint, checkpoint.path),
                    [this, copy](const std::optional<Value>& value,
@@ -94,7 +95,7 @@ void StorageMirror::start(const Copy& copy) {
 
 void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
                           const std::optional<Error>& error) {
-  const CheckpointInfo& checkpoint = copy.checkpoint;
+  const store::CheckpointRow& checkpoint = copy.checkpoint;
   if (error) {
     failed_.insert(failed_key(checkpoint, copy.is_put));
     run_.events.notice("warning", cat("storage_filesystem.", copy.is_put ? "put" : "delete",
@@ -122,7 +123,7 @@ void StorageMirror::ended(const Copy& copy, const std::optional<Value>& value,
       });
 }
 
-void StorageMirror::fetch(const CheckpointInfo& wanted, std::function<void()> done) {
+void StorageMirror::fetch(const store::CheckpointRow& wanted, std::function<void()> done) {
   run_.io.call([](RunRecord& record) { return record.checkpoints().make_fetch_folder(); },
                [this, wanted, done](const std::optional<std::string>& folder,
                                     const std::optional<Error>& error) {
@@ -131,7 +132,7 @@ void StorageMirror::fetch(const CheckpointInfo& wanted, std::function<void()> do
                });
 }
 
-void StorageMirror::ask_for(const CheckpointInfo& wanted, const std::string& folder,
+void StorageMirror::ask_for(const store::CheckpointRow& wanted, const std::string& folder,
                             std::function<void()> done) {
   try {
     run_.calls.ask(run_.loop, question("get", wanted, folder),
@@ -145,7 +146,7 @@ void StorageMirror::ask_for(const CheckpointInfo& wanted, const std::string& fol
   }
 }
 
-void StorageMirror::restore(const CheckpointInfo& wanted, const std::string& folder,
+void StorageMirror::restore(const store::CheckpointRow& wanted, const std::string& folder,
                             std::function<void()> done) {
   run_.io.call(
       [wanted, folder](RunRecord& record) {
@@ -160,7 +161,7 @@ void StorageMirror::restore(const CheckpointInfo& wanted, const std::string& fol
       });
 }
 
-void StorageMirror::give_up(const CheckpointInfo& wanted, const std::string& problem,
+void StorageMirror::give_up(const store::CheckpointRow& wanted, const std::string& problem,
                             std::function<void()> done) {
   run_.events.notice("warning", cat("the checkpoint ", wanted.name,
                                     " is missing, and storage_filesystem.get failed: ", problem));

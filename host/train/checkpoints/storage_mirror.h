@@ -29,11 +29,11 @@ class StorageMirror {
   void cancel();
 
   // Fetches a checkpoint whose folder is missing, or gives it up; then calls `done`.
-  void fetch(const CheckpointInfo& wanted, std::function<void()> done);
+  void fetch(const store::CheckpointRow& wanted, std::function<void()> done);
 
  private:
   struct Copy {
-    CheckpointInfo checkpoint;
+    store::CheckpointRow checkpoint;
     bool is_put = true;
   };
   void look();
@@ -41,11 +41,13 @@ class StorageMirror {
   void start(const Copy& copy);
   void ended(const Copy& copy, const std::optional<Value>& value,
              const std::optional<Error>& error);
-  void ask_for(const CheckpointInfo& wanted, const std::string& folder, std::function<void()> done);
-  void restore(const CheckpointInfo& wanted, const std::string& folder, std::function<void()> done);
-  void give_up(const CheckpointInfo& wanted, const std::string& problem,
+  void ask_for(const store::CheckpointRow& wanted, const std::string& folder,
                std::function<void()> done);
-  ScriptQuestion question(std::string_view function, const CheckpointInfo& checkpoint,
+  void restore(const store::CheckpointRow& wanted, const std::string& folder,
+               std::function<void()> done);
+  void give_up(const store::CheckpointRow& wanted, const std::string& problem,
+               std::function<void()> done);
+  ScriptQuestion question(std::string_view function, const store::CheckpointRow& checkpoint,
                           const std::string& path) const;
 
   const RunContext& run_;

@@ -10,12 +10,12 @@ ValidationManager::ValidationManager(const RunContext& run, ValidationDelegate& 
       delegate_(delegate),
       queue_(run.spec.validation_config ? run.spec.validation_config->max_concurrent : 1) {}
 
-void ValidationManager::add(const CheckpointInfo& checkpoint) {
+void ValidationManager::add(const store::CheckpointRow& checkpoint) {
   queue_.add(checkpoint);
   start_next();
 }
 
-void ValidationManager::ended(const CheckpointInfo& checkpoint) {
+void ValidationManager::ended(const store::CheckpointRow& checkpoint) {
   processes_.erase(checkpoint.name);
   queue_.end(checkpoint);
   start_next();
@@ -28,7 +28,7 @@ size_t ValidationManager::cancel() {
   return count;
 }
 
-std::vector<CheckpointInfo> ValidationManager::stop_all() {
+std::vector<store::CheckpointRow> ValidationManager::stop_all() {
   processes_.clear();
   return queue_.begin_all();
 }
@@ -45,14 +45,14 @@ void ValidationManager::start_next() {
       start(*next);
     } else {
       delegate_.on_validation_end(*next,
-                                  {store::CheckpointStatus::kValidationFailed,
+                                  {CheckpointStatus::kValidationFailed,
                                    {},
                                    "the trainer that resumed the run has no validation_config"});
     }
   }
 }
 
-void ValidationManager::start(const CheckpointInfo& checkpoint) {
+void ValidationManager::start(const store::CheckpointRow& checkpoint) {
   const std::string threads = std::to_string(run_.spec.validation_config->num_cpus);
   node::WorkerGroupOptions options;
   options.num_workers = 1;
@@ -66,17 +66,15 @@ void ValidationManager::start(const CheckpointInfo& checkpoint) {
     if (holds_output_) process->hold_output(true);
     processes_[checkpoint.name] = std::move(process);
   } catch (const Error& e) {
-    delegate_.on_validation_end(checkpoint,
-                                {store::CheckpointStatus::kValidationFailed, {}, e.message()});
+    delegate_.on_validation_end(checkpoint, {CheckpointStatus::kValidationFailed, {}, e.message()});
   }
 }
 
-loop::WorkerContext ValidationManager::context_of(const CheckpointInfo& checkpoint) const {
+loop::WorkerContext ValidationManager::context_of(const store::CheckpointRow& checkpoint) const {
   loop::WorkerContext context = run_.worker_context(static_cast<int>(checkpoint.attempt));
   context.threads = run_.spec.validation_config->num_cpus;
-  Map validation = checkpoint.validation.as_map();
-  validation.set("checkpoint", checkpoint.path);
-  context.validation = std::move(validation);
+  context.validation =
+      ValidationTask{checkpoint.validation.value_or(ValidationRequest()), checkpoint.path};
   return context;
 }
 

@@ -20,14 +20,14 @@ class ValidationManager {
   // After each end of a validation the delegate must store the result and then call ended().
   ValidationManager(const RunContext& run, ValidationDelegate& delegate);
 
-  void add(const CheckpointInfo& checkpoint);
+  void add(const store::CheckpointRow& checkpoint);
   // The delegate has stored the result.
-  void ended(const CheckpointInfo& checkpoint);
+  void ended(const store::CheckpointRow& checkpoint);
   // Kills and forgets all validations. Returns their number.
   size_t cancel();
   // Kills all validations and starts no more; ended() must still be called for each. Returns the
   // checkpoints without a result.
-  std::vector<CheckpointInfo> stop_all();
+  std::vector<store::CheckpointRow> stop_all();
 
   // While held, the output of all validations, including later ones, stays in their pipes.
   void hold_output(bool held);
@@ -36,8 +36,8 @@ class ValidationManager {
 
  private:
   void start_next();
-  void start(const CheckpointInfo& checkpoint);
-  loop::WorkerContext context_of(const CheckpointInfo& checkpoint) const;
+  void start(const store::CheckpointRow& checkpoint);
+  loop::WorkerContext context_of(const store::CheckpointRow& checkpoint) const;
 
   const RunContext& run_;
   ValidationDelegate& delegate_;

@@ -10,7 +10,7 @@ namespace rtrain::train {
 namespace {
 
 store::ValidationResult failed(std::string problem) {
-  return {store::CheckpointStatus::kValidationFailed, {}, std::move(problem)};
+  return {CheckpointStatus::kValidationFailed, {}, std::move(problem)};
 }
 
 }  // namespace
@@ -21,9 +21,8 @@ ValidationProcess::ValidationProcess(loop::Loop& loop, Job job, ValidationDelega
       deadline_(loop, [this] { on_deadline(); }),
       group_(loop, job_.options, *this) {
   group_.spawn_next();
-  const Value& timeout_s = job_.context.validation["timeout_s"];
-  if (timeout_s.is_nil()) return;
-  deadline_.start(to_ms(timeout_s.as_float()));
+  if (const auto& task = job_.context.validation) limit_s_ = task->limit_s();
+  if (limit_s_) deadline_.start(to_ms(*limit_s_));
 }
 
 const loop::Routes<ValidationProcess::Messages, ValidationProcess, int> ValidationProcess::kRoutes{
@@ -32,7 +31,7 @@ const loop::Routes<ValidationProcess::Messages, ValidationProcess, int> Validati
     }),
     loop::on<message::Returned>(
         [](ValidationProcess& process, int rank, message::Returned returned) {
-          process.result_ = {store::CheckpointStatus::kValidated, std::move(returned.value), ""};
+          process.result_ = {CheckpointStatus::kValidated, std::move(returned.value), ""};
           process.send(rank, message::Exit{});
         }),
     loop::on<message::Failed>([](ValidationProcess& process, int, const message::Failed& raised) {
@@ -63,10 +62,10 @@ void ValidationProcess::show(std::vector<node::OutputLine> lines) {
 
 void ValidationProcess::on_deadline() {
   if (result_) return;
-  result_ = {store::CheckpointStatus::kValidationTimeout,
-             {},
-             cat("it took longer than ", job_.context.validation["timeout_s"].as_float(),
-                 " s (ValidationTaskConfig.timeout_s)")};
+  result_ = {
+      CheckpointStatus::kValidationTimeout,
+      {},
+      cat("it took longer than ", limit_s_.value_or(0), " s (ValidationTaskConfig.timeout_s)")};
   group_.kill();
 }
 

@@ -22,11 +22,12 @@ namespace rtrain::train {
 class ValidationDelegate {
  public:
   virtual ~ValidationDelegate() = default;
-  virtual void on_validation_output(const CheckpointInfo& checkpoint, std::string_view bytes) = 0;
-  virtual void on_validation_line(const CheckpointInfo& checkpoint, std::string_view stream,
+  virtual void on_validation_output(const store::CheckpointRow& checkpoint,
+                                    std::string_view bytes) = 0;
+  virtual void on_validation_line(const store::CheckpointRow& checkpoint, std::string_view stream,
                                   std::string line) = 0;
   // Called once, when the process has ended. Must not destroy the process from inside.
-  virtual void on_validation_end(const CheckpointInfo& checkpoint,
+  virtual void on_validation_end(const store::CheckpointRow& checkpoint,
                                  const store::ValidationResult& result) = 0;
 };
 
@@ -34,7 +35,7 @@ class ValidationProcess : public node::WorkerGroupDelegate {
  public:
   // The checkpoint to validate, and the arguments.
   struct Job {
-    CheckpointInfo checkpoint;
+    store::CheckpointRow checkpoint;
     loop::WorkerContext context;
     node::WorkerGroupOptions options;
   };
@@ -58,6 +59,7 @@ class ValidationProcess : public node::WorkerGroupDelegate {
   void on_deadline();
 
   Job job_;
+  std::optional<double> limit_s_;  // how long it may take
   ValidationDelegate& delegate_;
   std::optional<store::ValidationResult> result_;
   node::OutputLines lines_;

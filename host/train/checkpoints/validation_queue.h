@@ -15,13 +15,13 @@ class ValidationQueue {
  public:
   explicit ValidationQueue(int max_concurrent) : max_concurrent_(max_concurrent) {}
 
-  void add(CheckpointInfo checkpoint);
+  void add(store::CheckpointRow checkpoint);
   // The checkpoint to validate now; nullopt if the limit is reached or none waits.
-  std::optional<CheckpointInfo> next();
+  std::optional<store::CheckpointRow> next();
   // All checkpoints whose validation has not ended; they count as started.
-  std::vector<CheckpointInfo> begin_all();
+  std::vector<store::CheckpointRow> begin_all();
   // A validation has ended, and its result is stored.
-  void end(const CheckpointInfo& checkpoint);
+  void end(const store::CheckpointRow& checkpoint);
   // Forgets all checkpoints.
   void clear();
 
@@ -32,8 +32,8 @@ class ValidationQueue {
 
  private:
   int max_concurrent_;
-  std::deque<CheckpointInfo> waiting_;
-  std::vector<CheckpointInfo> running_;
+  std::deque<store::CheckpointRow> waiting_;
+  std::vector<store::CheckpointRow> running_;
 };
 
 }  // namespace rtrain::train

@@ -1,7 +1,5 @@
 #include "host/train/record/checkpoint_manager.h"
 
-#include <algorithm>
-
 #include "host/base/clock.h"
 #include "host/base/codec/codec.h"
 #include "host/base/fault.h"
@@ -21,39 +19,21 @@ std::string checkpoint_name(const std::vector<Report>& reports) {
 }
 
 // The validation requested by the lowest rank that requests one.
-Value wanted_validation(const std::vector<Report>& reports) {
+std::optional<ValidationRequest> wanted_validation(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
-    if (!report.validation.is_nil()) return report.validation;
+    if (report.validation) return report.validation;
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
-
-Value CheckpointInfo::to_value() const {
-  return Map{{"path", path},
-             {"name", name},
-             {"metrics", metrics},
-             {"index", index},
-             {"status", store::status_name(status)}};
-}
 
 CheckpointManager::CheckpointManager(store::RunStore& store, decide::RetentionPolicy policy)
     : store_(store),
       files_(store.run_path(), store.claim().patience),
       rows_(store.claim(), std::move(policy)) {}
 
-CheckpointInfo CheckpointManager::info(const store::CheckpointRow& row) const {
-  return {.path = files_.checkpoint_path(row.name),
-          .name = row.name,
-          .metrics = row.metrics,
-          .index = row.index,
-          .attempt = row.attempt,
-          .status = row.status,
-          .validation = row.validation};
-}
-
-void CheckpointManager::verify(const CheckpointInfo& candidate) {
+void CheckpointManager::verify(const store::CheckpointRow& candidate) {
   const std::pair key(candidate.name, candidate.attempt);
   store::verify_files(candidate.path, store::Manifest::read(candidate.path),
                       !verified_.contains(key));
@@ -62,7 +42,7 @@ void CheckpointManager::verify(const CheckpointInfo& candidate) {
 
 // Why no attempt can start from the checkpoint. An object store that does not answer says nothing
 // about it, so that error is thrown instead.
-std::optional<std::string> CheckpointManager::problem_of(const CheckpointInfo& candidate) {
+std::optional<std::string> CheckpointManager::problem_of(const store::CheckpointRow& candidate) {
   try {
     files_.fetch(candidate.name);
   } catch (const Error& e) {
@@ -81,10 +61,10 @@ std::optional<std::string> CheckpointManager::problem_of(const CheckpointInfo& c
 
 CheckpointManager::Start CheckpointManager::choose_start(bool can_fetch) {
   Start out;
-  const auto rows = rows_.kept();
-  for (auto row = rows.rbegin(); row != rows.rend() && !out.checkpoint; ++row) {
-    const CheckpointInfo candidate = info(*row);
-    if (can_fetch && row->mirrored && !store::path_exists(candidate.path)) {
+  const auto all = kept();
+  for (auto each = all.rbegin(); each != all.rend() && !out.checkpoint; ++each) {
+    const store::CheckpointRow& candidate = *each;
+    if (can_fetch && candidate.mirrored && !store::path_exists(candidate.path)) {
       out.wanted = candidate;
       return out;
     }
@@ -100,7 +80,7 @@ CheckpointManager::Start CheckpointManager::choose_start(bool can_fetch) {
 
 std::string CheckpointManager::make_fetch_folder() const { return files_.make_tempdir(0, "fetch"); }
 
-void CheckpointManager::restore(const CheckpointInfo& wanted, const std::string& folder) {
+void CheckpointManager::restore(const store::CheckpointRow& wanted, const std::string& folder) {
   const store::Manifest manifest = store::CheckpointFiles::verify(folder);
   if (manifest.run_id != store_.run_id() || manifest.name != wanted.name ||
       manifest.attempt != wanted.attempt) {
@@ -111,12 +91,12 @@ void CheckpointManager::restore(const CheckpointInfo& wanted, const std::string&
   verified_.insert({wanted.name, wanted.attempt});
 }
 
-void CheckpointManager::give_up(const CheckpointInfo& wanted, std::string_view problem) {
+void CheckpointManager::give_up(const store::CheckpointRow& wanted, std::string_view problem) {
   rows_.set_missing(wanted.name, problem);
 }
 
 void CheckpointManager::set_damaged(const std::string& path, std::string_view problem) {
-  for (const CheckpointInfo& each : kept()) {
+  for (const store::CheckpointRow& each : kept()) {
     if (each.path == path) rows_.set_missing(each.name, problem);
   }
 }
@@ -137,24 +117,19 @@ CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const st
   manifest.created_at_ms = now_ms();
   manifest.metrics = reports.front().metrics;
   manifest.validation = wanted_validation(reports);
-  std::vector<store::StagedRank> staged;
+  std::vector<StagedRank> staged;
   for (const Report& report : reports) {
-    if (report.has_checkpoint) staged.push_back(store::StagedRank::from_value(report.files));
+    if (!report.has_checkpoint) continue;
+    RT_CHECK(report.staged);
+    staged.push_back(*report.staged);
   }
   const auto done = files_.commit({attempt, nonce, manifest.index}, manifest, staged);
   verified_.insert({done.manifest.name, attempt});
-  store::CheckpointRow row{.name = done.manifest.name,
-                           .attempt = attempt,
-                           .index = done.manifest.index,
-                           .metrics = done.manifest.metrics,
-                           .size_bytes = done.manifest.size_bytes(),
-                           .created_at_ms = done.manifest.created_at_ms,
-                           .validation = done.manifest.validation};
-  if (!row.validation.is_nil()) row.status = store::CheckpointStatus::kPendingValidation;
-  Committed out{.checkpoint = info(row), .dropped = {}, .warnings = done.warnings};
+  const store::CheckpointRow row = rows_.row_of(done.manifest.name, done.manifest);
+  Committed out{.checkpoint = row, .dropped = {}, .warnings = done.warnings};
   // If there is a validation, it may provide the score.
   const std::string missing = decide::missing_score(rows_.policy(), row.metrics);
-  if (!missing.empty() && row.validation.is_nil()) {
+  if (!missing.empty() && !row.validation) {
     out.warnings.push_back(cat("checkpoint ", row.name, ": ", missing));
   }
   fault_point("ckpt.row");
@@ -163,11 +138,11 @@ CheckpointManager::Committed CheckpointManager::commit(int64_t attempt, const st
 }
 
 CheckpointManager::Validated CheckpointManager::end_validation(
-    const CheckpointInfo& checkpoint, const store::ValidationResult& result) {
+    const store::CheckpointRow& checkpoint, const store::ValidationResult& result) {
   Validated out{.result = result, .dropped = {}, .warnings = {}};
   const size_t bytes = encode(checkpoint.metrics).size() + encode(result.metrics).size();
   if (bytes > store::kMaxMetricsBytes) {
-    out.result = {store::CheckpointStatus::kValidationFailed,
+    out.result = {CheckpointStatus::kValidationFailed,
                   {},
                   cat("the metrics of its report and of the validation have ", bytes,
                       " bytes, the limit is ", store::kMaxMetricsBytes)};
@@ -182,30 +157,16 @@ CheckpointManager::Validated CheckpointManager::end_validation(
   return out;
 }
 
-std::vector<CheckpointInfo> CheckpointManager::kept() {
-  std::vector<CheckpointInfo> out;
-  for (const store::CheckpointRow& row : rows_.kept()) out.push_back(info(row));
-  return out;
-}
-
-std::vector<CheckpointInfo> CheckpointManager::unmirrored() {
-  std::vector<CheckpointInfo> out;
-  for (const store::CheckpointRow& row : rows_.kept()) {
-    if (!row.mirrored) out.push_back(info(row));
-  }
-  return out;
-}
-
-std::vector<CheckpointInfo> CheckpointManager::mirrored_leftovers() {
-  std::vector<CheckpointInfo> out;
-  for (const store::CheckpointRow& row : rows_.mirrored_leftovers()) out.push_back(info(row));
+std::vector<store::CheckpointRow> CheckpointManager::unmirrored() {
+  std::vector<store::CheckpointRow> out = kept();
+  std::erase_if(out, [](const store::CheckpointRow& each) { return each.mirrored; });
   return out;
 }
 
 CheckpointManager::Ranked CheckpointManager::ranked() {
   const auto all = kept();
   std::vector<Value> metrics;
-  for (const CheckpointInfo& each : all) metrics.push_back(each.metrics);
+  for (const store::CheckpointRow& each : all) metrics.push_back(each.metrics);
   Ranked out;
   for (const size_t position : decide::rank_checkpoints(rows_.policy(), metrics)) {
     out.best.push_back(all[position]);

@@ -18,20 +18,6 @@
 
 namespace rtrain::train {
 
-// A committed checkpoint in results, events and messages to workers.
-struct CheckpointInfo {
-  std::string path;
-  std::string name;
-  Value metrics;
-  int64_t index = 0;
-  int64_t attempt = 0;
-  store::CheckpointStatus status = store::CheckpointStatus::kCommitted;
-  Value validation = {};  // {fn_kwargs, timeout_s} if a validation is requested
-
-  // {path, name, metrics, index, status}
-  Value to_value() const;
-};
-
 class CheckpointManager {
  public:
   CheckpointManager(store::RunStore& store, decide::RetentionPolicy policy);
@@ -41,25 +27,25 @@ class CheckpointManager {
   // are compared once for each checkpoint that this controller has not committed itself, sizes
   // always.
   struct Start {
-    std::optional<CheckpointInfo> checkpoint;
+    std::optional<store::CheckpointRow> checkpoint;
     std::vector<std::string> notices;
     // Set if storage_filesystem must bring this one back before the choice: then call restore() or
     // give_up().
-    std::optional<CheckpointInfo> wanted;
+    std::optional<store::CheckpointRow> wanted;
   };
   // `can_fetch`: storage_filesystem has a `get`.
   Start choose_start(bool can_fetch);
   // Creates an empty folder for the files of `wanted`.
   std::string make_fetch_folder() const;
   // Moves fetched files to their place. Throws kCheckpoint if they differ from the committed ones.
-  void restore(const CheckpointInfo& wanted, const std::string& folder);
+  void restore(const store::CheckpointRow& wanted, const std::string& folder);
   // The wanted checkpoint could not be fetched.
-  void give_up(const CheckpointInfo& wanted, std::string_view problem);
+  void give_up(const store::CheckpointRow& wanted, std::string_view problem);
   // A reader has found damaged files: no attempt starts from the checkpoint any more.
   void set_damaged(const std::string& path, std::string_view problem);
 
   struct Committed {
-    CheckpointInfo checkpoint;
+    store::CheckpointRow checkpoint;
     std::vector<std::string> dropped;  // names whose directories must be passed to drop()
     std::vector<std::string> warnings;
   };
@@ -75,17 +61,18 @@ class CheckpointManager {
     std::vector<std::string> dropped;
     std::vector<std::string> warnings;
   };
-  Validated end_validation(const CheckpointInfo& checkpoint, const store::ValidationResult& result);
+  Validated end_validation(const store::CheckpointRow& checkpoint,
+                           const store::ValidationResult& result);
 
   // The kept checkpoints, in the order of their reports.
-  std::vector<CheckpointInfo> kept();
+  std::vector<store::CheckpointRow> kept() { return rows_.kept(); }
   // Checkpoints that storage_filesystem lacks, and dropped ones that it still has.
-  std::vector<CheckpointInfo> unmirrored();
-  std::vector<CheckpointInfo> mirrored_leftovers();
+  std::vector<store::CheckpointRow> unmirrored();
+  std::vector<store::CheckpointRow> mirrored_leftovers() { return rows_.mirrored_leftovers(); }
   // The checkpoints by score, best first, and the latest one.
   struct Ranked {
-    std::vector<CheckpointInfo> best;
-    std::optional<CheckpointInfo> latest;
+    std::vector<store::CheckpointRow> best;
+    std::optional<store::CheckpointRow> latest;
   };
   Ranked ranked();
 
@@ -93,9 +80,8 @@ class CheckpointManager {
   store::CheckpointFiles& files() { return files_; }
 
  private:
-  CheckpointInfo info(const store::CheckpointRow& row) const;
-  void verify(const CheckpointInfo& candidate);
-  std::optional<std::string> problem_of(const CheckpointInfo& candidate);
+  void verify(const store::CheckpointRow& candidate);
+  std::optional<std::string> problem_of(const store::CheckpointRow& candidate);
 
   store::RunStore& store_;
   store::CheckpointFiles files_;

@@ -47,13 +47,13 @@ class RunRecord {
 
   struct AttemptStart {
     std::string nonce;
-    int64_t first_index = 0;                   // the number of its first report
-    std::optional<CheckpointInfo> checkpoint;  // what it starts from
-    std::string carried = {};                  // the folder of a commit that it starts from
+    int64_t first_index = 0;                         // the number of its first report
+    std::optional<store::CheckpointRow> checkpoint;  // what it starts from
+    std::string carried = {};                        // the folder of a commit that it starts from
     std::vector<std::string> notices;
     // If set, nothing has begun: this checkpoint must be fetched or given up first
     // (CheckpointManager::Start).
-    std::optional<CheckpointInfo> wanted;
+    std::optional<store::CheckpointRow> wanted;
   };
   // The attempt's row is on the disk when this returns. Starts from the latest checkpoint whose
   // files are complete.

@@ -25,7 +25,7 @@ class ReportCommitsDelegate {
   virtual void send_all(message::ToWorker message) = 0;
   // Called after the ranks' answers and the event of a report with a checkpoint. `checkpoint`: the
   // committed one, or null.
-  virtual void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) = 0;
+  virtual void on_commit_ended(int64_t index, const store::CheckpointRow* checkpoint) = 0;
 };
 
 class ReportCommits {

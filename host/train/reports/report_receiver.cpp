@@ -1,6 +1,7 @@
 #include "host/train/reports/report_receiver.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "host/base/clock.h"
@@ -31,26 +32,27 @@ void ReportReceiver::on_report(int rank, Report report) {
 }
 
 void ReportReceiver::on_files(int rank, message::Files sent) {
-  List& files = files_.at(static_cast<size_t>(rank));
-  for (Value& file : sent.files) files.push_back(std::move(file));
+  auto& files = files_.at(static_cast<size_t>(rank));
+  std::ranges::move(sent.files, std::back_inserter(files));
 }
 
 void ReportReceiver::on_uploaded(int rank, message::Uploaded sent) {
   Report outcome;
   outcome.rank = rank;
   outcome.index = sent.index;
-  List files = std::exchange(files_.at(static_cast<size_t>(rank)), {});
+  auto files = std::exchange(files_.at(static_cast<size_t>(rank)), {});
   if (sent.error) {
     outcome.upload = Upload::kFailed;
     outcome.error = std::move(sent.error);
   } else if (!sent.folder.empty()) {
     outcome.upload = Upload::kInFolder;
     outcome.folder = std::move(sent.folder);
-  } else {
-    Map staged = std::move(sent.checkpoint.as_map());
-    staged.set("files", std::move(files));
+  } else if (sent.checkpoint) {
     outcome.upload = Upload::kStaged;
-    outcome.files = std::move(staged);
+    sent.checkpoint->files = std::move(files);
+    outcome.staged = std::move(sent.checkpoint);
+  } else {
+    throw Error(Code::kArgument, cat("rank ", rank, " sent no checkpoint of report ", sent.index));
   }
   answer(collector_.add_upload(std::move(outcome), monotonic_s() + options_.timeout_s));
 }

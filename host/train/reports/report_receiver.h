@@ -70,7 +70,8 @@ class ReportReceiver {
   decide::ReportCollector collector_;
   decide::ReportFlow flow_;
   uint64_t copied_bytes_ = 0;
-  std::vector<List> files_;  // by rank: parts received of the upload being sent
+  // By rank: parts received of the upload being sent.
+  std::vector<std::vector<CheckpointFile>> files_;
   loop::Timer timer_;
 };
 

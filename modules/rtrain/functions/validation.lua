@@ -13,10 +13,15 @@ local function merged(defaults, given)
   return out
 end
 
+---A requested validation, for the host.
+---@class ValidationRequest
+---@field fn_kwargs table plain data
+---@field timeout_s? number
+
 ---Returns the arguments of a report's validation, as plain data; nil if it requests no validation.
 ---@param wanted boolean|table|nil the option `validation` of report(): true or a ValidationTaskConfig
 ---@param config? table the trainer's validation_config
----@return table? spec {fn_kwargs, timeout_s}
+---@return ValidationRequest? request
 function validation.spec(wanted, config)
   if not wanted then return nil end
   local ValidationTaskConfig = require('rtrain.config.validation').ValidationTaskConfig
@@ -32,10 +37,10 @@ end
 
 ---Validates the checkpoint that the process was started for.
 ---@param job table the data that was sent with the train function
----@param wanted {checkpoint: string, fn_kwargs: table}
+---@param task {checkpoint: string, fn_kwargs: table, timeout_s: number?}
 ---@return table metrics plain data
-function validation.run(job, wanted)
-  local metrics = job.validation_config.fn(Checkpoint(wanted.checkpoint), wanted.fn_kwargs or {})
+function validation.run(job, task)
+  local metrics = job.validation_config.fn(Checkpoint(task.checkpoint), task.fn_kwargs)
   if type(metrics) ~= 'table' then
     errors.raise('user', ('the validation function returned %s, expected a table of metrics'):format(type(metrics)))
   end

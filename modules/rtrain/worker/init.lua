@@ -19,7 +19,8 @@ local worker = {}
 
 local function begin_session(host, job, pump)
   process_group.form_at_first_use()
-  local starting, context = host.starting_checkpoint(), host.context()
+  local context = host.context()
+  local starting = context.starting_checkpoint
   local trial = os.getenv 'RTRAIN_TRIAL' and require('rtrain.trial.session').begin(context, starting) or nil
   session.begin {
     context = context,
@@ -66,14 +67,14 @@ end
 
 ---Validates a checkpoint: this process is not a rank.
 ---@param host table rtrain._worker
----@param wanted table the controller's request
+---@param task table the controller's
 ---@return table metrics
-function worker.validate(host, wanted)
+function worker.validate(host, task)
   prepare_engine(host, host.context().threads, {})
   session.begin_validation()
   local job = require('base._closure').load(host.functions())
   add_search_path()
-  return require('rtrain.functions.validation').run(job, wanted)
+  return require('rtrain.functions.validation').run(job, task)
 end
 
 ---Runs a train function as this process's part of the attempt. Its error becomes the error of the rank.
@@ -136,8 +137,8 @@ end
 ---@return any return_value plain data
 function worker.main()
   local host = require 'rtrain._worker'
-  local wanted = host.context().validation
-  if wanted then return worker.validate(host, wanted) end
+  local task = host.context().validation
+  if task then return worker.validate(host, task) end
   local job = require('base._closure').load(host.functions())
   add_search_path()
   return worker.run(job)

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "host/base/codec/codec.h"
+#include "host/base/codec/json.h"
 #include "host/base/text/text.h"
 #include "host/decide/rank_facts.h"
 #include "host/loop/messages/commands.h"
@@ -115,7 +116,8 @@ TEST(Messages, EveryMemberIsAField) {
     static_assert(std::is_same_v<M, Report> || num_members<M>() == M::kFields.kCount);
   });
   using Others = std::variant<ThreadStack, RankCollective, RankStack, RankProfile,
-                              message::Stopping, message::Stacks, message::Profiles>;
+                              message::Stopping, message::Stacks, message::Profiles, CheckpointFile,
+                              StagedRank, ValidationRequest, ReportedCheckpoint>;
   each_type(static_cast<const Others*>(nullptr),
             []<class R>(const R*) { static_assert(num_members<R>() == R::kFields.kCount); });
 }
@@ -185,6 +187,35 @@ TEST(Messages, AWrongFieldIsRefusedByNameAlsoWithinAnother) {
             "message 'stack': field 'threads': field 'tid' is missing");
   EXPECT_EQ(error_of([] { from_value<message::Exit>(Value(7)); }),
             "message 'exit': expected a map, got integer");
+}
+
+TEST(Messages, ARecordThatDerivesFromAnotherIsOneMap) {
+  const ValidationTask task{{.fn_kwargs = Map{{"batches", 10}}, .timeout_s = 600}, "/c"};
+  const Value value = to_value(task);
+  EXPECT_EQ(to_json(value), R"({"fn_kwargs":{"batches":10},"timeout_s":600,"checkpoint":"/c"})");
+  const auto read = from_value<ValidationTask>(value);
+  EXPECT_EQ(read.checkpoint, "/c");
+  EXPECT_EQ(read.limit_s(), 600);
+  EXPECT_EQ(error_of([&] { from_value<ValidationRequest>(value); }),
+            "ValidationRequest: unknown field 'checkpoint'");
+}
+
+// Stores and workers of other builds have them.
+TEST(Messages, WhatTheySayOfCheckpointsHasAFixedForm) {
+  const message::Files files{
+      .index = 4,
+      .files = {{.path = "a", .size_bytes = 0, .xxh3 = "00"}, {.path = "b", .link = "a"}}};
+  EXPECT_EQ(to_json(to_value(files)),
+            R"({"type":"files","index":4,"files":[{"path":"a","size_bytes":0,"xxh3":"00"},)"
+            R"({"path":"b","link":"a"}]})");
+  const message::Uploaded uploaded{.index = 4,
+                                   .checkpoint = StagedRank{.rank = 1, .folders = {"x"}}};
+  EXPECT_EQ(to_json(to_value(uploaded)),
+            R"({"type":"uploaded","index":4,"checkpoint":)"
+            R"({"rank":1,"files":[],"folders":["x"],"metadata":null}})");
+  const ReportedCheckpoint checkpoint{.path = "/c", .name = "c", .metrics = Map{}, .index = 3};
+  EXPECT_EQ(to_json(to_value(checkpoint)),
+            R"({"path":"/c","name":"c","metrics":{},"index":3,"status":"COMMITTED"})");
 }
 
 TEST(Messages, ANumberThatDoesNotFitIsRefused) {

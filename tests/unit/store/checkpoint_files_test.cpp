@@ -338,7 +338,8 @@ TEST_F(CheckpointFilesTest, MetadataTravelsWithTheFolder) {
   const std::string from = source("src", "model.pt", "x");
   set_checkpoint_metadata(from, Map{{"epoch", 3}});
   const StageKey key{1, "n", 0};
-  const StagedRank staged = StagedRank::from_value(files.stage(key, 0, from, false).to_value());
+  const StagedRank staged =
+      from_value<StagedRank>(rtrain::to_value(files.stage(key, 0, from, false)));
   const CommittedCheckpoint done = files.commit(key, manifest("c"), {&staged, 1});
   EXPECT_EQ(get_checkpoint_metadata(done.path), Value(Map{{"epoch", 3}}));
   EXPECT_EQ(CheckpointFiles::verify(done.path).files.size(), 1u);

@@ -34,18 +34,20 @@ class CheckpointTableTest : public ::testing::Test {
   }
 
   CheckpointRow row(const std::string& name, int64_t index, double accuracy) {
-    return {.name = name,
-            .attempt = 1,
-            .index = index,
-            .metrics = Map{{"acc", accuracy}},
-            .size_bytes = 10,
-            .created_at_ms = 1000 + index};
+    CheckpointRow out;
+    out.name = name;
+    out.attempt = 1;
+    out.index = index;
+    out.metrics = Map{{"acc", accuracy}};
+    out.size_bytes = 10;
+    out.created_at_ms = 1000 + index;
+    return out;
   }
 
   CheckpointRow pending(const std::string& name, int64_t index, double accuracy) {
     CheckpointRow out = row(name, index, accuracy);
     out.status = CheckpointStatus::kPendingValidation;
-    out.validation = Map{{"fn_kwargs", Map{}}};
+    out.validation = ValidationRequest();
     return out;
   }
 
@@ -198,7 +200,7 @@ TEST_F(CheckpointTableTest, SweepMakesRowsAndDirectoriesAgree) {
     manifest.index = index;
     manifest.name = name;
     manifest.metrics = Map{{"acc", 0.5}};
-    if (name == "adopted") manifest.validation = Map{{"timeout_s", 5}};
+    if (name == "adopted") manifest.validation = {.timeout_s = 5};
     files.commit(key, manifest, {&staged, 1});
   };
   commit("kept", 0);
@@ -220,7 +222,9 @@ TEST_F(CheckpointTableTest, SweepMakesRowsAndDirectoriesAgree) {
   EXPECT_EQ(rows->sweep(files).size(), 5u);
   EXPECT_EQ(kept(), (Names{"kept", "elsewhere", "adopted"}));
   EXPECT_EQ(rows->kept()[2].status, CheckpointStatus::kPendingValidation);
-  EXPECT_EQ(rows->kept()[2].validation, Value(Map{{"timeout_s", 5}}));
+  EXPECT_EQ(rows->kept()[2].validation, ValidationRequest{.timeout_s = 5});
+  EXPECT_EQ(cell("SELECT validation FROM checkpoints WHERE name = 'adopted'"),
+            R"({"fn_kwargs":{},"timeout_s":5})");
   EXPECT_EQ(files.committed_names(), (Names{"adopted", "kept", "torn"}));
   EXPECT_FALSE(fs::exists(temp / "results/x/staging/1-n-9"));
   EXPECT_EQ(cell("SELECT state || ': ' || problem FROM checkpoints WHERE name = 'gone'"),

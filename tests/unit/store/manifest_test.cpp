@@ -8,6 +8,53 @@
 namespace rtrain::store {
 namespace {
 
+constexpr const char* kText = R"({
+ "format": 1,
+ "checkpoint": {
+  "run": "fashion",
+  "run_id": "0123456789abcdef",
+  "attempt": 2,
+  "owner_epoch": 1,
+  "index": 5,
+  "name": "epoch_5",
+  "created_at": 1770000000123,
+  "metrics": {
+   "loss": 0.25,
+   "epoch": 5
+  },
+  "files": [
+   {
+    "path": "model.pt",
+    "size_bytes": 123456,
+    "xxh3": "00112233445566ff"
+   },
+   {
+    "path": "empty",
+    "size_bytes": 0,
+    "xxh3": "2d06800538d394c2"
+   },
+   {
+    "path": "latest",
+    "link": "model.pt"
+   }
+  ],
+  "folders": [
+   "optimizer"
+  ],
+  "validation": {
+   "fn_kwargs": {
+    "batches": 10
+   },
+   "timeout_s": 600
+  }
+ },
+ "xxh3": "a4db88a08f2dabd2",
+ "metadata": {
+  "note": "best so far"
+ }
+}
+)";
+
 Manifest example() {
   Manifest manifest;
   manifest.run = "fashion";
@@ -18,7 +65,9 @@ Manifest example() {
   manifest.name = "epoch_5";
   manifest.created_at_ms = 1770000000123;
   manifest.metrics = Map{{"loss", 0.25}, {"epoch", 5}};
-  manifest.files = {{"model.pt", 123456, "00112233445566ff", ""}, {"latest", 0, "", "model.pt"}};
+  manifest.files = {{"model.pt", 123456, "00112233445566ff"},
+                    {"empty", 0, "2d06800538d394c2"},
+                    {.path = "latest", .link = "model.pt"}};
   manifest.folders = {"optimizer"};
   manifest.metadata = Map{{"note", "best so far"}};
   return manifest;
@@ -29,6 +78,13 @@ TEST(Manifest, ReadsBackWhatItWrote) {
   EXPECT_EQ(read.to_text(), example().to_text());
   EXPECT_EQ(read.files, example().files);
   EXPECT_EQ(read.metrics, example().metrics);
+}
+
+TEST(Manifest, ItsTextIsTheOneThatOlderVersionsWrote) {
+  Manifest manifest = example();
+  manifest.validation = {.fn_kwargs = Map{{"batches", 10}}, .timeout_s = 600};
+  EXPECT_EQ(manifest.to_text(), kText);
+  EXPECT_EQ(Manifest::parse(kText, "m.json").to_text(), kText);
 }
 
 TEST(Manifest, EveryFlippedBitOfTheHashedPartIsRefused) {
@@ -55,7 +111,7 @@ TEST(Manifest, NamesThatLeaveTheCheckpointAreRefused) {
     for (const int place : {0, 1, 2, 3}) {
       Manifest hostile = example();
       if (place == 0) hostile.files[0].path = name;
-      if (place == 1) hostile.files[1].path = name;  // a link
+      if (place == 1) hostile.files[2].path = name;  // a link
       if (place == 2) hostile.folders[0] = name;
       if (place == 3) hostile.name = name;
       EXPECT_THROW(Manifest::parse(hostile.to_text(), "m.json"), Error) << name << " " << place;
@@ -71,17 +127,18 @@ TEST(Manifest, ALayoutThatWritesThroughLinksIsRefused) {
     out.folders = std::move(folders);
     return out;
   };
-  const CheckpointFile link{"a", 0, "", "b"};
+  const CheckpointFile link{.path = "a", .link = "b"};
   for (const Manifest& hostile : {
-           with({{"a", 0, "", "/etc"}}),
-           with({{"deep/a", 0, "", "../../x"}}),
-           with({link, {"a/x", 1, "00", ""}}),
-           with({link, {"a", 1, "00", ""}}),
+           with({{.path = "a", .link = "/etc"}}),
+           with({{.path = "deep/a", .link = "../../x"}}),
+           with({link, {"a/x", 1, "00"}}),
+           with({link, {"a", 1, "00"}}),
            with({link}, {"a"}),
            with({link}, {"a/c"}),
            // The link target is shorter than its text, since a/b/c resolves to the checkpoint
            // itself.
-           with({{"a/b/c", 0, "", "../.."}, {"a/b/c/d", 0, "", "../../../x"}}, {"a", "a/b"}),
+           with({{.path = "a/b/c", .link = "../.."}, {.path = "a/b/c/d", .link = "../../../x"}},
+                {"a", "a/b"}),
        }) {
     EXPECT_NO_THROW(Manifest::parse(hostile.to_text(), "m.json"));
     EXPECT_THROW(check_layout(hostile, "m.json"), Error) << hostile.to_text();

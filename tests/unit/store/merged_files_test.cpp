@@ -57,6 +57,13 @@ TEST(MergedFilesTest, AFileAndAFolderOfOneNameKeepWhatCameFirst) {
   EXPECT_EQ(kept_folder.warnings().size(), 1u);
 }
 
+TEST(MergedFilesTest, APathThatLeadsOutOfTheCheckpointIsRefused) {
+  const std::vector<StagedRank> bad_file{{.rank = 0, .files = {file("../x")}}};
+  const std::vector<StagedRank> bad_folder{{.rank = 0, .folders = {"/x"}}};
+  EXPECT_THROW(MergedFiles{bad_file}, Error);
+  EXPECT_THROW(MergedFiles{bad_folder}, Error);
+}
+
 TEST(MergedFilesTest, TheFirstMetadataCounts) {
   const std::vector<StagedRank> ranks{{.rank = 2, .metadata = Map{{"of", 2}}},
                                       {.rank = 1, .metadata = Map{{"of", 1}}},

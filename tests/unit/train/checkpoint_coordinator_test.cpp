@@ -35,7 +35,7 @@ class FakeDelegate : public CheckpointCoordinatorDelegate {
     }
     replies.push_back(text);
   }
-  void add_validation_log(const CheckpointInfo& checkpoint, std::string_view text) override {
+  void add_validation_log(const store::CheckpointRow& checkpoint, std::string_view text) override {
     log += cat(checkpoint.name, ": ", text);
   }
   decide::CheckpointProgress progress() const override { return now; }
@@ -74,8 +74,8 @@ class CheckpointCoordinatorTest : public testing::Test {
     delegate_.now.complete = reports;
     coordinator_->progressed();
   }
-  CheckpointInfo commit_to_validate(int64_t index, Map how = {}) {
-    const CheckpointInfo out = run_.commit(index, how);
+  store::CheckpointRow commit_to_validate(int64_t index, ValidationRequest how = {}) {
+    const store::CheckpointRow out = run_.commit(index, std::move(how));
     coordinator_->committed(out);
     return out;
   }
@@ -216,7 +216,7 @@ TEST_F(CheckpointCoordinatorTest, ARunDoesNotWaitForItsValidationsForEver) {
 
 TEST_F(CheckpointCoordinatorTest, AValidationHasATimeOfItsOwn) {
   open_with_validations("hang");
-  commit_to_validate(0, {{"timeout_s", 0.01}});
+  commit_to_validate(0, {.timeout_s = 0.01});
   EXPECT_EQ(next_validated()["status"].as_string(), "VALIDATION_TIMEOUT");
   EXPECT_NE(run_.take_notices().at(0).find("ValidationTaskConfig.timeout_s"), std::string::npos);
 }

@@ -30,7 +30,7 @@ class FakeDelegate : public ReportCommitsDelegate {
       EXPECT_NE(run_.cell("SELECT count(*) FROM checkpoints"), "0");
     }
   }
-  void on_commit_ended(int64_t index, const CheckpointInfo* checkpoint) override {
+  void on_commit_ended(int64_t index, const store::CheckpointRow* checkpoint) override {
     for (const Value& event : run_.take_events("report")) add_event(event);
     log.push_back(cat("ended ", index, checkpoint == nullptr ? "" : " " + checkpoint->name));
   }

@@ -71,11 +71,13 @@ class ReportReceiverTest : public testing::Test {
     receiver_->on_report(rank, std::move(report));
   }
   static Report with_files() { return {.upload = Upload::kRunning}; }
-  void files(int rank, int64_t index, List names) {
-    receiver_->on_files(rank, {.index = index, .files = std::move(names)});
+  void files(int rank, int64_t index, const Texts& paths) {
+    message::Files sent{.index = index, .files = {}};
+    for (const std::string& path : paths) sent.files.push_back({.path = path});
+    receiver_->on_files(rank, std::move(sent));
   }
   void uploaded(int rank, int64_t index) {
-    receiver_->on_uploaded(rank, {.index = index, .checkpoint = Map{{"rank", rank}}});
+    receiver_->on_uploaded(rank, {.index = index, .checkpoint = StagedRank{.rank = rank}});
   }
 
   loop::Loop loop_;
@@ -106,6 +108,7 @@ TEST_F(ReportReceiverTest, AMessageThatMakesNoSenseIsAnErrorAndIsNotWritten) {
   EXPECT_THROW(report(0, 4, {.upload = Upload::kStaged}), Error);
   EXPECT_THROW(report(0, 7), Error) << "reports have their numbers in order";
   EXPECT_THROW(uploaded(0, 4), Error) << "of a report that the rank has not made";
+  EXPECT_THROW(receiver_->on_uploaded(0, {.index = 4}), Error) << "of nothing";
   EXPECT_TRUE(delegate_.received.empty());
 }
 
@@ -122,9 +125,10 @@ TEST_F(ReportReceiverTest, AListOfFilesMayComeInParts) {
   ASSERT_EQ(delegate_.complete.size(), 1U);
   const auto& reports = delegate_.complete[0];
   EXPECT_TRUE(reports[0].has_checkpoint);
-  EXPECT_EQ(reports[0].files["files"].as_list().size(), 3U);
-  EXPECT_EQ(reports[0].files["files"].as_list()[2].as_string(), "c");
-  EXPECT_EQ(reports[1].files["files"].as_list().size(), 1U);
+  ASSERT_TRUE(reports[0].staged && reports[1].staged);
+  ASSERT_EQ(reports[0].staged->files.size(), 3U);
+  EXPECT_EQ(reports[0].staged->files[2].path, "c");
+  EXPECT_EQ(reports[1].staged->files.size(), 1U);
 }
 
 TEST_F(ReportReceiverTest, AFolderThatAllHaveWrittenIsStagedByOneOfThem) {

@@ -51,7 +51,7 @@ class StorageMirrorTest : public testing::Test {
   Texts without_a_copy() {
     run_.settle();
     Texts out;
-    for (const CheckpointInfo& each : run_.record->checkpoints().unmirrored()) {
+    for (const store::CheckpointRow& each : run_.record->checkpoints().unmirrored()) {
       out.push_back(each.name);
     }
     return out;
@@ -72,7 +72,7 @@ class StorageMirrorTest : public testing::Test {
 
 TEST_F(StorageMirrorTest, KeptCheckpointsAreCopiedOneAfterTheOther) {
   open();
-  const CheckpointInfo first = run_.commit(0);
+  const store::CheckpointRow first = run_.commit(0);
   run_.commit(1);
   mirror_->sync();
   mirror_->sync();
@@ -170,7 +170,7 @@ TEST_F(StorageMirrorTest, WithoutAnybodyToAskItEnds) {
 
 TEST_F(StorageMirrorTest, ALostCheckpointIsBroughtBack) {
   open();
-  const CheckpointInfo lost = run_.commit(0);
+  const store::CheckpointRow lost = run_.commit(0);
   fs::rename(lost.path, run_.folder / "bucket");
   mirror_->fetch(lost, [this] { is_done_ = true; });
   EXPECT_EQ(next_question(), "get checkpoint_000000");
@@ -185,8 +185,8 @@ TEST_F(StorageMirrorTest, ALostCheckpointIsBroughtBack) {
 
 TEST_F(StorageMirrorTest, AnotherCheckpointThanTheLostOneIsNotTaken) {
   open();
-  const CheckpointInfo lost = run_.commit(0);
-  const CheckpointInfo other = run_.commit(1);
+  const store::CheckpointRow lost = run_.commit(0);
+  const store::CheckpointRow other = run_.commit(1);
   fs::remove_all(lost.path);
   mirror_->fetch(lost, [this] { is_done_ = true; });
   next_question();
@@ -199,7 +199,7 @@ TEST_F(StorageMirrorTest, AnotherCheckpointThanTheLostOneIsNotTaken) {
 
 TEST_F(StorageMirrorTest, OneThatCannotBeFetchedIsGivenUpAndTheRunGoesOn) {
   open();
-  const CheckpointInfo lost = run_.commit(0);
+  const store::CheckpointRow lost = run_.commit(0);
   fs::remove_all(lost.path);
   mirror_->fetch(lost, [this] { is_done_ = true; });
   next_question();

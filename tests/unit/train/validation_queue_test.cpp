@@ -5,8 +5,8 @@
 namespace rtrain::train {
 namespace {
 
-CheckpointInfo checkpoint(const std::string& name, int64_t index) {
-  CheckpointInfo out;
+store::CheckpointRow checkpoint(const std::string& name, int64_t index) {
+  store::CheckpointRow out;
   out.name = name;
   out.index = index;
   return out;
