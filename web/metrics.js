@@ -31,6 +31,7 @@ export const numbersOf = (runs) => [...new Set(runs.flatMap((run) => eachMetric(
 /** "loss 0.25 accuracy 0.9 and 3 more", as nodes. */
 export const metricsView = (metrics, most = 6) => {
   const all = eachMetric(metrics);
-  const shown = all.slice(0, most).map(([name, value]) => el('span', {class: 'metric'}, clipped(name), ` ${number(value)} `));
+  const shown = all.slice(0, most)
+    .map(([name, value]) => el('span', {class: 'metric'}, clipped(name), ` ${number(value)} `));
   return all.length > most ? [...shown, el('span', {class: 'quiet'}, `and ${all.length - most} more`)] : shown;
 };

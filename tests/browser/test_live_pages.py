@@ -130,6 +130,12 @@ def test_a_rank_says_where_it_is_at_a_click(watched, screenshot):
     watched.run("document.querySelector('dialog input[name=seconds]').value = '0.5'")
     watched.run(ANSWER, "Record")
     wait_until(lambda: watched.count("svg.flame g") > 2, message="the flame graph")
+    watched.type("input[name=frames]", "train.lua")
+    shows(watched, "found: ")
+    assert watched.count("svg.flame g.found") >= 1 and watched.count("svg.flame g.callers") == 0
+    watched.run("document.querySelector('svg.flame g.found').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    assert watched.run("return document.querySelector('svg.flame g.found rect').getAttribute('width')") == "1200.00"
+    assert watched.count("svg.flame g.callers") >= 2, "those above it"
     watched.run(CLICK, "Memory…")
     watched.run("document.querySelector('dialog input[name=seconds]').value = '0.2'")
     watched.run(ANSWER, "Record")
