@@ -1,4 +1,4 @@
-"""The ticks of web/axis.js for ranges that people have and for the ends of doubles, in a real browser."""
+"""The ticks of web/axis.js and web/ticks.js for ranges that people have and for the ends of doubles, in a real browser."""
 
 import functools
 import http.server
@@ -71,6 +71,37 @@ return import('/axis.js').then(({Axis}) => {
 """
 
 
+# Returns [number of axes, axes with too many ticks or with the same text twice, the first of them].
+TEXTS = r"""
+return Promise.all([import('/axis.js'), import('/ticks.js')]).then(([{Axis}, {ticksOf}]) => {
+  let seed = 1;
+  const random = () => { seed = seed * 16807 % 2147483647; return seed / 2147483647; };
+  const wrong = [];
+  let count = 0;
+  for (let i = 0; i < 20000; ++i) {
+    const from = (random() - 0.5) * 10 ** (Math.floor(random() * 40) - 20);
+    const to = from + Math.abs(from) * 10 ** (-12 * random()) + (random() < 0.3 ? 10 ** (30 * random() - 10) : 0);
+    for (const log of [false, true]) {
+      for (const unit of ['', 'bytes', 'bytes/s', 's', 'count']) {
+        if (log && to <= 0) continue;
+        ++count;
+        const texts = ticksOf(new Axis(from, to, log), 5, unit).map((tick) => tick.text);
+        const isWrong = texts.length > 12 || new Set(texts).size < texts.length
+          || texts.some((text) => !/^[-−]?\d/.test(text) || /NaN|Infinity|undefined/.test(text));
+        if (isWrong) wrong.push([from, to, log, unit, ...texts].join(' | '));
+      }
+    }
+  }
+  return [count, wrong.length, wrong.slice(0, 20)];
+});
+"""
+# Returns the texts of the ticks of [from, to, log, unit, …].
+SHOWN = """
+return Promise.all([import('/axis.js'), import('/ticks.js')]).then(([{Axis}, {ticksOf}]) =>
+  arguments[0].map(([from, to, log, unit]) => ticksOf(new Axis(from, to, log), 5, unit).map((tick) => tick.text).join(' ')));
+"""
+
+
 @pytest.fixture
 def pages():
     """The address of the folder of the pages."""
@@ -101,3 +132,28 @@ def test_every_range_has_few_finite_and_sorted_ticks(browser, pages):
     window.open(f"{pages}/axis.js")
     count, wrong, first = window.run(PROPERTIES)
     assert count > 100000 and wrong == 0, "\n".join(first)
+
+
+def test_texts_of_ticks_differ(browser, pages):
+    window = browser()
+    window.open(f"{pages}/axis.js")
+    count, wrong, first = window.run(TEXTS)
+    assert count > 100000 and wrong == 0, "\n".join(first)
+
+
+def test_texts_of_ticks_have_units(browser, pages):
+    window = browser()
+    window.open(f"{pages}/axis.js")
+    wanted = {
+        (0, 82e6, False, ""): "0 20M 40M 60M 80M",
+        (0, 82e6, False, "bytes"): "0 MiB 20 MiB 40 MiB 60 MiB",
+        (0, 3e9, False, "bytes/s"): "0 GiB/s 1 GiB/s 2 GiB/s",
+        (1, 1e9, True, ""): "1 100 10k 1M 100M",
+        (1, 1e9, True, "bytes"): "1 B 64 B 4 KiB 256 KiB 16 MiB",
+        (1e-6, 3e-6, False, ""): "1.0e-6 1.5e-6 2.0e-6 2.5e-6 3.0e-6",
+        (0, 3, False, "count"): "0 1 2 3",
+        (0, 47, False, "s"): "0 s 10 s 20 s 30 s 40 s",
+        (0, 3 * 86400, False, "s"): "0 s 1 d 2 d 3 d",
+        (3600, 3900, False, "s"): "1 h 1 h 1 m 1 h 2 m 1 h 3 m 1 h 4 m 1 h 5 m",
+    }
+    assert window.run(SHOWN, [list(key) for key in wanted]) == list(wanted.values())
