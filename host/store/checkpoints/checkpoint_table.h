@@ -27,7 +27,7 @@ namespace rtrain::store {
 class CheckpointFiles;
 class FencedWrite;
 
-// `path` is no column: it follows from the name.
+// `path` is not a column: it follows from the name.
 struct CheckpointRow : ReportedCheckpoint {
   int64_t attempt = 0;
   int64_t size_bytes = 0;
