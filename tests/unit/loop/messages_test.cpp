@@ -197,7 +197,7 @@ TEST(Messages, ARecordThatDerivesFromAnotherIsOneMap) {
   EXPECT_EQ(read.checkpoint, "/c");
   EXPECT_EQ(read.limit_s(), 600);
   EXPECT_EQ(error_of([&] { from_value<ValidationRequest>(value); }),
-            "ValidationRequest: unknown field 'checkpoint'");
+            "ValidationRequest: unknown field 'checkpoint': valid names: fn_kwargs, timeout_s");
 }
 
 // Stores and workers of other builds have them.
