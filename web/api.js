@@ -96,7 +96,8 @@ const followStored = (path, query, {lines, end}) => {
 };
 
 /** Calls handlers[name](document) for each event, until the signal aborts or the returned function is called. After a
-    break it goes on with what the server says then. */
+    break it goes on with what the server says then. A page that is not seen has no stream: a browser opens only six
+    connections to a server, for all its tabs. */
 export const follow = (path, query, handlers, signal) => {
   if (storedAt) return followStored(path, query, handlers);
   let source;
@@ -104,24 +105,30 @@ export const follow = (path, query, handlers, signal) => {
   let pauseMs = LEAST_PAUSE_MS;
   const stop = () => {
     hasEnded = true;
-    source.close();
+    source?.close();
   };
   const open = () => {
-    source = new EventSource(path + queryOf(query));
+    const opened = source = new EventSource(path + queryOf(query));
     source.addEventListener('open', () => { pauseMs = LEAST_PAUSE_MS; });
     for (const [name, handler] of Object.entries(handlers)) {
       source.addEventListener(name, (event) => handler(event.data ? JSON.parse(event.data) : undefined));
     }
     source.addEventListener('error', async (event) => {
       if (event.data !== undefined || hasEnded) return; // an event of that name, or the end
-      source.close();
+      opened.close();
       await untilReachable();
       await pause(pauseMs);
       pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS);
-      if (!hasEnded) open();
+      if (source === opened) look();
     });
   };
+  const look = () => {
+    if (hasEnded) return;
+    if (document.hidden) source?.close();
+    else if (source === undefined || source.readyState === EventSource.CLOSED) open();
+  };
   signal.addEventListener('abort', stop, {once: true});
-  open();
+  document.addEventListener('visibilitychange', look, {signal});
+  look();
   return stop;
 };

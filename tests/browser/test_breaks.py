@@ -62,6 +62,20 @@ def test_a_server_with_another_token_is_told_from_one_that_is_gone(rtrain, brows
     assert again.stop().returncode == 0
 
 
+def test_a_page_that_is_left_holds_no_connection(rtrain, browser):
+    server = Dash(rtrain)
+    run = Stepped(rtrain, "live")
+    window = browser()
+    for _ in range(8):  # a browser opens six connections to a server
+        window.open("about:blank")
+        window.open(server.url.geturl() + "#/run/live")
+        shows(window, "live: 1 reports", "header")
+    run.end()
+    shows(window, "FINISHED")
+    window.open("about:blank")
+    assert server.stop().returncode == 0
+
+
 GROWING = """
 local torch, train = require 'torch', require 'rtrain'
 train.TorchTrainer {
