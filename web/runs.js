@@ -21,6 +21,7 @@ class RunsPage {
     this.main = main;
     this.signal = signal;
     this.chosen = new Set();
+    this.turn = 0;
     this.body = el('tbody');
     this.count = el('p', {class: 'quiet', role: 'status'});
     this.problem = el('p', {class: 'error', role: 'alert'});
@@ -97,17 +98,23 @@ class RunsPage {
     this.load();
   }
 
+  /** The newest question counts: an earlier one may be answered later. */
   async load() {
+    const turn = ++this.turn;
+    this.body.setAttribute('aria-busy', 'true');
     const query = {limit: ROWS, offset: this.offset()};
     for (const name of ['where', 'sort', 'tag', 'archived', 'spark']) query[name] = this.query.get(name);
     try {
       const answer = await get('api/runs', query, this.signal);
+      if (turn !== this.turn) return;
       this.problem.textContent = '';
       this.show(answer);
     } catch (error) {
-      if (error.name === 'AbortError') return;
+      if (error.name === 'AbortError' || turn !== this.turn) return;
       if (error.status !== 400) throw error;
       this.problem.textContent = error.message;
+    } finally {
+      if (turn === this.turn) this.body.setAttribute('aria-busy', 'false');
     }
   }
 
