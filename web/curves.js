@@ -53,7 +53,7 @@ export class Curves {
   #most = FEW;
   #box = el('div', {class: 'charts'});
   #said = el('p', {class: 'quiet', role: 'status'});
-  #more = el('button', {type: 'button', hidden: true, onclick: () => this.#show(this.#most + FEW)});
+  #more = el('button', {type: 'button', hidden: true, onclick: () => this.#show(this.#most + FEW)}, 'Show more');
   #isUnknown = false;
   #isStale = false;
   #isLoading = false;
