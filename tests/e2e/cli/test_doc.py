@@ -59,7 +59,7 @@ def on_terminal(rtrain, *args, columns=80, env=None):
         ),
         ("torch.nn.Linear", ["class, extends nn.Module; require 'torch.nn'"]),
         ("F.relu", ["F.relu(input, {inplace = false})"]),
-        ("Tensor.view", ["x:view(size) → torch.Tensor", "The same memory in another shape."]),
+        ("Tensor.view", ["x:view(size) → torch.Tensor", "Returns the same memory in another shape."]),
         ("x:view", ["x:view(size) → torch.Tensor"]),
         ("torch.optim.AdamW", ["lr = ", "weight_decay", "Loshchilov"]),
         (
