@@ -3,8 +3,8 @@
 
     scripts/source_groups.py      CMake code that says so of the sources in host/ and tests/, for scripts/build
 
-Sources of one folder are read together, so that a new one changes few groups. Files that define the same name are kept
-apart: what one file keeps for itself, the next one would see.
+Sources of one folder are read together, so that a new one changes few groups. What is left of small folders is read with
+that of their neighbours. Files that define the same name are kept apart: the second file would see the first one's.
 """
 
 import itertools
@@ -27,30 +27,42 @@ def names_of(source):
     return set(DEFINED.findall(text)) | set(TYPE.findall(text))
 
 
-def together(sources, most):
-    """Lists of at most that many of the sources, in their order, without two that define the same name."""
-    made = []  # sources, names
-    for source in sources:
-        names = names_of(source)
+def packed(groups, most):
+    """Joins (sources, names) pairs into such pairs of at most that many sources, in their order, without a common name."""
+    made = []
+    for sources, names in groups:
         for members, defined in made:
-            if len(members) < most and not names & defined:
-                members.append(source)
+            if len(members) + len(sources) <= most and not names & defined:
+                members += sources
                 defined |= names
                 break
         else:
-            made.append(([source], names))
-    return [members for members, _ in made]
+            made.append(([*sources], {*names}))
+    return made
+
+
+def together(sources, most):
+    """Lists of at most that many of the sources, in their order, without two that define the same name."""
+    return [members for members, _ in packed((([source], names_of(source)) for source in sources), most)]
+
+
+def part_of(folder):
+    """The folder whose sources are compiled alike: host/engine for host/engine/files, and tests/unit."""
+    parts = folder.parts
+    return pathlib.Path(*parts[: 2 if parts[0] == "host" or parts[1] == "unit" else 3])
 
 
 def main():
     root = pathlib.Path(__file__).parent.parent.resolve()
     sources = itertools.chain((root / "host").rglob("*.cpp"), (root / "tests").rglob("*.cpp"))
-    by_folder = sorted(sources, key=lambda source: (source.parent, source.name))
-    for folder, members in itertools.groupby(by_folder, key=lambda source: source.parent):
-        for number, group in enumerate(together(members, MOST_FILES)):
-            name = "-".join([*folder.relative_to(root).parts, str(number)])
-            files = "\n  ".join(f"${{PROJECT_SOURCE_DIR}}/{source.relative_to(root)}" for source in group)
-            print(f"set_source_files_properties(\n  {files}\n  PROPERTIES UNITY_GROUP {name})")
+    folders = sorted((source.parent.relative_to(root), source.name, source) for source in sources)
+    for part, inner in itertools.groupby(folders, key=lambda row: part_of(row[0])):
+        groups = []
+        for _, members in itertools.groupby(inner, key=lambda row: row[0]):
+            groups += packed((([source], names_of(source)) for _, _, source in members), MOST_FILES)
+        for number, (members, _) in enumerate(packed(groups, MOST_FILES)):
+            files = "\n  ".join(f"${{PROJECT_SOURCE_DIR}}/{source.relative_to(root)}" for source in members)
+            print(f"set_source_files_properties(\n  {files}\n  PROPERTIES UNITY_GROUP {'-'.join(part.parts)}-{number})")
 
 
 if __name__ == "__main__":
