@@ -13,7 +13,7 @@ import urllib.request
 
 import pytest
 
-from conftest import wait_until
+from conftest import sample, wait_until
 
 pytest.importorskip(
     "gcp_storage_emulator", reason="gcp-storage-emulator is not here: scripts/test --oracle installs it"
@@ -137,11 +137,11 @@ def test_without_credentials_the_error_names_their_variable(rtrain, store):
 
 # fault: a store of Google that accepts connections and is silent
 @pytest.mark.parametrize(
-    "call", ["read_json 'gs://anonymous@bucket/rows'", "range(5):write_json 'gs://anonymous@bucket/rows'", None]
+    "call", sample("read_json 'gs://anonymous@bucket/rows'", "range(5):write_json 'gs://anonymous@bucket/rows'", None)
 )
 def test_a_silent_store_is_given_up_within_its_patience(rtrain, store, call):
     """Google's client would wait 120 s."""
-    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "10"
+    rtrain.env["RTRAIN_STORE_PATIENCE_S"] = "20"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         rtrain.env["CLOUD_STORAGE_EMULATOR_ENDPOINT"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
         began = time.monotonic()
@@ -149,26 +149,26 @@ def test_a_silent_store_is_given_up_within_its_patience(rtrain, store, call):
             result = rtrain("exec", rtrain.script(f"return require('rtrain.data').{call}"))
         else:
             result = rtrain("ls", "--storage", URI)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 100
     assert result.returncode == 4, result.stderr
-    assert "the object store does not answer; it is asked again for up to 10 s" in result.stderr
-    assert "Timeout was reached: no answer within 10 s" in result.stderr
+    assert "the object store does not answer; it is asked again for up to 20 s" in result.stderr
+    assert "Timeout was reached: no answer within 20 s" in result.stderr
 
 
 def test_a_store_that_falls_silent_ends_the_run_within_its_patience(rtrain, store):
     silent = threading.Event()
     proxy = Proxy(store.url, refused=lambda method, path: silent.is_set(), refusal="forever")
-    rtrain.env.update(CLOUD_STORAGE_EMULATOR_ENDPOINT=proxy.url, RTRAIN_STORE_PATIENCE_S="10")
+    rtrain.env.update(CLOUD_STORAGE_EMULATOR_ENDPOINT=proxy.url, RTRAIN_STORE_PATIENCE_S="20")
     running = rtrain.start("run", rtrain.script(SCRIPT), "--set", "wait_at=1")
     wait_until(lambda: "epoch=1  checkpoint checkpoint_000001" in running.stderr, message="the second commit")
     silent.set()
     (rtrain.folder / "go").touch()
     try:
-        result = running.wait(100)
+        result = running.wait(200)
     finally:
         proxy.end()
     assert result.returncode == 4, result.stderr
-    assert "Timeout was reached: no answer within 10 s" in result.stderr
+    assert "Timeout was reached: no answer within 20 s" in result.stderr
     rtrain.env["CLOUD_STORAGE_EMULATOR_ENDPOINT"] = store.url
     assert rtrain("run", rtrain.script(SCRIPT)).returncode == 0
     assert [attempt["status"] for attempt in known(rtrain, "show", "run")["attempts"]] == ["ERRORED", "FINISHED"]
