@@ -236,6 +236,7 @@ void HangVerdict::find_all_waiting(const Ranks& ranks) {
     if (ranks[i].has_returned && clock_s_ - *tracks_[i].returned_at < kProofS) return;
     if (ranks[i].has_returned) continue;
     if (is_exempt(ranks[i]) || !ranks[i].wait || waits_on_device(ranks[i])) return;
+    if (ranks[i].state == 'T') return;  // find_stopped() names it
     if (quiet_s(i) < threshold_s(i) || !is_idle(ranks, i)) return;
     const WaitKind kind = ranks[i].wait->kind;
     if (!needs_peers(kind) && kind != WaitKind::kReport) return;

@@ -77,6 +77,17 @@ TEST(HangVerdict, ContinuedWithinTheThresholdIsNothing) {
   EXPECT_TRUE(group.run(8, {0, 1}).empty());
 }
 
+// Found by tests/sim: it was taken for a wait of all ranks, since its wait is longer than its stop.
+TEST(HangVerdict, ARankThatIsStoppedInItsWaitIsNamedAsStopped) {
+  Group group;
+  group.wait(0, WaitKind::kCollective, "all_reduce", 5);
+  group.ranks[1].collectives = 5;
+  EXPECT_TRUE(group.run(4, {1}).empty());
+  group.ranks[0].state = 'T';
+  group.ranks[1].has_returned = true;
+  expect_one(group.run(12), Kind::kStopped, 0, true);
+}
+
 TEST(HangVerdict, ReturnedRankThatAnotherWaitsForIsProofAfterTwoSeconds) {
   Group group;
   group.wait(0, WaitKind::kCollective, "all_reduce", 6);

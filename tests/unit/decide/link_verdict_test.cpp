@@ -79,6 +79,18 @@ TEST(LinkVerdict, ASilentLinkIsBadWhenBothItsEndsGoOnSayingSo) {
   EXPECT_NE(both->text.find("lets nothing through"), std::string::npos) << both->text;
 }
 
+// Found by tests/sim: a moment of silence was counted from one before it.
+TEST(LinkVerdict, TwoMomentsOfSilenceAreNotOneSilence) {
+  LinkVerdict verdict;
+  const auto found = found_by(verdict, 11.5, [&](double now_s) {
+    const bool is_first = now_s == 4.5;
+    if (!is_first && now_s < 7.5) return;
+    verdict.add(0, silent(1, is_first ? 1 : now_s - 6.5), now_s);
+    verdict.add(1, silent(0, is_first ? 1 : now_s - 6.5), now_s);
+  });
+  EXPECT_FALSE(found) << found->text;
+}
+
 TEST(LinkVerdict, ANodeOfWhichNothingIsHeardIsNoMatterOfLinks) {
   LinkVerdict verdict;
   EXPECT_FALSE(found_by(verdict, 60, [&](double now_s) {
