@@ -41,6 +41,7 @@ void DiskWorld::live() {
     } catch (const Crash&) {
       tell([] { return "the machine stops, and begins again"; });
       disk_.crash(draws_);
+      pending_drops_.clear();
       mark("a crash");
     }
   }
@@ -56,7 +57,6 @@ void DiskWorld::tick(const std::string& what) {
 }
 
 void DiskWorld::run_controller() {
-  pending_drops_.clear();
   sweep();
   check_start();
   begin_attempt();
