@@ -141,7 +141,7 @@ def test_a_module_that_rtrain_lacks_is_refused_in_one_line(rtrain):
 def test_a_package_of_pytorch_that_rtrain_lacks_names_the_alternative(rtrain, module):
     result = rtrain("exec", rtrain.script(f"require '{module}'"))
     assert result.returncode == 3
-    assert "train.lua:1: torch.distributed has no 'tensor': " in result.stderr
+    assert "train.lua:1: torch.distributed.tensor is not in this version: " in result.stderr
     assert "torch.distributed.nn has collectives with gradients" in result.stderr
 
 

@@ -208,7 +208,7 @@ def test_help_of_names_and_of_what_the_session_calls_so(piped):
     text = piped(
         "? torch.matmul\nt = torch.ones(2)\n? t:view\nnet = nn.Linear(1, 1)\n? net.weight\n? \n"
     ).stdout.decode()
-    assert "The matrix product" in text and "x:view(" in text and "%time EXPR" in text
+    assert "Computes the matrix product" in text and "x:view(" in text and "%time EXPR" in text
     result = piped("? torch.matmull\n")
     assert b"did you mean 'matmul'" in result.stderr and result.returncode == 2
 
