@@ -66,7 +66,7 @@ end
 train.TorchTrainer {
   train_loop_per_worker = train_func,
   scaling_config = train.ScalingConfig {num_workers = 2, use_gpu = true},
-  torch_config = train.TorchConfig {timeout_s = 30},
+  torch_config = train.TorchConfig {timeout_s = 60},
   run_config = train.RunConfig {name = 'healed'},
 }:fit()
 """
