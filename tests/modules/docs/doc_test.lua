@@ -253,7 +253,7 @@ x:mm(mat2) → torch.Tensor
 x:mm(mat2, out_dtype) → torch.Tensor
 operator; require 'torch'
 
-The product of two matrices.
+Computes the product of two matrices.
 
 Parameters
   input      Tensor: (n, k)
