@@ -39,8 +39,8 @@ std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed) 
 // than the time since the last report is a new one.
 void LinkVerdict::add(int node, const SeenLink& link, double now_s) {
   Seen& entry = seen_[{node, link.peer}];
-  const bool goes_on = entry.silent_since_s > 0 && is_fresh(entry, now_s) &&
-                       link.silent_s >= now_s - entry.at_s;
+  const bool goes_on =
+      entry.silent_since_s > 0 && is_fresh(entry, now_s) && link.silent_s >= now_s - entry.at_s;
   const double since_s = goes_on ? entry.silent_since_s : now_s;
   entry = {.last = link, .at_s = now_s, .silent_since_s = link.silent_s > 0 ? since_s : 0};
 }

@@ -8,8 +8,8 @@
 namespace rtrain::arrow {
 namespace {
 
-// Google's client repeats a failed request for 5 s (open_bucket) and then says why it failed. A call
-// may make two requests.
+// Google's client repeats a failed request for 5 s (open_bucket) and then says why it failed. A
+// call may make two requests.
 constexpr std::chrono::seconds kLeast{20};
 
 }  // namespace
