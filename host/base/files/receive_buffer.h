@@ -1,6 +1,5 @@
-// host/base/files/receive_buffer.h: where bytes of a socket are put until they are taken on.
-//
-// One for each thread, and not on its stack, which is small where `ulimit -s` says so.
+// host/base/files/receive_buffer.h: a buffer of each thread for the bytes that it receives from
+// sockets. The stack has no room for it where `ulimit -s` is small.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace rtrain {
 
-// Its content lasts until whatever this thread calls receives bytes too.
+// The content is valid until the thread receives other bytes.
 inline std::span<char> receive_buffer() {
   static thread_local std::vector<char> bytes(size_t{64} << 10);
   return bytes;
