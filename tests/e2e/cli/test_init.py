@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from conftest import SOURCE, Rtrain
+from conftest import SOURCE, Rtrain, sample
 
 # Arguments that limit each template to a few steps.
 FEW_STEPS = {
@@ -54,7 +54,7 @@ def project(rtrain, tmp_path, written):
 
 
 @pytest.mark.parametrize("template", FEW_STEPS)
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", sample("1", "2"))
 def test_a_template_trains_as_it_is(rtrain, project, template, workers):
     project(template)
     readme = (rtrain.folder / "README.md").read_text()

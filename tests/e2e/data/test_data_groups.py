@@ -9,8 +9,10 @@ np = pytest.importorskip("numpy")
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from conftest import sample
+
 # In the second case, the smallest memory that is allowed, most rows are spilled to files.
-MEMORY = pytest.mark.parametrize("memory_bytes", [2**27, 2**20], ids=["memory", "files"])
+MEMORY = pytest.mark.parametrize("memory_bytes", sample(2**27, 2**20), ids=sample("memory", "files"))
 COUNT, KEYS = 20000, 4000
 
 
