@@ -54,6 +54,7 @@ class Browser:
             "browserName": "chrome",
             "goog:chromeOptions": {"args": args},
             "goog:loggingPrefs": {"browser": "ALL"},
+            "timeouts": {"implicit": 10000},  # how long click() and type() wait for their element
         }
         self._wait_for_driver()
         self._session = ""
