@@ -261,8 +261,8 @@ FAULTS = [
     ),
     (
         "link_verdict.cpp",
-        "const bool goes_on = entry.silent_since_s > 0 && is_fresh(entry, now_s);",
-        "const bool goes_on = entry.silent_since_s > 0;",
+        "link.silent_s >= now_s - entry.at_s;",
+        "link.silent_s >= 0;",
     ),
     ("link_verdict.cpp", "count.second >= worst.second", "count.second > worst.second"),
     ("evidence.cpp", "is_conclusive ? HealthAction::kEvict", "!is_conclusive ? HealthAction::kEvict"),
