@@ -259,11 +259,7 @@ FAULTS = [
         "return each.first.first == node || each.first.second == node;",
         "return each.first.first == node;",
     ),
-    (
-        "link_verdict.cpp",
-        "link.silent_s >= now_s - entry.at_s;",
-        "link.silent_s >= 0;",
-    ),
+    ("link_verdict.cpp", "link.silent_s >= now_s - entry.at_s;", "link.silent_s >= 0;"),
     ("link_verdict.cpp", "count.second >= worst.second", "count.second > worst.second"),
     ("evidence.cpp", "is_conclusive ? HealthAction::kEvict", "!is_conclusive ? HealthAction::kEvict"),
     ("evidence.cpp", "rank < 0 ?", "rank <= 0 ?"),
