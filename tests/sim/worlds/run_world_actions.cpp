@@ -297,6 +297,7 @@ void RunWorld::act(const decide::action::Finish& a) {
   demand(a.status == machine_.state(), "the run finishes in another state than its machine");
   demand((a.status == decide::RunState::kErrored) <= a.error.has_value(),
          "the run has an error that nobody knows");
+  demand(!machine_.storage_error || a.error, "a run that lost its storage ends without an error");
   is_finished_ = true;
 }
 
