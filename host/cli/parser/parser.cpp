@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdint>
 #include <iostream>
+#include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "host/base/error.h"
@@ -98,11 +100,23 @@ std::vector<ArgumentRow> argument_rows(const CLI::App& command, const OfferMap& 
   return rows;
 }
 
-// CLI11 replaces a number that has more than 64 bits by the largest one that has not.
-std::string number_problem(const std::string& text) {
-  int64_t number = 0;
+template <class T>
+struct NumberOf {
+  using type = T;
+};
+template <class T>
+struct NumberOf<std::optional<T>> {
+  using type = T;
+};
+
+// CLI11 replaces a whole number that has more than 64 bits by the nearest one.
+template <class Whole>
+std::string size_problem(const std::string& text) {
+  Whole number = 0;
   const auto status = std::from_chars(text.data(), text.data() + text.size(), number).ec;
-  return status == std::errc::result_out_of_range ? cat(text, " has more than 64 bits") : "";
+  if (status != std::errc::result_out_of_range) return "";
+  return cat(text, " is not from ", std::numeric_limits<Whole>::min(), " to ",
+             std::numeric_limits<Whole>::max());
 }
 
 }  // namespace
@@ -177,8 +191,11 @@ Option Command::option(const std::string& names, OptionTarget target, const std:
   return std::visit(
       [&](auto* value) {
         CLI::Option* option = app_->add_option(names, *value, help);
-        if constexpr (!kIsText<std::decay_t<decltype(*value)>>) {
-          option->type_name("N")->check(CLI::Validator(number_problem, ""));
+        using Target = std::decay_t<decltype(*value)>;
+        using Number = typename NumberOf<Target>::type;
+        if constexpr (!kIsText<Target>) option->type_name("N");
+        if constexpr (std::is_same_v<Number, int> || std::is_same_v<Number, int64_t>) {
+          option->check(CLI::Validator(size_problem<Number>, ""));
         }
         return Option(option, offers_);
       },
