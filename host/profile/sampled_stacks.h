@@ -13,6 +13,8 @@
 
 namespace rtrain::profile {
 
+// The rate of samples unless the user asks for another one.
+inline constexpr double kSamplesPerS = 100;
 // The end of the name of a file with samples.
 inline constexpr std::string_view kSamplesEnding = ".speedscope.json";
 // The innermost frame of a thread that waits, in place of a function.

@@ -17,6 +17,7 @@
 #include "host/cli/screen/listing.h"
 #include "host/control/control_client.h"
 #include "host/profile/memory_report.h"
+#include "host/profile/sampled_stacks.h"
 #include "host/store/read/rank_timeline.h"
 
 namespace rtrain::cli {
@@ -35,7 +36,7 @@ struct Options : ListingOptions {
   double timeout_s = 60;
   bool record_shapes = false;
   bool flame = false;
-  double rate = 100;
+  double rate = profile::kSamplesPerS;
   bool idle = false;
   bool memory = false;
   bool timeline = false;

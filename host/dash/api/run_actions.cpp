@@ -5,6 +5,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/control/control_client.h"
+#include "host/profile/sampled_stacks.h"
 #include "host/store/upkeep/run_editor.h"
 #include "host/store/upkeep/run_tag.h"
 #include "host/train/watch/stack_request.h"
@@ -15,8 +16,6 @@ namespace {
 constexpr double kFewSeconds = 5;
 // The limit for a recording, since a browser waits for the answer.
 constexpr double kMostSeconds = 60;
-// The default of `rtrain profile --rate`.
-constexpr double kSamplesPerS = 100;
 
 std::vector<std::string> texts_of(const Value& body, const char* name) {
   std::vector<std::string> out;
@@ -98,11 +97,12 @@ HttpReply show_stacks(const Api& api, const ApiRequest& request) {
 HttpReply record_profiles(const Api& api, const ApiRequest& request) {
   const Value body = request.body();
   const message::RecordProfiles asked{
-      .settings = loop::ProfileSettings{.seconds = seconds_of(body),
-                                        .record_shapes = body["shapes"].bool_or(false),
-                                        .rate = body["flame"].bool_or(false) ? kSamplesPerS : 0,
-                                        .is_idle_wanted = body["idle"].bool_or(false),
-                                        .is_memory = body["memory"].bool_or(false)},
+      .settings =
+          loop::ProfileSettings{.seconds = seconds_of(body),
+                                .record_shapes = body["shapes"].bool_or(false),
+                                .rate = body["flame"].bool_or(false) ? profile::kSamplesPerS : 0,
+                                .is_idle_wanted = body["idle"].bool_or(false),
+                                .is_memory = body["memory"].bool_or(false)},
       .rank = rank_of(body)};
   store::OpenRun run = api.open_run(request.run);
   return json_reply(control::describe_answer(
