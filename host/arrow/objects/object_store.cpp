@@ -86,12 +86,12 @@ struct Place {
   std::string bucket;
   std::string path;
   ObjectUri uri;
+  RequestDeadline deadline;
 
   // Calls the function with the file system and the path, within the time limit of its store.
   template <class Function>
   auto request(Function function) const {
-    return RequestDeadline(uri.scheme)(
-        [store = store, path = path, function] { return function(*store, path); });
+    return deadline([store = store, path = path, function] { return function(*store, path); });
   }
 
   // The URI of an object below this place.
@@ -156,6 +156,7 @@ Place place_of(const std::string& uri, const char* verb) {
   static std::map<std::string, Bucket> buckets;
   Place out;
   out.uri = parse(uri);
+  out.deadline = RequestDeadline(out.uri.scheme);
   const std::lock_guard lock(mutex);
   Bucket& bucket = buckets[cat(out.uri.root, out.uri.query)];
   if (bucket.store == nullptr) {
@@ -321,7 +322,7 @@ std::shared_ptr<::arrow::io::RandomAccessFile> open_object(const std::string& ur
   auto file = place.request(
       [](FileSystem& store, const std::string& path) { return store.OpenInputFile(path); });
   if (!file.ok()) refuse(file.status(), "read", uri);
-  return std::make_shared<ObjectInput>(*std::move(file), RequestDeadline(place.uri.scheme));
+  return std::make_shared<ObjectInput>(*std::move(file), place.deadline);
 }
 
 std::shared_ptr<::arrow::io::OutputStream> create_object(const std::string& uri) {
@@ -329,9 +330,8 @@ std::shared_ptr<::arrow::io::OutputStream> create_object(const std::string& uri)
   auto stream = place.request(
       [](FileSystem& store, const std::string& path) { return store.OpenOutputStream(path); });
   if (!stream.ok()) refuse(stream.status(), "write", uri);
-  const RequestDeadline deadline(place.uri.scheme);
-  if (!deadline.has_limit()) return *std::move(stream);
-  return std::make_shared<LimitedOutput>(*std::move(stream), deadline);
+  if (!place.deadline.has_limit()) return *std::move(stream);
+  return std::make_shared<LimitedOutput>(*std::move(stream), place.deadline);
 }
 
 void remove_object_folder(const std::string& uri) {

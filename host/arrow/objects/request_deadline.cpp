@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "host/arrow/objects/request_retries.h"
 #include "host/base/text/text.h"
 
 namespace rtrain::arrow {
@@ -17,8 +16,6 @@ constexpr std::chrono::seconds kLeast{20};
 RequestDeadline::RequestDeadline(std::string_view scheme) {
   if (scheme != "s3") limit_ = std::max<std::chrono::duration<double>>(store_patience(), kLeast);
 }
-
-void RequestDeadline::say_silence() const { tell_silence("no answer yet"); }
 
 ::arrow::Status RequestDeadline::timed_out() const {
   return ::arrow::Status::IOError(

@@ -16,10 +16,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "host/arrow/objects/request_retries.h"
+
 namespace rtrain::arrow {
 
 class RequestDeadline {
  public:
+  RequestDeadline() = default;  // no limit
   // No limit for s3://: its client has time limits of its own (request_retries.h).
   explicit RequestDeadline(std::string_view scheme);
 
@@ -38,7 +41,7 @@ class RequestDeadline {
       return ::arrow::Status::IOError("a request cannot start a thread: ", e.what());
     }
     if (answer.wait_for(kSilence) != std::future_status::ready) {
-      say_silence();
+      tell_silence("no answer yet");
       if (answer.wait_for(*limit_ - kSilence) != std::future_status::ready) return timed_out();
     }
     return answer.get();
@@ -47,7 +50,6 @@ class RequestDeadline {
  private:
   static constexpr std::chrono::seconds kSilence{5};
 
-  void say_silence() const;
   ::arrow::Status timed_out() const;
 
   std::optional<std::chrono::duration<double>> limit_;
