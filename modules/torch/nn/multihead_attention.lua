@@ -89,7 +89,7 @@ local function swapped(query, key, value)
 end
 
 ---L and S are the lengths of query and key, N the batch, E embed_dim; with batch_first N is the first dimension; without a
----batch there is no N. A mask value of true excludes a position; a float is added to its score. Arguments:
+---batch N is absent. A mask value of true excludes a position; a float is added to its score. Arguments:
 ---query (L, N, E), key (S, N, kdim), value (S, N, vdim), {key_padding_mask (N, S), need_weights = true, attn_mask (L, S) or
 ---(N · heads, L, S), average_attn_weights = true, is_causal = false (a hint that attn_mask is causal)}.
 ---@param ... any
