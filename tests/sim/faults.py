@@ -30,7 +30,7 @@ FAULTS = [
     ("run/growing.cpp", "add(action::Unwind{rank});", ""),
     ("run/stopping.cpp", "if (is_healing()) return;  // the ranks are asked when the heal is complete", ""),
     ("run/stopping.cpp", "m_.stop->out_of_time = true;", ""),
-    ("run/stopping.cpp", "m_.stop->saved = true;", ""),
+    ("run/stopping.cpp", "m_.stop->saved = true;", ";"),
     ("run/ending.cpp", "if (m_.error()) return charge(*m_.error(), e);", ""),
     ("run/ending.cpp", "m_.group.is_healed = false;", ""),
     (

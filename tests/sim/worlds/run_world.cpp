@@ -25,10 +25,10 @@ decide::FailureLimits limits_from(Draws& draws) {
 decide::Machine RunWorld::make_machine(Draws& draws, const decide::FailureLimits& limits) {
   const int most = 1 + draws.below(3);
   const int least = most - draws.below(most);
-  const decide::ScalingPolicy scaling = draws.chance(0.5)
+  const decide::ScalingPolicy scaling = draws.chance(0.65)
                                             ? decide::ScalingPolicy::elastic(least, most, 60)
                                             : decide::ScalingPolicy::fixed(most);
-  const int max_heals = draws.chance(0.6) ? -1 : draws.below(4);
+  const int max_heals = draws.chance(0.4) ? -1 : draws.chance(0.1) ? 0 : 1 + draws.below(2);
   const decide::HealLimits heals{.max_heals = max_heals,
                                  .unwind_timeout_s = 10,
                                  .loss_timeout_s = draws.chance(0.5) ? 35.0 : 0};
@@ -36,11 +36,12 @@ decide::Machine RunWorld::make_machine(Draws& draws, const decide::FailureLimits
 }
 
 RunWorld::Faults RunWorld::make_faults(Draws& draws) {
-  const auto may = [&draws] { return draws.chance(0.4); };
+  const double rate = draws.chance(0.4) ? 0.15 : 0.4;
+  const auto may = [&draws, rate] { return draws.chance(rate); };
   Faults out;
   for (bool* each :
        {&out.raise, &out.die, &out.lose_host, &out.spawn, &out.refuse, &out.stop, &out.storage,
-        &out.health, &out.leave_elastic, &out.deadline, &out.late, &out.disagree}) {
+        &out.health, &out.leave_elastic, &out.deadline, &out.late, &out.disagree, &out.stick}) {
     *each = may();
   }
   return out;
@@ -51,7 +52,7 @@ RunWorld::RunWorld(Draws& draws)
       limits_(limits_from(draws)),
       machine_(make_machine(draws, limits_)),
       faults_(make_faults(draws)),
-      is_elastic_script_(draws.chance(0.6)) {}
+      is_elastic_script_(draws.chance(0.75)) {}
 
 void RunWorld::live() {
   const int num_wild = draws_.below(kMostWild);
@@ -79,16 +80,14 @@ void RunWorld::feed(const decide::Event& event) {
                       processes_, [](const Process& it) { return it.is_told_lost && it.is_alive; });
   now_s_ += 1;
   note(event);
-  const int attempt = machine_.attempt;
-  const std::optional<decide::StopProgress> stop = machine_.stop;
+  const decide::Machine before = machine_;
   decide::Step next = decide::step(std::move(machine_), event);
   machine_ = std::move(next.machine);
-  check_late(event, attempt, next.actions);
-  if (stop && machine_.stop && decide::is_from_outside(stop->kind))
-    demand(machine_.stop->kind == stop->kind, "of two orders from outside the later one holds");
+  check_late(event, before.attempt, next.actions);
   demand(!is_finished_ || next.actions.empty(), "5: an action comes after Finish");
   for (const decide::Action& action : next.actions)
     std::visit([this](const auto& a) { act(a); }, action);
+  check_step(event, before);
   check_machine();
 }
 
@@ -108,6 +107,11 @@ void RunWorld::note(const decide::Event& event) {
   if (dying != nullptr) note_error(dying->rank, dying->time_s);
   if (const auto* stop = std::get_if<decide::event::StopRequested>(&event)) note_stop(stop->kind);
   if (const auto* stop = std::get_if<decide::event::StopNow>(&event)) note_stop(stop->kind);
+  is_stop_seen_ =
+      is_stop_seen_ || (machine_.stop && std::holds_alternative<decide::event::StopSeen>(event));
+  is_to_end_ =
+      is_to_end_ || is_disk_full_ ||
+      (decide::has_group(machine_.stage) && std::holds_alternative<decide::event::StopNow>(event));
 }
 
 void RunWorld::note_error(int rank, double time_s) {
@@ -138,6 +142,28 @@ void RunWorld::check_late(const decide::Event& event, int attempt,
       },
       event);
   demand(!is_late || actions.empty(), "6: something is done for an attempt that is over");
+}
+
+// Demands what one event may change.
+void RunWorld::check_step(const decide::Event& event, const decide::Machine& before) const {
+  const decide::Machine& after = machine_;
+  if (before.stop && after.stop && decide::is_from_outside(before.stop->kind))
+    demand(after.stop->kind == before.stop->kind, "of two orders from outside the later one holds");
+  const bool is_failing = before.group.verdict != decide::Verdict::kNone;
+  demand(!is_failing || !decide::is_any<decide::stage::Starting>(before.stage) ||
+             !decide::is_any<decide::stage::Running>(after.stage),
+         "a group that has failed is shown as running");
+  demand(!std::holds_alternative<decide::event::StopRequested>(event) ||
+             !decide::is_regrouping(before.stage) ||
+             !decide::is_any<decide::stage::Killed>(after.stage),
+         "a request to stop ends a heal, and the group could be asked afterwards");
+  const auto is_behind = [](const Process& it) {
+    return it.is_alive && !it.is_dying && it.is_healable && !it.is_unwound && !it.is_told_lost;
+  };
+  demand(decide::is_any<decide::stage::Gathering>(before.stage) ||
+             !decide::is_any<decide::stage::Gathering>(after.stage) ||
+             std::ranges::none_of(processes_, is_behind),
+         "a group is to grow, and a rank is not told to go back to its commit");
 }
 
 bool RunWorld::step_on() {
@@ -206,7 +232,7 @@ void RunWorld::add_ranks(std::vector<Choice>& out) {
 
 void RunWorld::add_rank(std::vector<Choice>& out, int rank) {
   const Process& it = process(rank);
-  if (it.is_killed || it.is_told_exit || it.is_dying || it.has_raised) {
+  if (it.is_killed || (it.is_told_exit && !it.is_stuck) || it.is_dying || it.has_raised) {
     out.push_back({5, [this, rank] { end_process(rank, "its process has ended", true); }});
   }
   if (it.is_killed || it.is_dying || it.has_raised) return;
@@ -220,15 +246,16 @@ void RunWorld::add_rank(std::vector<Choice>& out, int rank) {
   }
   if (it.phase == decide::Phase::kRunning && !it.has_returned) add_train_function(out, rank);
   if (is_calm_) return;
+  const int weight = decide::is_regrouping(machine_.stage) ? 4 : 1;  // losses come together
   if (faults_.die) {
-    out.push_back({1, [this, rank] {
+    out.push_back({weight, [this, rank] {
                      process(rank).is_dying = true;
                      feed(decide::event::Dying{rank, now_s_});
                    }});
-    out.push_back({1, [this, rank] { end_process(rank, "killed", true); }});
+    out.push_back({weight, [this, rank] { end_process(rank, "killed", true); }});
   }
   if (faults_.lose_host)
-    out.push_back({1, [this, rank] { end_process(rank, "its node is lost", false); }});
+    out.push_back({weight, [this, rank] { end_process(rank, "its node is lost", false); }});
   if (!faults_.spawn || it.phase != decide::Phase::kSpawn) return;
   out.push_back({1, [this, rank] {
                    process(rank).is_alive = false;
@@ -259,11 +286,15 @@ void RunWorld::add_train_function(std::vector<Choice>& out, int rank) {
                      feed(decide::event::Unwound{rank, back});
                    }});
   }
-  // Alternatively the rank leaves train.elastic when it hears of the loss.
+  // Alternatively the rank leaves train.elastic when it hears of the loss, or has just returned.
   if (it.is_told_lost && it.is_healable && !it.is_unwound && faults_.leave_elastic && !is_calm_) {
     out.push_back({1, [this, rank] {
                      process(rank).is_told_lost = process(rank).is_healable = false;
                      feed(decide::event::Healable{rank, false});
+                   }});
+    out.push_back({1, [this, rank] {
+                     process(rank).has_returned = true;
+                     feed(decide::event::Returned{rank});
                    }});
   }
   if (!it.is_told_lost && !it.is_unwound) {
@@ -321,7 +352,7 @@ void RunWorld::add_timers(std::vector<Choice>& out) {
   add(4, retry_, [](int attempt) { return decide::event::RetryDue{attempt}; });
   add(8, heal_due_, [](int attempt) { return decide::event::HealDue{attempt}; });
   if (!is_calm_)
-    add(1, resize_, [this](int attempt) {
+    add(6, resize_, [this](int attempt) {
       return decide::event::ResourcesSeen{attempt, 1 + draws_.below(6)};
     });
   if (faults_.deadline || out.empty())
@@ -375,7 +406,10 @@ void RunWorld::add_faults(std::vector<Choice>& out) {
          }});
   }
   if (faults_.stop && draws_.chance(0.3)) {
-    out.push_back({1, [this] {
+    const bool is_rare =
+        decide::is_between_attempts(machine_.stage) || decide::is_regrouping(machine_.stage);
+    const int weight = is_rare ? 4 : 1;
+    out.push_back({weight, [this] {
                      feed(decide::event::StopRequested{
                          static_cast<decide::StopKind>(draws_.below(4)), "somebody"});
                    }});

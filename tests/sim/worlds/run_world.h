@@ -32,6 +32,7 @@ class RunWorld : public World {
     bool is_alive = true;
     bool is_started = false;  // SendStart has come
     bool is_told_exit = false;
+    bool is_stuck = false;  // after its train function it ends only when it is killed
     bool is_killed = false;
     bool is_dying = false;  // its death was seen, its exit status has not come
     bool has_returned = false;
@@ -59,7 +60,7 @@ class RunWorld : public World {
   // far.
   struct Faults {
     bool raise, die, lose_host, spawn, refuse, stop, storage, health, leave_elastic, deadline, late,
-        disagree;
+        disagree, stick;
   };
   // An event that can happen now; its probability grows with the weight.
   struct Choice {
@@ -76,6 +77,7 @@ class RunWorld : public World {
   void note_error(int rank, double time_s);
   void check_late(const decide::Event& event, int attempt,
                   const std::vector<decide::Action>& actions) const;
+  void check_step(const decide::Event& event, const decide::Machine& before) const;
   void check_cause(const decide::GroupError& error);
   void note_healable();
   bool may_be_healed(int lost) const;
@@ -130,6 +132,8 @@ class RunWorld : public World {
   const Process& process(int rank) const { return processes_.at(static_cast<size_t>(rank)); }
   int num_alive() const;
   int num_lost() const;
+  int num_kept() const;
+  bool is_hindered() const;
   bool is_writing(Row row) const;
   Error error_of_user();
 
@@ -169,6 +173,8 @@ class RunWorld : public World {
   int num_heals_ = 0;
   int num_fresh_heals_ = 0;  // heals of groups that held the state before
   bool has_just_raised_ = false;
+  bool is_to_end_ = false;     // the group was ordered to end, or cannot record anything more
+  bool is_stop_seen_ = false;  // by a rank, since the group started
   bool is_unwinding_ = false;  // the event reports a rank that is back after another one's loss
   bool is_healing_ = false;    // until all ranks hold the state again
   bool were_all_healable_ = false;                // once, and no rank has left train.elastic since

@@ -39,6 +39,8 @@ void RunWorld::act(const decide::action::BeginAttempt& a) {
   demand(a.num_workers >= machine_.scaling.min_workers() &&
              a.num_workers <= machine_.scaling.max_workers(),
          "the group has a size that nobody asked for");
+  demand(!is_heal || is_hindered() || a.num_workers <= num_kept(),
+         "the row of a heal has more workers than the group will have");
   if (a.carries && !is_carrying_) next_index_ = 3 + last_attempt_;
   if (a.first_index)
     demand(*a.first_index == next_index_, "a group goes on from another report than its commit's");
@@ -55,7 +57,7 @@ void RunWorld::act(const decide::action::SpawnGroup& a) {
   demand(!is_disk_full_, "a group is spawned though nothing can be recorded");
   processes_.assign(static_cast<size_t>(a.num_workers), {});
   is_healing_ = were_all_healable_ = false;
-  is_asked_ = false;
+  is_asked_ = is_stop_seen_ = is_to_end_ = false;
 }
 
 void RunWorld::act(const decide::action::SendStart& a) {
@@ -91,6 +93,8 @@ void RunWorld::act(const decide::action::AskToGrow& a) {
 void RunWorld::act(const decide::action::DropCarried&) {
   demand(std::ranges::all_of(processes_, [](const Process& it) { return it.is_healable; }),
          "a commit is dropped that not all ranks hold");
+  demand(machine_.group.verdict == decide::Verdict::kNone,
+         "a commit is dropped that the next attempt may need");
   demand(std::exchange(is_carrying_, false), "a commit is dropped that there is not");
   mark("grew at a commit");
 }
@@ -121,6 +125,23 @@ bool RunWorld::may_be_healed(int lost) const {
     if (rank != lost && !is_whole) return false;
   }
   return !process(lost).has_raised && processes_.size() > 1;
+}
+
+// The number of ranks that live or can be replaced.
+int RunWorld::num_kept() const {
+  return static_cast<int>(std::ranges::count_if(
+      processes_, [](const Process& it) { return it.is_alive || it.has_host; }));
+}
+
+// Whether something has happened after which a heal is given up.
+bool RunWorld::is_hindered() const {
+  const int least = machine_.group.can_shrink ? machine_.scaling.min_workers()
+                                              : static_cast<int>(processes_.size());
+  const auto is_unable = [](const Process& it) {
+    return it.has_raised || (it.has_returned && it.is_alive && !it.is_dying);
+  };
+  return num_lost() == static_cast<int>(processes_.size()) || num_kept() < least ||
+         std::ranges::any_of(processes_, is_unable);
 }
 
 // Whether all living ranks have gone back to the same step, and all others can be replaced.
@@ -169,6 +190,7 @@ void RunWorld::act(const decide::action::EndHealed& a) {
 }
 
 void RunWorld::act(const decide::action::HealGroup& a) {
+  demand(!is_to_end_, "a group is healed that was to end");
   demand(begun_ == a.attempt, "1: a group is healed before the row of its attempt is on disk");
   demand(std::ranges::is_sorted(a.kept) && std::ranges::adjacent_find(a.kept) == a.kept.end(),
          "a heal keeps a rank twice");
@@ -202,12 +224,17 @@ void RunWorld::act(const decide::action::HealGroup& a) {
 }
 
 void RunWorld::act(const decide::action::TellHealed&) {
+  demand(machine_.group.verdict == decide::Verdict::kNone,
+         "a group is called healed in which a rank has failed");
   is_healing_ = false;
   mark("healed");
 }
 
 void RunWorld::act(const decide::action::SendExit&) {
-  for (Process& each : processes_) each.is_told_exit = true;
+  for (Process& each : processes_) {
+    each.is_told_exit = true;
+    each.is_stuck = faults_.stick && draws_.chance(0.1);
+  }
 }
 
 void RunWorld::act(const decide::action::KillGroup&) {
@@ -224,9 +251,16 @@ void RunWorld::act(const decide::action::EndAttempt& a) {
   demand((a.status == decide::RunState::kFinished) == !a.error,
          "an attempt ends with an error and without one");
   if (a.error) check_cause(*a.error);
+  const bool is_complete =
+      !processes_.empty() &&
+      std::ranges::all_of(processes_, [](const Process& it) { return it.has_returned; });
+  const bool is_by_ranks = !a.error || a.status == decide::RunState::kAborted;
+  demand(!is_complete || is_stop_seen_ || !is_by_ranks || a.status == decide::RunState::kFinished,
+         "a train function has returned on all ranks, and counts as stopped");
   const auto died = [](const Process& it) { return it.has_died; };
   if (a.error && a.status == decide::RunState::kErrored &&
-      a.error->kind == decide::FailureKind::kWorkerGroup)
+      a.error->kind == decide::FailureKind::kWorkerGroup &&
+      a.error->cause.code() == Code::kWorkerLost)
     demand(!is_stopped_ || std::ranges::none_of(processes_, died) || is_terminated_,
            "a rank that went with what stops the run has failed");
   ended_with_ = a.status == decide::RunState::kErrored ? a.error : std::nullopt;
@@ -324,11 +358,11 @@ void RunWorld::check_machine() const {
     return it.is_alive && it.phase >= decide::Phase::kHello && !it.is_started;
   };
   demand(std::ranges::none_of(processes_, is_waiting), "a rank is there and is not started");
-  const bool all_hold =
-      std::ranges::all_of(processes_, [](const Process& it) { return it.is_healable; });
-  demand(!is_carrying_ || !all_hold || decide::is_regrouping(m.stage) ||
-             m.group.verdict != decide::Verdict::kNone,
-         "all ranks hold the commit that they began with, and it stays on the disk");
+  const bool has_returned = std::ranges::any_of(
+      processes_, [](const Process& it) { return it.is_alive && !it.is_dying && it.has_returned; });
+  demand(
+      !has_returned || !decide::is_any<decide::stage::Unwinding, decide::stage::Growing>(m.stage),
+      "a heal or a growth waits for a rank that has returned");
 }
 
 void RunWorld::check_end() const {
