@@ -27,11 +27,11 @@ OPERATORS = 50  # calls in one count
 MOST_OF_STEP = 6000
 
 # rtrain's own part of a step without a report: functions that do not call each other, by name.
-WAITS = r"^rtrain::\(anonymous namespace\)::(enter|leave)_blocking\("
-COLLECTIVE = r"^rtrain::\(anonymous namespace\)::enter_collective\("
-NOTIFIER = r"^std::_Function_handler<unsigned long .*rtrain::Group::notifier.*::_M_invoke\("
-RANGES = r"^rtrain::(push|pop)_range\("
-BOUNDARY = r"guarded<&rtrain::\(anonymous namespace\)::step_boundary,"
+WAITS = r"^rtrain::worker::\(anonymous namespace\)::(enter|leave)_blocking\("
+COLLECTIVE = r"^rtrain::worker::\(anonymous namespace\)::enter_collective\("
+NOTIFIER = r"^std::_Function_handler<unsigned long .*rtrain::engine::Group::notifier.*::_M_invoke\("
+RANGES = r"^rtrain::engine::(push|pop)_range\("
+BOUNDARY = r"guarded<&rtrain::engine::\(anonymous namespace\)::step_boundary,"
 MACHINERY = {
     "progress_page": lambda step: step.of(WAITS) - step.of(RANGES),
     "collective_comparison": lambda step: step.of(COLLECTIVE),
@@ -151,6 +151,9 @@ def compare(figures, committed):
         print(f"{name:38}{before:>8}{now:>8}{off:>+9.2%}")
         if abs(off) > TOLERANCE and not name.startswith("step_machinery"):  # the step's machinery has its own bound
             problems.append(f"{name}: {now} instructions instead of {before} ({off:+.1%})")
+    for name in (f"step_machinery.{part}" for part in MACHINERY):
+        if figures[name] == 0:
+            problems.append(f"{name}: no function with the name that MACHINERY has for it was called")
     if figures["step_machinery"] > MOST_OF_STEP:
         problems.append(f"step_machinery: {figures['step_machinery']}, above {MOST_OF_STEP}")
     return problems
