@@ -43,6 +43,10 @@ def sample(*cases):
     return cases if ALL else cases[-1:]
 
 
+# A test by night alone: what it covers is covered by day too, by another test of its file or of the library's modules.
+nightly = pytest.mark.skipif(not ALL, reason="scripts/test --nightly runs it")
+
+
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tests" / "soak" / "faults"))

@@ -8,7 +8,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from conftest import ENDLESS, processes_of, wait_until
+from conftest import ENDLESS, processes_of, sample, wait_until
 
 # A train function with lines of known cost. Each step runs LINES once and adds up their processor time, which is the
 # counter, while the profile is taken. The first of two tasks costs several times as much as the second.
@@ -100,7 +100,7 @@ def add_times(document, times):
 ENOUGH, COUNTING = 100, 60
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sample(*PROGRAMS))
 def test_the_hottest_line_is_the_one_that_a_counter_names(rtrain, name):
     running = rtrain.started("run", rtrain.script(program(name)), reports=2)
     before = counters(rtrain)

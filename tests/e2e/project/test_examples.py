@@ -9,7 +9,7 @@ import struct
 
 import pytest
 
-from conftest import SOURCE, sample, wait_until
+from conftest import SOURCE, nightly, sample, wait_until
 
 
 def write_images(folder, name, count):
@@ -169,6 +169,7 @@ def test_mnist_convnet_learns_and_keeps_the_best_two(small, workers, images):
     assert best[0] == max(row["accuracy"] for row in rows) and len(best) >= 2
 
 
+@nightly
 def test_mnist_convnet_ends_with_all_epochs_after_a_kill(small):
     settings = ["--set", "epochs=4", "--set", "batch_size=16", "--name", "killed"]
     running = small.start("run", example("mnist_convnet"), *settings, "--", "mnist", "256")
@@ -205,6 +206,7 @@ def test_mnist_convnet_advanced(tiny, name):
     assert "best checkpoint: " in result.stdout
 
 
+@nightly
 def test_mnist_convnet_advanced_stops_early_on_all_ranks(tiny):
     given = ["--set", "patience=1", "--set", "epochs=20", "--set", "lr=0"]
     result = tiny("run", example("mnist_convnet_advanced"), *given, "--", "mnist")
@@ -246,7 +248,8 @@ def assert_saved_transformer(rtrain, count):
     assert [row["loss"], row["accuracy"]] == pytest.approx([float(number) for number in numbers.split()], rel=1e-4)
 
 
-@pytest.mark.parametrize("workers", sample("1", "2"))
+@nightly
+@pytest.mark.parametrize("workers", ("1", "2"))
 def test_cifar_vit(alone, workers):
     given = [part for s in (*VIT, "batch_size_per_worker=8") for part in ("--set", s)]
     result = alone("run", example("cifar_vit"), "-n", workers, *given)

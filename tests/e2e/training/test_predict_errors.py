@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 
-from conftest import wait_until
+from conftest import sample, wait_until
 from predictions import SCRIPT, predict, trained  # noqa: F401  (a fixture)
 
 WRONG = {
@@ -224,7 +224,7 @@ def test_data_that_no_model_can_take_are_said_with_their_file(rtrain, tiny):
         assert found == 1 and "line 300002" in error, error
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", sample(signal.SIGINT, signal.SIGTERM), ids=lambda number: number.name)
 def test_a_prediction_that_is_stopped_leaves_no_file(rtrain, tiny, number):
     (rtrain.folder / "many.csv").write_text("x,y\n" + "1,2\n" * 400_000)
     script = ["--script", "train.lua", "--model", "build_model", "--batch-size", "1"]
