@@ -12,6 +12,7 @@ const TICK_GAP = 6;
 const BOTTOM = 20;
 const TOP = 6;
 const RIGHT = 8;
+const NEAR = 16; // pixels from the pointer to a curve
 const FONT = '11px system-ui, sans-serif';
 
 /** The parts that charts show, by axis. */
@@ -46,6 +47,10 @@ export class Chart {
   #drag = undefined;
   #due = false;
   #steps;
+  #highlighted = undefined;
+
+  /** Called with the name of the curve at the pointer; with undefined when it leaves the curve. */
+  onhover = () => {};
 
   /** `steps`: the axis of its curves' steps. The signal removes the chart's listeners. */
   constructor(title, zoom, signal, steps = 'steps') {
@@ -62,7 +67,10 @@ export class Chart {
     on(this.#canvas, 'pointerdown', (event) => this.#press(event));
     on(this.#canvas, 'pointermove', (event) => this.#move(event));
     on(this.#canvas, 'pointerup', () => this.#release());
-    on(this.#canvas, 'pointerleave', () => this.#point(undefined));
+    on(this.#canvas, 'pointerleave', () => {
+      this.#point(undefined);
+      this.onhover(undefined);
+    });
     on(this.#canvas, 'dblclick', () => zoom.showAll());
     on(this.#canvas, 'keydown', (event) => this.#key(event));
     const sizes = new ResizeObserver(() => this.draw());
@@ -73,10 +81,10 @@ export class Chart {
   /** The axis of its x. */
   get axis() { return this.isTimed || this.#options.byTime ? 'time' : this.#steps; }
 
-  /** curves: {name, start, steps, times, min, max, mean, nonfinite}, as /curve answers; start of the run in ms.
-      marks: {time, text}. */
+  /** curves: {name, place, start, steps, times, min, max, mean, nonfinite}, as /curve answers; place: of its colour,
+      else that in the list; start of the run in ms. marks: {time, text}. */
   show(curves, options = {}, marks = this.#marks) {
-    this.#curves = curves.map((curve) => ({...curve}));
+    this.#curves = curves.map((curve, at) => ({...curve, place: curve.place ?? at}));
     if (curves.some(({steps}) => steps.length)) this.isTimed = curves.some(isTimed);
     this.#marks = marks;
     Object.assign(this.#options, options);
@@ -87,6 +95,13 @@ export class Chart {
   /** Draws the same data with other options. */
   configure(options) {
     Object.assign(this.#options, options);
+    this.draw();
+  }
+
+  /** Draws the curve of that name strongly and the others weakly; without a name all alike. */
+  highlight(name) {
+    if (name === this.#highlighted) return;
+    this.#highlighted = name;
     this.draw();
   }
 
@@ -169,7 +184,7 @@ export class Chart {
     g.rect(axes.left, TOP, width - axes.left - RIGHT, height - BOTTOM - TOP);
     g.clip();
     this.#paintMarks(g, axes, height, theme);
-    this.#curves.forEach((curve, index) => this.#paintCurve(g, axes, curve, index));
+    this.#paintCurves(g, axes);
     this.#paintCursor(g, axes, height, theme);
     g.restore();
   }
@@ -226,27 +241,33 @@ export class Chart {
     g.setLineDash([]);
   }
 
-  #paintCurve(g, axes, curve, index) {
+  // The highlighted curve is the topmost.
+  #paintCurves(g, axes) {
+    const top = this.#curves.find(({name}) => name === this.#highlighted);
+    for (const curve of this.#curves) if (curve !== top) this.#paintCurve(g, axes, curve, top ? 0.2 : 1, 1.7);
+    if (top) this.#paintCurve(g, axes, top, 1, 2.6);
+  }
+
+  #paintCurve(g, axes, curve, strength, lineWidth) {
     const xs = this.#xs(curve);
     const middle = curve.mean ?? curve.min;
-    g.strokeStyle = g.fillStyle = colourOf(index);
+    g.strokeStyle = g.fillStyle = colourOf(curve.place);
     g.lineJoin = 'round';
+    g.globalAlpha = 0.4 * strength;
     if (curve.max) this.#paintBand(g, axes, xs, curve);
     const {smooth} = this.#options;
-    if (smooth > 0) {
-      g.globalAlpha = 0.35;
-      this.#paintLine(g, axes, xs, middle, 1);
-      g.globalAlpha = 1;
-    }
-    g.setLineDash(dashOf(index));
-    this.#paintLine(g, axes, xs, smooth > 0 ? smoothed(middle, smooth) : middle, 1.7);
+    g.globalAlpha = 0.35 * strength;
+    if (smooth > 0) this.#paintLine(g, axes, xs, middle, 1);
+    g.globalAlpha = strength;
+    g.setLineDash(dashOf(curve.place));
+    this.#paintLine(g, axes, xs, smooth > 0 ? smoothed(middle, smooth) : middle, lineWidth);
     g.setLineDash([]);
+    g.globalAlpha = 1;
   }
 
   // Drawn as lines, not as an area: a single spike may be narrower than a pixel. Two pixels wide it covers one of them.
   #paintBand(g, axes, xs, curve) {
     const floor = axes.y.log ? axes.y.from : -Infinity;
-    g.globalAlpha = 0.4;
     g.lineWidth = Math.max(2, (axes.px(xs.at(-1)) - axes.px(xs[0])) / Math.max(1, xs.length));
     g.beginPath();
     for (let i = 0; i < xs.length; ++i) {
@@ -256,7 +277,6 @@ export class Chart {
       g.lineTo(x, axes.py(curve.max[i]) - 0.5);
     }
     g.stroke();
-    g.globalAlpha = 1;
   }
 
   #paintLine(g, axes, xs, ys, lineWidth) {
@@ -317,6 +337,19 @@ export class Chart {
     if (value === undefined) return;
     if (this.#drag) this.#drag[1] = value;
     this.#point(value);
+    this.onhover(this.#curveAt(event, value)?.name);
+  }
+
+  // The curve next to the pointer; undefined if none is near.
+  #curveAt(event, value) {
+    const y = event.clientY - this.#canvas.getBoundingClientRect().top;
+    const distanceOf = (curve) => {
+      const at = this.#nearest(this.#xs(curve), value);
+      const middle = (curve.mean ?? curve.min)[at];
+      return at < 0 || middle === null ? Infinity : Math.abs(this.axes.py(middle) - y);
+    };
+    const [nearest] = this.#curves.map((curve) => [distanceOf(curve), curve]).sort(([a], [b]) => a - b);
+    return nearest && nearest[0] <= NEAR ? nearest[1] : undefined;
   }
 
   #release() {
@@ -346,7 +379,7 @@ export class Chart {
       if (places[at] < 0) return '';
       const x = xOf(at) === xOf(first) ? '' : ` at ${this.#xText(xOf(at))}`;
       const text = this.#textAt(curve, places[at]) + x;
-      return this.#curves.length > 1 ? el('span', {}, swatch(at), clipped(curve.name), ` ${text}`) : text;
+      return this.#curves.length > 1 ? el('span', {}, swatch(curve.place), clipped(curve.name), ` ${text}`) : text;
     });
     return [`${this.#xText(xOf(first))}: `, ...rows];
   }

@@ -4,6 +4,8 @@
 import {get, runPath} from './api.js';
 import {Chart, Zoom} from './chart.js';
 import {controls, optionsOf} from './controls.js';
+import {meanCurve} from './mean.js';
+import {placeOfName} from './palette.js';
 import {el, later, section} from './view.js';
 
 const FEW = 60;
@@ -39,6 +41,7 @@ const metricsOf = (answers) => {
 
 export class Curves {
   #runs;
+  #wanted; // the runs from the next question for metrics on
   #rank;
   #query;
   #signal;
@@ -57,11 +60,21 @@ export class Curves {
   #isUnknown = false;
   #isStale = false;
   #isLoading = false;
+  #isCompared;
+  #highlighted = undefined;
+  #onhover;
 
-  /** runs: {name, started_at}. marks: {time, text}. isWanted: of the name of a metric. hidesEmpty: a rank need not
-      have what others have. */
-  constructor({runs, query, signal, rank = 0, marks = [], isWanted = () => true, hidesEmpty = false}) {
-    this.#runs = runs;
+  /** runs: {name, started_at}; a group of runs has `members`, a list of them, and is drawn as their mean. marks: {time,
+      text}. isWanted: of the name of a metric. hidesEmpty: a rank need not have what others have. isCompared: curves
+      have the names and colours of runs. onhover: called with the name of the run whose curve is at the pointer, or
+      with undefined. */
+  constructor({
+    runs, query, signal, rank = 0, marks = [], isWanted = () => true, hidesEmpty = false, isCompared = runs.length > 1,
+    onhover = () => {},
+  }) {
+    this.#runs = this.#wanted = runs;
+    this.#isCompared = isCompared;
+    this.#onhover = onhover;
     this.#rank = rank;
     this.#query = query;
     this.#signal = signal;
@@ -95,10 +108,24 @@ export class Curves {
 
   /** Asks which metrics there are. */
   async find() {
-    const namesOf = (run) => get(`${runPath(run.name)}/curves`, {}, this.#signal);
+    const namesOf = ({name, members}) => get(`${runPath(members?.[0].name ?? name)}/curves`, {}, this.#signal);
+    this.#runs = this.#wanted;
     this.#answers = await Promise.all(this.#runs.map(namesOf));
     this.metrics = metricsOf(this.#answers).filter(({name}) => !isOfOperator(name) && this.#isWanted(name));
     this.#arrange();
+  }
+
+  /** Draws other runs. */
+  async setRuns(runs) {
+    this.#wanted = runs;
+    this.#isUnknown = true;
+    await this.reload();
+  }
+
+  /** Draws the curves of that run strongly and the others weakly; without a name all alike. */
+  highlight(name) {
+    this.#highlighted = name;
+    this.#charts.forEach((chart) => chart.highlight(name));
   }
 
   #show(most) {
@@ -130,7 +157,10 @@ export class Curves {
 
   #chartOf({key, title, isLogged}) {
     if (!this.#charts.has(key)) {
-      this.#charts.set(key, new Chart(title, this.#zoom, this.#signal, isLogged ? 'steps' : 'reports'));
+      const chart = new Chart(title, this.#zoom, this.#signal, isLogged ? 'steps' : 'reports');
+      chart.onhover = this.#onhover;
+      chart.highlight(this.#highlighted);
+      this.#charts.set(key, chart);
     }
     return this.#charts.get(key);
   }
@@ -146,15 +176,21 @@ export class Curves {
     chart.show(curves, {...optionsOf(this.#query), rank: this.#rank}, this.#marks);
   }
 
-  async #curveOf({name, isLogged, runs}, run, at, chart) {
-    const label = this.#runs.length > 1 ? run.name : name;
-    if (!runs.has(at)) return {...NONE, name: label};
+  async #curveOf(metric, run, at, chart) {
+    const label = this.#isCompared ? {name: run.name, place: placeOfName(run.name)} : {name: metric.name};
+    if (!metric.runs.has(at)) return {...NONE, ...label};
+    const members = run.members ?? [run];
+    const curves = await Promise.all(members.map((member) => this.#curveOfRun(metric, member, at, chart)));
+    return {...run.members ? meanCurve(curves) : curves[0], ...label};
+  }
+
+  async #curveOfRun({name, isLogged}, run, at, chart) {
     const start = Date.parse(run.started_at);
     const curve = await get(`${runPath(run.name)}/curve`, {
       name, rank: this.#rank, points: POINTS, ...this.#partOf(chart, start),
       logged: isLogged && this.#answers[at].reported.includes(name),
     }, this.#signal);
-    return {...curve, name: label, start};
+    return {...curve, start};
   }
 
   /** The steps to ask for. The server knows steps alone: by time it sends all. */
