@@ -135,11 +135,10 @@ const archiveAction = (run, outcome, again) => action(run, outcome, run.archived
 /** All actions of a run. `again` shows the run in its new state. */
 export const runActions = (run, again) => {
   const outcome = new Outcome();
-  return section('Actions',
-    el('div', {class: 'bar'},
-      run.live ? [...stopActions(run, outcome), profileAction(run, undefined, outcome)] : '',
-      archiveAction(run, outcome, again)),
-    outcome.node);
+  return el('div', {class: 'actions', role: 'group', 'aria-label': 'Actions'},
+    outcome.node,
+    run.live ? [...stopActions(run, outcome), profileAction(run, undefined, outcome)] : '',
+    archiveAction(run, outcome, again));
 };
 
 /** Note and tags; read-only for viewers without the right to write. */

@@ -77,6 +77,7 @@ export class Curves {
     this.#onhover = onhover;
     this.#rank = rank;
     this.#query = query;
+    this.#part = query.get('metrics') ?? '';
     this.#signal = signal;
     this.#marks = marks;
     this.#isWanted = isWanted;
@@ -102,7 +103,9 @@ export class Curves {
     return section(title,
       controls(this.#query, this.#zoom, redraw,
         el('label', {}, 'Metrics with',
-          el('input', {name: 'metrics', size: 16, oninput: (event) => search(event.target.value.trim())}))),
+          el('input', {
+            name: 'metrics', size: 16, value: this.#part, oninput: (event) => search(event.target.value.trim()),
+          }))),
       head, this.#box, el('div', {class: 'bar'}, this.#said, this.#more));
   }
 

@@ -1,7 +1,6 @@
 // The datasets of a run: which operator limits them, and how long the loops waited for data.
-import {follow, get, runPath} from './api.js';
 import {Curves} from './curves.js';
-import {bytes, duration, el, facts, isOver, later, linkTo, number, section, table} from './view.js';
+import {bytes, duration, el, facts, later, linkTo, number, section, table} from './view.js';
 
 const PHASES = {
   wait_s: 'waiting for rows', ranks_s: 'waiting for other ranks', batching_s: 'batching', collate_s: 'collating',
@@ -65,29 +64,26 @@ const datasetView = (run, name, ranks) => {
 const content = (run) => {
   const workers = run.attempts.at(-1)?.workers ?? [];
   const names = [...new Set(workers.flatMap((worker) => Object.keys(worker.data ?? {})))];
-  if (!names.length) return [el('p', {class: 'quiet'}, 'The last attempt has read no dataset of the trainer yet.')];
+  if (!names.length) return [el('p', {class: 'empty'}, 'The last attempt has read no dataset of the trainer yet.')];
   return names.map((name) => datasetView(run.name, name,
     workers.filter((worker) => worker.data?.[name]).map((worker) => ({rank: worker.rank, times: worker.data[name]}))));
 };
 
-export const showData = async ({parts: [, name], query}, main, signal) => {
-  const box = el('div');
-  const fill = async () => {
-    const run = await get(runPath(name), {}, signal);
-    box.replaceChildren(...content(run));
-    return run;
-  };
-  const run = await fill();
+export const showData = async (page, box, signal) => {
+  const {run, query} = page;
+  const lists = el('div');
+  const fill = () => lists.replaceChildren(...content(page.run));
+  fill();
   const curves = new Curves({runs: [run], query, signal, isWanted: (metric) => metric.startsWith('data/')});
-  main.replaceChildren(el('h1', {}, 'Data of ', linkTo(`run/${encodeURIComponent(run.name)}`, run.name)), box,
-    curves.node('Over time, rank 0'));
+  box.replaceChildren(lists, curves.node('Over time, rank 0'));
   await curves.find();
   await curves.load();
-  if (isOver(run.status)) return;
-  const again = later(1000, () => fill().catch(() => {}));
-  const stop = follow(`${runPath(name)}/events`, {}, {runs: ([now]) => {
-    again();
-    curves.reload();
-    if (isOver(now.status)) stop();
-  }}, signal);
+  const again = later(1000, () => page.refresh().catch(() => {}));
+  return {
+    filled: fill,
+    live: () => {
+      again();
+      curves.reload();
+    },
+  };
 };

@@ -1,5 +1,4 @@
 // Which ranks wait for which: the records of a run at the moments when it seemed to hang.
-import {mayWrite} from './actions.js';
 import {get, runPath} from './api.js';
 import {stackView} from './stack.js';
 import {el, linkTo, section, table, time} from './view.js';
@@ -71,15 +70,14 @@ const moment = (run, hang, isNewest) => el('details', {open: isNewest},
   order(hang.ranks),
   stacks(hang.ranks));
 
-export const showHang = async ({parts: [, name]}, main, signal) => {
-  const run = await get(runPath(name), {}, signal);
-  const {hangs, total} = await get(`${runPath(name)}/hangs`, {}, signal);
-  main.replaceChildren(
-    el('h1', {}, 'Hangs of ', linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
+export const showHang = async ({run, writes}, box, signal) => {
+  const {hangs, total} = await get(`${runPath(run.name)}/hangs`, {}, signal);
+  box.replaceChildren(
+    el('h2', {}, `Hangs of ${run.name}`),
     hangs.length ? '' : el('p', {class: 'quiet'}, 'No rank of this run was found to hang.'),
     total > hangs.length
       ? el('p', {class: 'quiet'}, `The newest ${hangs.length} of ${total}; all are in the run's folder, in diag/.`)
       : '',
-    run.live && await mayWrite() ? stackView(run) : '',
+    run.live && writes ? stackView(run) : '',
     ...hangs.map((hang, at) => moment(run.name, hang, at === 0)));
 };

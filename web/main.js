@@ -1,25 +1,27 @@
 // Shows the page of an address. Addresses are #/PAGE/PART?name=value; each page is a function of (place, main, signal)
-// that fills main and ends its work when the signal aborts.
+// that fills main and ends its work when the signal aborts. It may return a function of another place, which shows that
+// place if the page has it, and says whether it has.
 import {ApiError} from './api.js';
 import {placeOf} from './place.js';
 import {el, time} from './view.js';
+import {commandsButton} from './commands.js';
 import {showCompare} from './compare.js';
-import {showData} from './data.js';
-import {showHang} from './hang.js';
+import {keysButton} from './keys.js';
 import {showNodes} from './nodes.js';
-import {showRank} from './rank.js';
 import {showResources} from './resources.js';
 import {showRun} from './run.js';
 import {showRuns} from './runs.js';
 import {storedAt} from './stored.js';
 import {showSweepPage} from './sweep.js';
+import {themeSwitch} from './theme.js';
 
 const main = document.getElementById('main');
 let current = new AbortController();
+let turn = () => false;
 
-const pageOf = ([page, , part]) => {
+const pageOf = ([page]) => {
   if (page === undefined) return ['runs', showRuns];
-  if (page === 'run') return ['run', {rank: showRank, hang: showHang, data: showData}[part] ?? showRun];
+  if (page === 'run') return ['run', showRun];
   if (page === 'compare') return ['compare', showCompare];
   if (page === 'sweep') return ['sweep', showSweepPage];
   if (page === 'nodes') return ['nodes', showNodes];
@@ -37,20 +39,23 @@ const fail = (error) => {
     el('p', {class: 'error', role: 'alert'}, `${error.message} ${hint}`));
 };
 
-const show = async () => {
+const titled = ({parts}) => { document.title = ['rtrain', ...parts].join(' · '); };
+
+const open = async (place) => {
   current.abort();
   current = new AbortController();
   const {signal} = current;
+  turn = () => false;
   document.getElementById('live').textContent = '';
-  const place = placeOf(location.hash);
   const [name, page] = pageOf(place.parts);
   for (const link of document.querySelectorAll('nav a')) {
     if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  document.title = ['rtrain', ...place.parts].join(' · ');
+  titled(place);
   try {
-    await page(place, main, signal);
+    const shown = await page(place, main, signal);
+    if (!signal.aborted && shown) turn = shown;
   } catch (error) {
     if (!signal.aborted) fail(error);
   }
@@ -65,8 +70,19 @@ if (new URLSearchParams(location.search).has('token')) {
   history.replaceState(null, '', location.pathname + location.hash);
 }
 addEventListener('hashchange', async () => {
-  await show();
+  const place = placeOf(location.hash);
+  if (turn(place)) {
+    titled(place);
+    return;
+  }
+  await open(place);
   main.focus({preventScroll: true});
   scrollTo(0, 0);
 });
-show();
+// An address after # is a page: this link only moves the focus.
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  main.focus();
+});
+document.querySelector('header').append(el('div', {class: 'bar tools'}, commandsButton(), themeSwitch(), keysButton()));
+open(placeOf(location.hash));

@@ -1,12 +1,11 @@
 // One rank of a run: how it spends its time, the load of its device, its own curves and its output.
-import {Outcome, mayWrite, profileAction} from './actions.js';
-import {get, runPath} from './api.js';
+import {Outcome, profileAction} from './actions.js';
 import {Curves} from './curves.js';
 import {flameView} from './flame.js';
 import {logView} from './log.js';
 import {memoryView} from './memory.js';
 import {stackView} from './stack.js';
-import {duration, el, facts, linkTo, number, section, table} from './view.js';
+import {duration, el, facts, number, section, table} from './view.js';
 
 const timeTable = (timing) => {
   if (!timing) return '';
@@ -35,16 +34,14 @@ const questions = (run, rank) => {
     section('Profile', el('div', {class: 'bar'}, profileAction(run, rank, outcome)), outcome.node)];
 };
 
-export const showRank = async ({parts: [, name, , rankText], query}, main, signal) => {
+export const showRank = async ({run, writes, parts: [, , , rankText], query}, box, signal) => {
   const rank = Number(rankText);
-  const run = await get(runPath(name), {}, signal);
   const worker = run.attempts.at(-1)?.workers.find((each) => each.rank === rank);
   const curves = new Curves({runs: [run], rank, query, signal, hidesEmpty: true});
-  const writes = await mayWrite();
   const flame = await flameView(run, rank, writes, signal);
   const memory = await memoryView(run, rank, writes, signal);
-  main.replaceChildren(
-    el('h1', {}, `Rank ${rank} of `, linkTo(`run/${encodeURIComponent(run.name)}`, run.name)),
+  box.replaceChildren(
+    el('h2', {}, `Rank ${rank} of ${run.name}`),
     worker
       ? facts([
         ['Node', worker.host], ['Process', worker.pid], ['Device', worker.device],

@@ -1,201 +1,155 @@
-// The page of one run. Errors come first; a running run is followed live.
-import {mayWrite, noteView, runActions} from './actions.js';
-import {fileUrl, follow, get, runPath} from './api.js';
+// The page of one run: its state and what failed on top, all else behind tabs. The address names the tab. Only the tab
+// that is shown asks for anything. A live run is followed.
+import {mayWrite, runActions} from './actions.js';
+import {follow, get, runPath} from './api.js';
+import {showCheckpoints} from './checkpoints.js';
 import {counting} from './clock.js';
-import {Curves} from './curves.js';
-import {diffView} from './diff.js';
+import {showCode} from './code.js';
+import {showData} from './data.js';
+import {eventsView} from './events.js';
+import {failureView} from './failure.js';
+import {showHang} from './hang.js';
 import {logView} from './log.js';
 import {mediaView} from './media.js';
-import {eachMetric, metricsView} from './metrics.js';
-import {stackView} from './stack.js';
-import {storedAt} from './stored.js';
-import {timeline} from './timeline.js';
-import {bytes, clipped, clippedValue, el, errorText, facts, flattened, isOver, keepingFocus, linkTo} from './view.js';
-import {number, section, status, table, tagsView, time} from './view.js';
+import {showCharts, showOverview} from './overview.js';
+import {showRank} from './rank.js';
+import {showRanks} from './ranks.js';
+import {showSystem} from './system.js';
+import {Tabs} from './tabs.js';
+import {el, isOver, keepingFocus, linkTo, number, status, tagsView, time} from './view.js';
 
-const MOST_METRICS = 20;
-const MOST_ROWS = 1000;
-
-const summary = (run, metrics) => facts([
-  ['Status', el('span', {}, status(run.status), run.live ? ' live' : '')],
-  ['Started', run.started_at && [`${time(run.started_at)} UTC, `, counting(run.duration_s, isOver(run.status))]],
-  ['Workers', run.num_workers],
-  ['Metrics', metrics],
-  ['Script', run.script],
-  ['Tags', run.tags.length ? tagsView(run.tags) : ''],
-  ['Folder', run.path],
-  ['Result', run.return_value === null ? '' : JSON.stringify(run.return_value)],
-]);
-
-const endOf = (worker) => {
-  if (worker.signal != null) return `signal ${worker.signal}`;
-  return worker.exit_code != null ? `exit ${worker.exit_code}` : '';
+const showLogs = async (page, box, signal) => {
+  const events = el('div');
+  const fill = () => events.replaceChildren(...eventsView(page.run).filter(Boolean));
+  fill();
+  box.replaceChildren(logView(page.run.name, {}, signal), events);
+  return {filled: fill};
 };
 
-const outputLink = (run, attempt, {rank}) => {
-  if (storedAt) return '';
-  const href = fileUrl(`${runPath(run.name)}/logs/file`, {rank, attempt: attempt.attempt});
-  return el('a', {href, 'aria-label': `Output of rank ${rank}`}, 'as text');
+const showMedia = async ({run}, box, signal) => {
+  const media = await mediaView([run], signal);
+  box.replaceChildren(media
+    || el('p', {class: 'empty'}, 'Nothing here: train.log_image, log_histogram, log_table and log_text record media.'));
 };
 
-const ranks = (run) => {
-  const last = run.attempts.at(-1);
-  if (!last?.workers.length) return '';
-  return section('Ranks',
-    el('p', {}, linkTo(`nodes?run=${encodeURIComponent(run.name)}`, 'Their nodes')),
-    table('Ranks',
-      [{title: 'Rank', number: true}, {title: 'Node'}, {title: 'Process', number: true}, {title: 'Device'},
-        {title: 'Ended'}, {title: storedAt ? '' : 'Output'}],
-      last.workers.map((worker) => [
-        linkTo(`run/${encodeURIComponent(run.name)}/rank/${worker.rank}`, `rank ${worker.rank}`),
-        worker.host, worker.pid, worker.device, endOf(worker), outputLink(run, last, worker),
-      ])));
-};
+// A tab is a function of (page, box, signal) that fills the box. It may return {live, filled}: `live` is called with
+// each change of a live run, `filled` after the run's document was read again.
+const TABS = [
+  {key: 'overview', title: 'Overview', show: showOverview},
+  {key: 'charts', title: 'Charts', show: showCharts},
+  {key: 'ranks', title: 'Ranks', show: showRanks},
+  {key: 'data', title: 'Data', show: showData},
+  {key: 'logs', title: 'Logs', show: showLogs},
+  {key: 'checkpoints', title: 'Checkpoints', show: showCheckpoints},
+  {key: 'code', title: 'Code and diff', show: showCode},
+  {key: 'system', title: 'System', show: showSystem},
+  {key: 'media', title: 'Media', show: showMedia},
+];
+// Pages within a tab.
+const WITHIN = {rank: {key: 'ranks', show: showRank}, hang: {key: 'ranks', show: showHang}};
 
-/** That a list of the run has only its newest rows. */
-const cutText = (rows) =>
-  (rows.length >= MOST_ROWS ? el('p', {class: 'quiet'}, `The newest ${MOST_ROWS}; the API has all.`) : '');
+const tabOf = (part = 'overview') => WITHIN[part] ?? TABS.find(({key}) => key === part);
 
-const checkpointTable = (rows) => {
-  if (!rows.length) return '';
-  return section('Checkpoints',
-    cutText(rows),
-    table('Checkpoints',
-      [{title: 'Name'}, {title: 'Report', number: true}, {title: 'Created (UTC)', time: true},
-        {title: 'Size', number: true}, {title: ''}, {title: 'Metrics', wide: true}],
-      rows.map((each) => [each.name, each.index, time(each.created_at), bytes(each.size_bytes),
-        [each.best && 'best', each.latest && 'latest', each.status !== 'COMMITTED' && each.status.toLowerCase()]
-          .filter(Boolean).join(' '),
-        metricsView(each.metrics)])));
-};
+class RunPage {
+  #name;
+  #main;
+  #signal;
+  #head = el('div');
+  #tabs;
+  #left = new AbortController();
+  #shown;
 
-const traces = async (run, signal) => {
-  if (storedAt) return '';
-  const {traces: rows} = await get(`${runPath(run.name)}/traces`, {limit: MOST_ROWS}, signal);
-  return rows.length
-    ? section('Traces',
-      cutText(rows),
-      table('Traces',
-        [{title: 'File'}, {title: 'Recorded (UTC)', time: true}, {title: 'Size', number: true}],
-        rows.map(({name, time: at, bytes: size}) => {
-          const href = fileUrl(`${runPath(run.name)}/traces/file`, {name});
-          return [el('a', {href, download: name}, name), time(at), bytes(size)];
-        })))
-    : '';
-};
+  constructor(name, main, signal) {
+    this.#name = name;
+    this.#main = main;
+    this.#signal = signal;
+    const address = `#/run/${encodeURIComponent(name)}`;
+    this.#tabs = new Tabs('Parts of the run',
+      TABS.map(({key, title}, at) => ({key, title, href: at ? `${address}/${key}` : address})));
+    this.refresh = () => this.#read();
+  }
 
-const notes = (run) => {
-  if (!run.annotations.length) return '';
-  return section('Annotations',
-    cutText(run.annotations),
-    table('Annotations',
-      [{title: 'Time (UTC)', time: true}, {title: 'Rank', number: true}, {title: 'Severity'}, {title: 'Text'}],
-      run.annotations.map((note) => [time(note.time), note.rank, note.severity, note.text])));
-};
+  async open(place) {
+    this.writes = await mayWrite();
+    await this.#read();
+    this.#main.replaceChildren(this.#head, this.#tabs.node, this.#tabs.panel);
+    if (!isOver(this.run.status)) this.#follow();
+    this.#show(place);
+  }
 
-const events = (run) => {
-  if (!run.events.length) return '';
-  return section('Controller',
-    cutText(run.events),
-    el('pre', {tabindex: 0}, run.events.map((event) => `${time(event.time)} ${event.level}  ${event.text}\n`)));
-};
+  /** Shows another part of the same run. Returns whether it is one. */
+  turn(place) {
+    const [page, name] = place.parts;
+    if (page !== 'run' || name !== this.#name) return false;
+    const isByTab = this.#tabs.node.contains(document.activeElement);
+    this.#show(place);
+    if (!isByTab) this.#tabs.panel.focus();
+    return true;
+  }
 
-const values = (title, map) => {
-  const rows = Object.entries(flattened(map)).map(([key, value]) => [clipped(key), clippedValue(value)]);
-  return rows.length ? section(title, table(title, [{title: 'Key'}, {title: 'Value'}], rows)) : '';
-};
+  async #show({parts, query}) {
+    this.#left.abort();
+    this.#left = new AbortController();
+    const signal = AbortSignal.any([this.#signal, this.#left.signal]);
+    const box = el('div', {}, el('p', {class: 'loading'}, 'Loading…'));
+    const tab = tabOf(parts[2]);
+    this.parts = parts;
+    this.query = query;
+    this.#shown = undefined;
+    this.#tabs.select(tab?.key);
+    this.#tabs.panel.replaceChildren(box);
+    try {
+      if (!tab) throw new Error('A run has no such part.');
+      const shown = await tab.show(this, box, signal);
+      if (!signal.aborted) this.#shown = shown;
+    } catch (error) {
+      if (!signal.aborted) box.replaceChildren(el('p', {class: 'error', role: 'alert'}, error.message));
+    }
+  }
 
-/** All last metrics, folded, if the summary has only some. */
-const allMetrics = (metrics, isOpen) => {
-  const all = eachMetric(metrics);
-  if (all.length <= MOST_METRICS) return '';
-  return el('details', {open: isOpen}, el('summary', {}, `All ${all.length} last metrics`),
-    table('Last metrics', [{title: 'Metric'}, {title: 'Value'}],
-      all.map(([name, value]) => [clipped(name), clippedValue(value)])));
-};
+  /** Reads the run's document, and shows its state. */
+  async #read() {
+    const run = this.run = await get(runPath(this.#name), {}, this.#signal);
+    const failure = await failureView(run, this.#signal);
+    keepingFocus(this.#head, () => this.#head.replaceChildren(
+      el('div', {class: 'title'},
+        el('h1', {}, run.name), status(run.status), run.live ? el('span', {class: 'quiet'}, 'live') : '',
+        this.writes ? runActions(run, this.refresh) : ''),
+      el('p', {class: 'line'},
+        run.started_at
+          ? el('span', {}, `${time(run.started_at)} UTC, `, counting(run.duration_s, isOver(run.status)))
+          : '',
+        run.num_workers ? el('span', {}, `${run.num_workers} ${run.num_workers === 1 ? 'worker' : 'workers'}`) : '',
+        run.attempts.length > 1
+          ? linkTo(`run/${encodeURIComponent(this.#name)}/ranks`, `${run.attempts.length} attempts`)
+          : '',
+        run.tags.length ? el('span', {}, tagsView(run.tags)) : '',
+        run.hangs
+          ? linkTo(`run/${encodeURIComponent(this.#name)}/hang`, `Who waited for whom (${run.hangs})`)
+          : ''),
+      failure,
+      run.problem ? el('p', {class: 'error', role: 'status'}, `Shown as it was: ${run.problem}`) : ''));
+    await this.#shown?.filled?.();
+  }
 
-const sourceView = (source) => el('details', {}, el('summary', {}, source.kind === 'diff' ? 'git diff' : source.path),
-  source.kind === 'diff' ? diffView(source.text) : el('pre', {tabindex: 0}, source.text));
+  #follow() {
+    const live = document.getElementById('live');
+    let state = `${this.run.status} ${this.run.attempts.length}`;
+    const stop = follow(`${runPath(this.#name)}/events`, {}, {runs: ([now]) => {
+      const rate = now.reports_per_s ? `, ${number(now.reports_per_s, 3)}/s` : '';
+      live.textContent = isOver(now.status) ? '' : `live: ${now.reports} reports${rate}`;
+      this.#shown?.live?.(now);
+      const next = `${now.status} ${now.attempt}`;
+      if (next !== state) this.#read().catch(() => {});
+      state = next;
+      if (isOver(now.status)) stop(); // it would reconnect
+    }}, this.#signal);
+  }
+}
 
-export const showRun = async ({parts: [, name], query}, main, signal) => {
-  const path = runPath(name);
-  const live = document.getElementById('live');
-  const head = el('div');
-  const metrics = el('div');
-  const checkpoints = el('div');
-  const rest = el('div');
-  const media = el('div');
-  const writes = await mayWrite();
-  const showMetrics = (last) => {
-    const isOpen = metrics.querySelector('details')?.open;
-    metrics.replaceChildren(...metricsView(last, MOST_METRICS), allMetrics(last, isOpen));
-  };
-  let run;
-  const fill = async () => {
-    run = await get(path, {}, signal);
-    const error = errorText(run.error);
-    showMetrics(run.metrics);
-    checkpoints.replaceChildren(checkpointTable(run.checkpoints));
-    keepingFocus(head, () => head.replaceChildren(
-      el('h1', {}, run.name),
-      error ? el('p', {class: 'error', role: 'alert'}, error) : '',
-      run.problem ? el('p', {class: 'error', role: 'status'}, `Shown as it was: ${run.problem}`) : '',
-      run.hangs
-        ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/hang`, `Who waited for whom (${run.hangs})`))
-        : '',
-      run.attempts.at(-1)?.workers.some((worker) => worker.data)
-        ? el('p', {}, linkTo(`run/${encodeURIComponent(run.name)}/data`, 'What its datasets do'))
-        : '',
-      summary(run, metrics),
-      writes ? runActions(run, fill) : '',
-      timeline(run)));
-    rest.replaceChildren(
-      ranks(run),
-      writes && run.live ? stackView(run) : '',
-      checkpoints,
-      await traces(run, signal),
-      notes(run),
-      events(run),
-      noteView(run, writes, fill));
-  };
-  await fill();
-  const marks = run.annotations.map((note) => ({time: Date.parse(note.time), text: note.text}));
-  const curves = new Curves({runs: [run], query, signal, marks});
-  const {sources} = await get(`${path}/sources`, {}, signal);
-  main.replaceChildren(
-    head,
-    curves.node('Curves'),
-    media,
-    logView(run.name, {}, signal),
-    rest,
-    values('Config', run.config),
-    values('Scaling', run.scaling),
-    values('Environment', run.environment),
-    sources.length ? section('Code', sources.map(sourceView)) : '');
-  await curves.find();
-  await curves.load();
-  media.replaceChildren(await mediaView([run], signal));
-  if (isOver(run.status)) return;
-  let state = `${run.status} ${run.attempts.length}`;
-  let saved;
-  const fillCheckpoints = async () => {
-    const {checkpoints: rows, total} = await get(`${path}/checkpoints`, {limit: MOST_ROWS}, signal);
-    const newest = total > MOST_ROWS
-      ? (await get(`${path}/checkpoints`, {limit: MOST_ROWS, offset: total - MOST_ROWS}, signal)).checkpoints
-      : rows;
-    checkpoints.replaceChildren(checkpointTable(newest));
-  };
-  const stop = follow(`${path}/events`, {}, {runs: ([now]) => {
-    const rate = now.reports_per_s ? `, ${number(now.reports_per_s, 3)}/s` : '';
-    live.textContent = isOver(now.status) ? '' : `live: ${now.reports} reports${rate}`;
-    showMetrics(now.metrics);
-    curves.reload([...eachMetric(now.metrics), ...eachMetric(now.logged)]
-      .filter(([metric, value]) => typeof value === 'number' && metric !== 'step').map(([metric]) => metric));
-    if (saved !== now.last_checkpoint) fillCheckpoints().catch(() => {});
-    saved = now.last_checkpoint;
-    const next = `${now.status} ${now.attempt}`;
-    if (next !== state) fill().catch(() => {});
-    state = next;
-    if (isOver(now.status)) stop(); // it would reconnect
-  }}, signal);
+/** Returns a function that shows another part of the same run. */
+export const showRun = async (place, main, signal) => {
+  const page = new RunPage(place.parts[1], main, signal);
+  await page.open(place);
+  return (next) => page.turn(next);
 };

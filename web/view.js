@@ -122,6 +122,12 @@ export const tagsView = (tags) => tags.map((tag) => el('span', {class: 'tag'}, c
 
 export const section = (title, ...children) => el('section', {'aria-label': title}, el('h2', {}, title), ...children);
 
+/** A section with the values of nested maps, by their dotted keys; empty without any. */
+export const mapView = (title, map) => {
+  const rows = Object.entries(flattened(map)).map(([key, value]) => [clipped(key), clippedValue(value)]);
+  return rows.length ? section(title, table(title, [{title: 'Key'}, {title: 'Value'}], rows)) : '';
+};
+
 // What tells a link, button or input from the others around it.
 const identityOf = (node) => [node.tagName, node.getAttribute('href'), node.getAttribute('aria-label'), node.name,
   node.dataset.key ?? (node.tagName === 'BUTTON' ? node.textContent : '')].join('\n');

@@ -86,7 +86,7 @@ def test_long_names_are_clipped_and_can_be_read(window):
     for address, sign in (
         ("#/?tag=" + "t" * 100, "2 runs"),
         ("#/?spark=" + "x" * LONG, "11 runs"),
-        ("#/run/small", "the run has ended"),
+        ("#/run/small", "scale"),
         ("#/compare?run=small&run=big", "Environment"),
     ):
         go_to(window, address, sign)
@@ -119,7 +119,7 @@ def test_sorting_with_the_keyboard_keeps_the_focus(window):
 
 
 def test_colours_of_a_log_are_drawn(window):
-    go_to(window, "#/run/small", "the run has ended")
+    go_to(window, "#/run/small/logs", "the run has ended")
     assert window.text("pre.log").endswith("plain red green\n") or "plain red green" in window.text("pre.log")
     assert window.text("pre.log .red") == "red" and window.text("pre.log .green.bold") == "green"
     assert "\x1b" not in window.run("return document.querySelector('pre.log').textContent")

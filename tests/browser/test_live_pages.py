@@ -93,7 +93,7 @@ def watched(rtrain, browser):
     run = Stepped(rtrain, "live")
     window = browser()
     window.open(server.url.geturl() + "#/run/live")
-    shows(window, "Actions")
+    shows(window, "Stop now…")
     window.live = run
     yield window
     window.open("about:blank")
@@ -205,7 +205,7 @@ def test_a_sweep_is_seen_as_a_whole(trained, dash, browser, screenshot):
     window.resize(390, 800)
     assert window.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     window.run("location.hash = document.querySelector('.plane a').getAttribute('href')")
-    shows(window, "Attempts")
+    shows(window, "Last metrics")
 
 
 def test_a_pipeline_shows_what_limits_it(rtrain, browser, screenshot):
@@ -213,7 +213,7 @@ def test_a_pipeline_shows_what_limits_it(rtrain, browser, screenshot):
     server = Dash(rtrain)
     window = browser()
     window.open(server.url.geturl() + "#/run/piped")
-    shows(window, "What its datasets do")
+    shows(window, "Data", "[role=tablist]")
     window.click("main a[href='#/run/piped/data']")
     shows(window, "What limits it")
     shows(window, "the slowest")

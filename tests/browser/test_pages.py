@@ -13,7 +13,7 @@ from webdriver import KEYS
 def test_the_token_leaves_the_address_and_a_reload_works(page):
     address = page.run("return location.href")
     assert "token" not in address
-    go(page, "run")
+    go(page, "logs")
     page.open(page.run("return location.href"))
     page.run("location.reload()")
     shows(page, "the run has ended")
@@ -66,13 +66,17 @@ def test_the_cause_of_a_failed_run_is_two_clicks_away(trained, dash, browser):
     shows(window, "broken")
     window.click("a[href='#/run/broken']")
     shows(window, "no such flower", "[role=alert]")
+    shows(window, "error('no such flower')", ".lines .here")
+    window.run("location.hash = '#/run/broken/ranks'")
     shows(window, "no such flower", "table")
 
 
 def test_what_a_run_prints_or_is_called_is_text(page):
     go(page, "run")
-    shows(page, NASTY)
-    assert page.text("figcaption") == "<i>x</i>"
+    assert page.run("return document.querySelector('textarea[name=note]').value") == NASTY
+    wait_until(lambda: page.text("figcaption") == "<i>x</i>", message="the curves")
+    go(page, "logs")
+    shows(page, NASTY, "pre.log")
     shows(page, "<b>look</b>")
     assert page.count("main script, main i, main b") == 0
 
@@ -84,8 +88,7 @@ slider.dispatchEvent(new Event('input'));"""
 
 
 def test_media_of_a_run_at_a_step(page, screenshot):
-    go(page, "run")
-    shows(page, "samples (image)")
+    go(page, "media")
     wait_until(
         lambda: pictures(page) == ["samples of two, rank 0, step 20", "samples of two, rank 1, step 20"],
         message="the last step",
@@ -211,9 +214,9 @@ def test_those_who_only_look_have_no_buttons(dash, browser):
     server = dash()
     window = browser()
     window.open(f"{server.url.scheme}://{server.host}/?token={server.viewer()}#/run/two")
-    shows(window, "the run has ended")
+    shows(window, "depth")
     shows(window, NASTY)
-    assert window.count("textarea") == 0 and "Actions" not in window.text()
+    assert window.count("textarea") == 0 and window.count(".actions") == 0
 
 
 def test_without_the_token_a_page_says_what_to_do(dash, browser):

@@ -10,7 +10,19 @@ import subprocess
 import time
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "Home": "\ue011", "End": "\ue010", "Right": "\ue014"}
+KEYS = {
+    "Tab": "\ue004",
+    "Enter": "\ue007",
+    "Shift": "\ue008",
+    "Control": "\ue009",
+    "Escape": "\ue00c",
+    "End": "\ue010",
+    "Home": "\ue011",
+    "Left": "\ue012",
+    "Up": "\ue013",
+    "Right": "\ue014",
+    "Down": "\ue015",
+}
 
 
 def is_there():
@@ -26,7 +38,7 @@ def free_port():
 class Browser:
     """One browser window. All its files are below the folder."""
 
-    def __init__(self, folder, env, size=(1280, 900), dark=False):
+    def __init__(self, folder, env, size=(1280, 900), dark=False, flags=()):
         self._port = free_port()
         self._log = open(folder / "chromedriver.log", "wb")
         self._driver = subprocess.Popen(
@@ -48,6 +60,7 @@ class Browser:
             f"--window-size={size[0]},{size[1]}",
             f"--user-data-dir={folder / 'profile'}",
         ]
+        args += flags
         if dark:
             args.append("--blink-settings=preferredColorScheme=0")
         wanted = {
@@ -99,6 +112,14 @@ class Browser:
 
     def type(self, selector, text):
         self._call("POST", f"{self._session}/element/{self._find(selector)}/value", {"text": text})
+
+    def press(self, *keys):
+        """Presses keys where the focus is, all of them at the same time."""
+        down = [{"type": "keyDown", "value": key} for key in keys]
+        up = [{"type": "keyUp", "value": key} for key in reversed(keys)]
+        self._call(
+            "POST", f"{self._session}/actions", {"actions": [{"type": "key", "id": "keys", "actions": down + up}]}
+        )
 
     def _find(self, selector):
         return self._call("POST", f"{self._session}/element", {"using": "css selector", "value": selector})[ELEMENT]
