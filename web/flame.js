@@ -1,6 +1,6 @@
 // The flame graph of a rank's newest samples, as `rtrain profile --flame` draws it: each box is a function or a line,
 // as wide as the time that it was on the stack; what it has called is below it. A click on a box makes it as wide as
-// the picture.
+// the picture. With the keyboard: arrows move between boxes, Enter is a click, Escape shows all.
 import {Outcome, flameAction} from './actions.js';
 import {fileUrl, get, runPath} from './api.js';
 import {storedAt} from './stored.js';
@@ -32,6 +32,8 @@ const testOf = (text) => {
 
 class Graph {
   #found = el('output', {});
+  #named = el('output', {});
+  #focused;
 
   constructor(boxes) {
     this.items = boxes.map((box) => this.#itemOf(box));
@@ -39,6 +41,8 @@ class Graph {
     this.picture = el('svg', {
       class: 'flame', viewBox: `0 0 ${WIDTH} ${rows * ROW}`, role: 'group', 'aria-label': `Flame graph of ${rows} rows`,
     }, this.items.map((item) => item.node));
+    this.picture.addEventListener('keydown', (event) => this.#press(event));
+    this.#reach(this.items[0]);
     this.zoom(this.items[0]);
   }
 
@@ -49,10 +53,9 @@ class Graph {
         el('label', {}, 'Names with',
           el('input', {name: 'frames', size: 24, oninput: (event) => search(event.target.value)})),
         el('button', {type: 'button', onclick: () => this.zoom(this.items[0])}, 'Show all'),
-        this.#found),
-      el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Flame graph', onkeydown: (event) => {
-        if (event.key === 'Escape') this.zoom(this.items[0]);
-      }}, this.picture),
+        this.#found,
+        this.#named),
+      el('div', {class: 'scroll', role: 'region', 'aria-label': 'Flame graph'}, this.picture),
     ];
   }
 
@@ -60,8 +63,55 @@ class Graph {
     const title = `${box.name} (${percent(box.width)}, ${box.seconds.toFixed(3)} s)`;
     const item = {...box, end: box.begin + box.width, text: el('text', {y: box.depth * ROW + ROW - 6})};
     item.rect = el('rect', {y: box.depth * ROW, height: ROW - 1, rx: 1, fill: box.colour});
-    item.node = el('g', {onclick: () => this.zoom(item)}, el('title', {}, title), item.rect, item.text);
+    item.node = el('g', {
+      role: 'button', tabindex: -1, 'aria-label': title, onclick: () => this.#choose(item),
+      onfocus: () => { this.#named.textContent = title; },
+    }, el('title', {}, title), item.rect, item.text);
     return item;
+  }
+
+  /** Only one box at a time is reached with the tab key: the others from it, with the arrows. */
+  #reach(item) {
+    this.#focused?.node.setAttribute('tabindex', -1);
+    this.#focused = item;
+    item.node.setAttribute('tabindex', 0);
+  }
+
+  /** The box that an arrow leads to: a caller, the longest callee, or a neighbour in the row. */
+  #next(key) {
+    const at = this.#focused;
+    const shown = this.items.filter(({node}) => !node.hasAttribute('hidden'));
+    const row = shown.filter(({depth}) => depth === at.depth).sort((a, b) => a.begin - b.begin);
+    const place = row.indexOf(at);
+    const callees = shown.filter(({depth, begin, end}) =>
+      depth === at.depth + 1 && begin >= at.begin - TOLERANCE && end <= at.end + TOLERANCE);
+    return {
+      ArrowUp: shown.find(({depth, begin, end}) =>
+        depth === at.depth - 1 && begin <= at.begin + TOLERANCE && end >= at.end - TOLERANCE),
+      ArrowDown: callees.sort((a, b) => b.width - a.width)[0],
+      ArrowLeft: row[place - 1],
+      ArrowRight: row[place + 1],
+      Home: this.items[0],
+    }[key];
+  }
+
+  #press(event) {
+    if (event.key === 'Escape') this.zoom(this.items[0]);
+    else if (event.key === 'Enter' || event.key === ' ') this.zoom(this.#focused);
+    else if (/^Arrow|^Home$/.test(event.key)) this.#focus(this.#next(event.key));
+    else return;
+    event.preventDefault();
+  }
+
+  #choose(item) {
+    this.#reach(item);
+    this.zoom(item);
+  }
+
+  #focus(item) {
+    if (!item) return;
+    this.#reach(item);
+    item.node.focus();
   }
 
   /** Shows a box as wide as the picture, below those that called it. */

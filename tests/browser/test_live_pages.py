@@ -12,6 +12,12 @@ from test_dash import PIPELINE
 from test_watch import Stepped
 from webdriver import KEYS
 
+# The focused box of a flame graph: its name, and the width and place of its rectangle.
+FOCUSED_BOX = """
+const box = document.activeElement, rect = box.querySelector('rect');
+return [box.ariaLabel, rect.getAttribute('width'), rect.getAttribute('y')];
+"""
+
 
 def test_who_holds_the_node_and_who_waits(rtrain, browser, screenshot):
     """One run holds all cores, one waits for them, and one is in a launcher's queue."""
@@ -136,6 +142,14 @@ def test_a_rank_says_where_it_is_at_a_click(watched, screenshot):
     watched.run("document.querySelector('svg.flame g.found').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     assert watched.run("return document.querySelector('svg.flame g.found rect').getAttribute('width')") == "1200.00"
     assert watched.count("svg.flame g.callers") >= 2, "those above it"
+    # With the keyboard: all boxes again, then the longest one that the first has called, as wide as the picture.
+    watched.run("document.querySelector('svg.flame [tabindex=\"0\"]').focus()")
+    for key in ("Escape", "Home", "Down", "Enter"):
+        watched.press(KEYS[key])
+    name, width, top = watched.run(FOCUSED_BOX)
+    assert width == "1200.00" and top == "18", "in the second row"
+    assert name in watched.text("main .bar:has(input[name=frames])")
+    assert watched.count("svg.flame [tabindex='0']") == 1
     watched.run(CLICK, "Memory…")
     watched.run("document.querySelector('dialog input[name=seconds]').value = '0.2'")
     watched.run(ANSWER, "Record")
