@@ -68,6 +68,7 @@ CommandFlags flags_of(const TryoutOptions& options, const Tryout& tryout,
                    .launcher = "local",
                    .oversubscribe = true,
                    .quiet = true,
+                   .terminal = isatty(STDERR_FILENO) == 1,
                    .tryout = Value(std::move(asked))};
   if (!options.gpus.empty()) out.gpus = options.gpus;
   return out;

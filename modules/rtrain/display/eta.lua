@@ -51,6 +51,9 @@ local function counter_of(self, metrics)
   end
 end
 
+---@return number? epochs of the run, where its configuration says it
+function Eta:epochs() return (end_of(self, 'epoch', EPOCHS)) end
+
 ---Called when the workers have begun.
 ---@param now number seconds
 function Eta:start(now) self._began, self._first = now, nil end

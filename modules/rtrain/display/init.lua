@@ -7,6 +7,7 @@
 -- the newest report, in SPACING_S. If nothing was printed for SILENCE_S, a line shows the progress of the epoch.
 
 local class = require 'base.class'
+local EpochEstimate = require 'rtrain.display.epoch_estimate'
 local Eta = require 'rtrain.display.eta'
 local LiveLines = require 'rtrain.display.live_lines'
 local LoopLine = require 'rtrain.display.loop_line'
@@ -33,6 +34,7 @@ end
 
 ---@class DisplayOptions
 ---@field quiet? boolean show only the workers' output and problems
+---@field steps_only? boolean with `quiet`: also the progress of `rtrain check --lr`
 ---@field terminal? boolean show a live block, else one line for each report
 ---@field logging? LoggingConfig which messages are shown, default all
 ---@field size? fun(): integer?, integer? columns and rows of the terminal; default: those of stderr's
@@ -55,7 +57,8 @@ end
 ---@param options DisplayOptions
 function Display:init(spec, options)
   self._name, self._num_workers = spec.name, spec.max_workers
-  self._quiet, self._terminal = options.quiet, options.terminal and not options.quiet
+  self._quiet, self._steps_only = options.quiet, options.steps_only
+  self._terminal = options.terminal and (not options.quiet or options.steps_only)
   self._size = options.size or function() return system.terminal_size(2) end
   self._eta = options.eta or Eta()
   self._devices, self._backend = options.devices, options.backend
@@ -76,7 +79,7 @@ function Display:init(spec, options)
   self._logged, self._logged_rank = {}, {}  -- list of names and name → value; name → rank of the value
   self._progress = {}  -- rank + 1 → the line that the rank is still writing
   self._num_lines, self._num_skipped = 0, 0  -- counts of reports
-  self._loop = LoopLine()
+  self._loop, self._estimate = LoopLine(options.steps_only and 'step' or 'batch'), EpochEstimate(self._eta)
   self._written_at = self._started
 end
 
@@ -131,6 +134,7 @@ end
 function Display:_block(now)
   local columns, rows = self._size()
   columns = math.max(columns or 80, LEAST_COLUMNS) - 1
+  if self._steps_only then return {self._loop:text(now, columns)} end
   local lines = {}
   self:_add_progress(lines, columns)
   local head = text_width.cut(system.terminal_line(('%s  %s  attempt %d  %s  %s'):format(self._name, self._state,
@@ -153,6 +157,7 @@ end
 function Display:_redraw(now)
   if not self._terminal or now - self._drawn_at < REDRAW_S then return end
   local lines = self:_block(now)
+  if #lines == 0 then return self:clear() end
   local painted = {unpack(lines)}
   if painted[lines.head] then painted[lines.head] = self:_paint('1', lines[lines.head]) end
   self._live:draw(lines, painted)
@@ -178,7 +183,8 @@ end
 
 -- Without a terminal: prints a sign of life during a long epoch.
 function Display:_break_silence(now)
-  if self._terminal or self._quiet or now - self._written_at < SILENCE_S then return end
+  if self._terminal or now - self._written_at < SILENCE_S then return end
+  if self._quiet and not self._steps_only then return end
   local text = self._loop:text(now)
   if text then self:_write_line(self._err, text) end
 end
@@ -230,7 +236,12 @@ function show:state(event)
   self:notice(('%s, %s%s'):format(texts.counted(self._num_workers, 'worker'), how, self._devices), 'info')
 end
 
-function show:loop(event) self._loop:add(event, self._clock()) end
+function show:loop(event)
+  local now = self._clock()
+  self._loop:add(event, now)
+  local text = self._estimate:text(event, now)
+  if text then self:notice(text, 'info') end
+end
 
 function show:report(event)
   local now = self._clock()
@@ -238,6 +249,7 @@ function show:report(event)
   self._first_report_at = self._first_report_at or now
   self._last_report_at, self._last = now, event
   self._loop:clear()
+  self._estimate:finish()
   self._eta:add(event.metrics or {}, now)
   if self._quiet then return end
   if self._terminal then

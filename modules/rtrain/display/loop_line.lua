@@ -9,6 +9,9 @@ local MOST_BAR_COLUMNS, LEAST_BAR_COLUMNS = 40, 8
 ---@class LoopLine
 local LoopLine = class('LoopLine')
 
+---@param noun? string what is counted, default 'batch'
+function LoopLine:init(noun) self._noun = noun or 'batch' end
+
 ---@param event table event of the controller, type 'loop'
 ---@param now number seconds
 function LoopLine:add(event, now)
@@ -44,7 +47,8 @@ function LoopLine:text(now, columns)
   local event = self._now
   if not event then return nil end
   local batches = event.batches and tostring(event.batches)
-  local head = batches and ('batch %' .. #batches .. 'd/%s'):format(event.batch, batches) or ('batch %d'):format(event.batch)
+  local head = self._noun .. (batches and (' %' .. #batches .. 'd/%s'):format(event.batch, batches)
+    or (' %d'):format(event.batch))
   local tail = rate_text(event.rate) .. left_text(event, now - self._at)
   if not columns then return head .. tail end
   local room = math.min(columns - #head - #tail - 2, MOST_BAR_COLUMNS)

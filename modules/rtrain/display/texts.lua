@@ -13,7 +13,8 @@ end
 ---1, 'report' → '1 report'; 2 → '2 reports'.
 ---@param count integer
 ---@param noun string
+---@param plural? string default: the noun with an s
 ---@return string
-function texts.counted(count, noun) return ('%d %s%s'):format(count, noun, count == 1 and '' or 's') end
+function texts.counted(count, noun, plural) return ('%d %s'):format(count, count == 1 and noun or plural or noun .. 's') end
 
 return texts

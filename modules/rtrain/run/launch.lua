@@ -205,6 +205,7 @@ local function display_of(job, spec, flags)
   end
   return Display(spec, {
     quiet = flags.quiet,
+    steps_only = flags.tryout ~= nil and flags.tryout.probe == 'lr_probe',
     terminal = flags.terminal and not job.is_local,  -- in local mode the train function itself writes to the terminal
     eta = Eta(job.train_loop_config, job.run_config.stop),
     devices = devices_of(job),

@@ -46,6 +46,7 @@ end
 function LrProbe:_after_step(optimizer)
   if optimizer ~= self._first then return end
   table.insert(self._steps, {lr = self._lr, loss = self._loss})
+  if self._show then self._show(#self._steps) end
   if #self._steps < self._num_steps then return end
   self._is_over = true
   errors.raise('interrupted', 'the train function ends here: it is only tried out')
@@ -67,6 +68,9 @@ function LrProbe:call(fn, config)
     loop_limit.watch(nil)
     files.write(self._folder, ('loop-%d'):format(self._rank), {})
   end)
+  if self._rank == 0 then
+    self._show = require('rtrain.worker.loop_progress').of_steps(require 'rtrain._worker', self._num_steps)
+  end
   require('torch._C').watch_losses(function(loss) self._loss = loss end, true)
   optim_hooks.watch_steps(function(optimizer) self:_before_step(optimizer) end,
     function(optimizer) self:_after_step(optimizer) end)

@@ -33,6 +33,22 @@ function loop_progress.begin(host, rank)
   end)
 end
 
+---Counts steps instead of the batches of loops.
+---@param host table rtrain._worker
+---@param num_steps integer
+---@return fun(step: integer) show to call after each step
+function loop_progress.of_steps(host, num_steps)
+  loop_watch.set(nil)
+  local began, shown_at
+  return function(step)
+    local now = monotonic()
+    began = began or now
+    if shown_at and now < shown_at + INTERVAL_S and step < num_steps then return end
+    host.show_loop {batch = step, batches = num_steps, rate = now > began and (step - 1) / (now - began) or nil}
+    shown_at = now
+  end
+end
+
 ---Called when the train function has ended.
 function loop_progress.finish() loop_watch.set(nil) end
 

@@ -2,10 +2,12 @@
 
 import json
 import math
+import re
 
 import pytest
 
 from conftest import leftovers
+from test_terminal import OnTerminal
 
 SCRIPT = """
     local torch = require 'torch'
@@ -88,6 +90,12 @@ def test_groups_keep_their_ratio_and_schedules_do_not_matter(rtrain):
     )
     steps = found(rtrain, "-n", "0", "--steps", "20", script=grouped)["steps"]
     assert steps[-1]["lr"] == pytest.approx(1)
+
+
+def test_a_terminal_shows_the_steps(rtrain):
+    output = OnTerminal(rtrain, "check", rtrain.script(SCRIPT), "--lr", "--steps", "60").end().decode()
+    assert re.search(r"step +\d+/60  ━", output), output
+    assert "RUNNING" not in output and "report 0" not in output, "it is no run"
 
 
 def test_what_a_person_reads(rtrain):

@@ -4,6 +4,7 @@ local failure = require 'rtrain.results.failure'
 local FirstLoop = require 'rtrain.run.first_loop'
 local metrics_text = require 'rtrain.metrics.text'
 local displays = require 'displays'
+local Eta = require 'rtrain.display.eta'
 
 local display, FINISHED, HOSTILE, hostile_text = displays.make, displays.FINISHED, displays.HOSTILE, displays.hostile_text
 
@@ -68,9 +69,9 @@ function TestPipe.test_the_first_loop_says_which_samples_each_worker_takes()
   lu.assertEquals(run(6, 2), '6 batches of 4 on each worker, 8 together')
 end
 
--- Displays a run with one report as a pipe sees it; the test sets the clock.
-local function at_times()
-  local shown, _, err = display({}, 1)
+-- Displays a run as a pipe sees it; the test sets the clock.
+local function at_times(options)
+  local shown, _, err = display(options or {}, 1)
   local function at(now, event)
     shown._clock = function() return now end
     if event then shown:show(event) end
@@ -89,6 +90,42 @@ function TestPipe.test_a_long_epoch_has_a_line_now_and_then()
   lu.assertStrContains(at(70, {type = 'loop', rank = 0, batch = 130, rate = 0.5}), '\nbatch 130  2.0 s/it\n')
   local before = at(71, {type = 'report', index = 0, metrics = {loss = 1}, ranks = {{}}})
   lu.assertEquals(at(200), before, 'a loop that was reported is over')
+end
+
+local function batch(number, rate, batches)
+  return {type = 'loop', rank = 0, batch = number, batches = batches or 200, rate = rate}
+end
+
+function TestPipe.test_the_first_epoch_says_how_long_it_will_take()
+  local at = at_times {eta = Eta {epochs = 3}}
+  lu.assertEquals(at(10, batch(1)), '')
+  lu.assertEquals(at(10.5, batch(2, 4)), '', 'the first batches are slower than later ones')
+  local said = 'rtrain: the first epoch takes about 50.0 s (200 batches), all 3 about 2 min 30 s\n'
+  lu.assertEquals(at(11, batch(4, 4)), said)
+  lu.assertEquals(at(13, batch(30, 10)), said, 'once')
+end
+
+function TestPipe.test_a_short_epoch_and_one_of_unknown_length_say_nothing()
+  local at = at_times()
+  at(10, batch(1))
+  lu.assertEquals(at(12, {type = 'loop', rank = 0, batch = 90, rate = 45}), '', 'its length is not known')
+  lu.assertEquals(at(12, batch(90, 45)), '', 'it takes 4.4 s')
+  at = at_times {quiet = true}
+  at(10, batch(1))
+  lu.assertEquals(at(12, batch(3, 1)), '', 'quiet')
+  at = at_times()
+  at(10, batch(1))
+  local reported = at(10, {type = 'report', index = 0, metrics = {loss = 1}, ranks = {{}}})
+  at(11, batch(1))
+  lu.assertEquals(at(13, batch(3, 1)), reported, 'the first epoch is over')
+end
+
+function TestPipe.test_a_search_of_the_learning_rate_shows_its_steps_alone()
+  local at = at_times {quiet = true, steps_only = true}
+  lu.assertEquals(at(29, batch(50, 2)), '')
+  local text = at(31)
+  lu.assertEquals(text, 'step  50/200  2.0 it/s  1 min 13 s left\n')
+  lu.assertEquals(at(32, {type = 'report', index = 0, metrics = {loss = 1}, ranks = {{}}}), text)
 end
 
 function TestPipe.test_the_end_says_how_to_plot_the_run()
