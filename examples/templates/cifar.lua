@@ -63,7 +63,7 @@ end
 
 train.TorchTrainer {
   train_loop_per_worker = train_func,
-  train_loop_config = {lr = 0.002, width = 16, batch_size = 64, epochs = 8, limit = 4000, test_limit = 1000, seed = 0},
+  train_loop_config = {lr = 0.002, width = 16, batch_size = 32, epochs = 5, limit = 4000, test_limit = 1000, seed = 0},
   scaling_config = train.ScalingConfig {num_workers = 1},
   run_config = train.RunConfig {checkpoint_config = train.CheckpointConfig {
     num_to_keep = 2, checkpoint_score_attribute = 'accuracy', checkpoint_score_order = 'max'}},
