@@ -3,18 +3,21 @@
 
     examples/pictures/take.py [NAME …]     those whose names contain one of these; without, all. About two minutes on two cores
 
+story.svg is a recording: it plays what the terminal shows. The others are one screen each.
+
 Needs build/rtrain and Debian's python3-pyte, which is the terminal.
 """
 
 import codecs
 import fcntl
-import html
 import os
 import pathlib
 import pty
 import re
 import select
 import shutil
+import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -22,32 +25,16 @@ import termios
 import time
 
 import pyte
+import terminal_svg
+from pyte.screens import Char
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-RTRAIN = ROOT / "build" / "rtrain"
+RTRAIN = os.environ.get("RTRAIN", ROOT / "build" / "rtrain")
 HOME = pathlib.Path("/tmp/ada")  # as the pictures show it
 PICTURES = ROOT / "examples" / "pictures"
 COLUMNS, MOST_ROWS = 96, 60
-CELL_WIDTH, LINE_HEIGHT, MARGIN, FONT_SIZE = 8.4, 18, 14, 14
-PALETTE = {
-    "black": "#3b4048",
-    "red": "#f47067",
-    "green": "#7ec699",
-    "brown": "#e0c285",
-    "blue": "#6cb6ff",
-    "magenta": "#dcbdfb",
-    "cyan": "#76d9e6",
-    "white": "#c9d1d9",
-    "brightblack": "#8b949e",
-    "brightred": "#ff938a",
-    "brightgreen": "#a5e0b3",
-    "brightbrown": "#f2dca8",
-    "brightblue": "#96d0ff",
-    "brightmagenta": "#eedcff",
-    "brightcyan": "#a5ecf5",
-    "brightwhite": "#ffffff",
-}
-INK, PAPER = "#c9d1d9", "#1c2128"
+FILM_ROWS = 21
+SHORTEST_S, LONGEST_S = 0.12, 0.8  # of a picture of a recording
 
 WRONG = """\
 local torch = require 'torch'
@@ -112,51 +99,18 @@ def lines_of(screen):
     return lines
 
 
-def colour(name, default):
-    return default if name == "default" else PALETTE.get(name) or "#" + name
+def typed(command, prompt="$ "):
+    """The cells of a command line."""
+    return [Char(c, fg="green" if i < len(prompt) else "default", bold=True) for i, c in enumerate(prompt + command)]
 
 
-def svg_line(cells, y):
-    """Neighbours that look alike are one text; each is as wide as its cells, whatever the font."""
-    out, x = [], 0
-    while x < len(cells):
-        first = x
-        style = (cells[x].fg, cells[x].bg, cells[x].bold)
-        while x < len(cells) and (cells[x].fg, cells[x].bg, cells[x].bold) == style:
-            x += 1
-        text = "".join(cell.data for cell in cells[first:x])
-        left, width = MARGIN + first * CELL_WIDTH, (x - first) * CELL_WIDTH
-        if style[1] != "default":
-            out.append(
-                f'<rect x="{left:.1f}" y="{y - 13:.1f}" width="{width:.1f}" height="{LINE_HEIGHT}" '
-                f'fill="{colour(style[1], PAPER)}"/>'
-            )
-        if text.strip():
-            weight = ' font-weight="bold"' if style[2] else ""
-            kept = text.rstrip()
-            out.append(
-                f'<text x="{left:.1f}" y="{y:.1f}" '
-                f'textLength="{len(kept) * CELL_WIDTH:.1f}" fill="{colour(style[0], INK)}"{weight}'
-                f' xml:space="preserve">{html.escape(kept)}</text>'
-            )
-    return "".join(out)
+def write(name, text):
+    (PICTURES / f"{name}.svg").write_text(text)
+    print(f"wrote examples/pictures/{name}.svg")
 
 
 def write_svg(name, command, screen):
-    lines = lines_of(screen)
-    prompt = [pyte.screens.Char(c, fg="green" if i < 2 else "default", bold=True) for i, c in enumerate(f"$ {command}")]
-    lines = [prompt, *lines]
-    width, height = COLUMNS * CELL_WIDTH + 2 * MARGIN, len(lines) * LINE_HEIGHT + 2 * MARGIN
-    body = "\n".join(svg_line(cells, MARGIN + 13 + i * LINE_HEIGHT) for i, cells in enumerate(lines))
-    PICTURES.mkdir(exist_ok=True)
-    (PICTURES / f"{name}.svg").write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}">\n'
-        f"<title>{html.escape(command)}</title>\n"
-        f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>\n'
-        f'<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="{FONT_SIZE}">\n{body}\n</g>\n</svg>\n'
-    )
-    print(f"wrote examples/pictures/{name}.svg")
+    write(name, terminal_svg.picture(command, [typed(command), *lines_of(screen)], COLUMNS))
 
 
 class Desk:
@@ -196,8 +150,79 @@ class Desk:
             write_svg(name, " ".join(["rtrain", *words]), terminal.screen)
 
 
+def text_of(screen):
+    return "\n".join(screen.display)
+
+
 def shows(pattern):
-    return lambda screen: re.search(pattern, "\n".join(screen.display), re.DOTALL)
+    return lambda screen: re.search(pattern, text_of(screen), re.DOTALL)
+
+
+class Film:
+    """A recording: what the screen shows one after the other, and below it a line of another terminal."""
+
+    def __init__(self, desk):
+        self._desk, self._frames, self._other = desk, [], ""
+
+    def hold(self, rows, seconds):
+        below = [typed(self._other)] if self._other else [[]]
+        rows = [*rows[:FILM_ROWS], *[[]] * (FILM_ROWS - len(rows)), *below]
+        self._frames.append((rows, seconds))
+
+    def scene(self, command, *words, look=lambda screen: None, end_s=2.0):
+        """Begins with an empty screen and types the command. `look` sees the screen and may act."""
+        self.hold([typed(command)], 1.2)
+        terminal = Terminal(["rtrain", *words], self._desk.env, self._desk.folder)
+        began = time.monotonic()
+
+        def watch(screen):
+            nonlocal began
+            rows, now = [typed(command), *lines_of(screen)], time.monotonic()
+            last, _ = self._frames[-1]
+            if rows[:FILM_ROWS] == last[: len(rows)]:
+                return
+            if now - began < SHORTEST_S:  # a part of what is being written
+                self._frames.pop()
+            else:
+                self._frames[-1] = (last, min(now - began, LONGEST_S))
+                began = now
+            self.hold(rows, LONGEST_S)
+            look(screen)
+
+        terminal.read(watch)
+        terminal.process.wait(timeout=60)
+        self._frames[-1] = (self._frames[-1][0], end_s)
+
+    def type_elsewhere(self, command):
+        self._other = command
+        rows, _ = self._frames[-1]
+        self.hold(rows[:FILM_ROWS], 1.5)
+
+    def write(self, name, title):
+        write(name, terminal_svg.recording(title, self._frames, COLUMNS))
+
+
+def record_story(desk):
+    """init, a run whose worker is killed, its curve."""
+    film = Film(desk)
+    film.scene("rtrain init mnist digits && cd digits", "init", "mnist", "digits")
+    desk.folder = desk.folder / "digits"
+    is_killed = False
+
+    def kill_a_worker(screen):
+        nonlocal is_killed
+        if is_killed or "report 1 " not in text_of(screen):
+            return
+        is_killed = True
+        with sqlite3.connect(desk.folder.parent / "rtrain_results" / "rtrain.db") as store:
+            [[pid]] = store.execute("SELECT pid FROM workers WHERE rank = 1")
+        film.type_elsewhere(f"kill -9 {pid}    # rank 1, in another terminal")
+        os.kill(pid, signal.SIGKILL)
+
+    words = ["run", "train.lua", "-n", "2", "--name", "first", "--max-failures", "1"]
+    film.scene(" ".join(["rtrain", *words]), *words, look=kill_a_worker)
+    film.scene("rtrain plot first loss", "plot", "first", "loss", "--height", "12", end_s=4.0)
+    film.write("story", "rtrain init, rtrain run, kill -9 of a worker, rtrain plot")
 
 
 def take(desk):
@@ -219,11 +244,13 @@ def take(desk):
 
 
 def main():
-    HOME.mkdir()
-    try:
-        take(Desk(HOME, sys.argv[1:]))
-    finally:
-        shutil.rmtree(HOME)
+    wanted = sys.argv[1:]
+    for part in [take, *[record_story] * (not wanted or any(name in "story" for name in wanted))]:
+        HOME.mkdir()
+        try:
+            part(Desk(HOME, wanted))
+        finally:
+            shutil.rmtree(HOME)
 
 
 if __name__ == "__main__":

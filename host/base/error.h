@@ -38,7 +38,7 @@ std::string_view code_name(Code code);
 // The code with that name; nullopt for an unknown name.
 std::optional<Code> code_from_name(std::string_view name);
 
-// The exit code of a process that ends with an uncaught error of this code (README.md, Commands).
+// The exit code of a process that ends with an uncaught error of this code (guide/failures).
 int exit_code(Code code);
 
 class Error : public std::exception {

@@ -12,7 +12,7 @@
 namespace rtrain::cli {
 namespace {
 
-// The table in README.md, Commands, must be equal: tests/e2e/cli/test_man.py compares.
+// The table in guide/failures, Exit codes, must be equal: tests/e2e/cli/test_man.py compares.
 struct ExitStatus {
   int status;
   std::string_view meaning;

@@ -25,7 +25,7 @@ function guide.is_name(text) return text == 'guide' or text:sub(1, #FOLDER) == F
 ---@return string[]
 ---
 ---```lua
----assert(require('rtrain.doc.guide').names()[1] == 'guide/dashboard')
+---assert(require('rtrain.doc.guide').names()[1] == 'guide/commands')
 ---```
 function guide.names()
   local names = {}

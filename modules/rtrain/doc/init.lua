@@ -19,8 +19,8 @@ local doc = {}
 
 local INTRODUCTION = 'The modules and guides of rtrain. `rtrain doc NAME` explains a function, class or module: '
   .. 'torch.matmul, nn.Linear, F.relu, x:view, train.report. `rtrain doc guide/NAME` prints a guide; '
-  .. '`rtrain doc WORDS` searches in all of it. New to Lua: guide/lua; from Ray Train and PyTorch: guide/porting; something '
-  .. 'goes wrong: guide/troubleshooting.'
+  .. '`rtrain doc WORDS` searches in all of it. The first hour: guide/start; new to Lua: guide/lua; from Ray Train and '
+  .. 'PyTorch: guide/porting; something goes wrong: guide/troubleshooting.'
 
 -- Returns a page that is a list of names.
 local function list_page(name, kind, text, names)

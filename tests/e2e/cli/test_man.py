@@ -44,7 +44,7 @@ def test_every_command_has_a_page_with_all_its_options(rtrain, pages):
 def test_the_page_of_rtrain_lists_commands_statuses_and_variables(rtrain, pages):
     text = shown(rtrain, pages / "rtrain.1")
     assert re.findall(r"^       rtrain-([\w-]+)\(1\)", text, re.M) == listed_commands(rtrain)
-    table = (SOURCE / "README.md").read_text().split("| exit | meaning |")[1].split("\n\n")[0]
+    table = (SOURCE / "modules/rtrain/guide/failures.md").read_text().split("| exit | meaning |")[1].split("\n\n")[0]
     flat = " ".join(text.split())
     for status, meaning in re.findall(r"^\| (\d+) \| (.+) \|$", table, re.M):
         assert f" {status} {meaning.replace('`', '')} " in flat.replace("`", ""), status

@@ -52,7 +52,7 @@ def test_the_place_of_a_row_exists(exists, header, row):
         elif re.fullmatch(r"[\w./]+/[\w./]+\.\w+", text):
             assert (SOURCE / text).is_file()
         elif text.startswith("rtrain "):
-            assert f"| `{text}" in (SOURCE / "README.md").read_text()
+            assert f"| `{text}" in (SOURCE / "modules/rtrain/guide/commands.md").read_text()
         elif name := NAME.match(text):
             assert exists[name[0]]
         else:
