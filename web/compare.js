@@ -3,7 +3,8 @@ import {get, runPath} from './api.js';
 import {Curves} from './curves.js';
 import {diffView} from './diff.js';
 import {mediaView} from './media.js';
-import {eachMetric} from './metrics.js';
+import {eachMetric, numbersOf} from './metrics.js';
+import {objectiveOf} from './objective.js';
 import {legend} from './palette.js';
 import {spaceView} from './space.js';
 import {clipped, clippedValue, el, flattened, linkTo, number, runLink, section, status, table} from './view.js';
@@ -82,7 +83,7 @@ export const showCompare = async ({query}, main, signal) => {
     table('Runs', [{title: 'Run'}, {title: 'Status'}], runs.map((run) => [runLink(run.name), status(run.status)])),
     await curveCharts(runs, query, signal),
     await mediaView(runs, signal),
-    runs.length > 2 ? spaceView(runs, query) : '',
+    runs.length > 2 ? spaceView(runs, query, objectiveOf({}, numbersOf(runs))) : '',
     lastMetrics(runs),
     differences('Config', runs, (run) => run.config),
     differences('Scaling', runs, (run) => run.scaling),

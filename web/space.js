@@ -1,10 +1,14 @@
-// Runs plotted by their parameters and metrics. The viewer's choice is part of the address.
+// Runs plotted by their parameters and metrics: parallel coordinates, in which parts of the axes can be chosen, and a
+// scatter of any two. The viewer's choice is part of the address.
 import {numberAt, numbersOf} from './metrics.js';
-import {parallel, scatter} from './plane.js';
+import {Parallel} from './parallel.js';
+import {plane} from './plane.js';
 import {setQuery} from './place.js';
-import {briefName, el, flattened, number, section} from './view.js';
+import {colourFor, strengthLegend, strengths} from './strength.js';
+import {briefName, clipped, el, flattened, number, section} from './view.js';
 
 const MOST_AXES = 10;
+const CHOSEN = 'in:';
 
 /** The dotted keys of config whose values are not all the same, sorted. */
 export const varying = (runs) => {
@@ -24,42 +28,75 @@ export const choice = (label, name, query, options, fallback, change) => el('lab
       el('option', {value: option, title: option, selected: option === (query.get(name) ?? fallback)},
         briefName(option) || 'none'))));
 
-/** Scatter and parallel coordinates of runs with `config` and `metrics`, by a chosen parameter and metric. `metric`:
-    the usual one, '' for none. `changed`: called after another choice, instead of drawing again. */
-export const spaceView = (runs, query, metric, changed) => {
+/** The chosen parts of axes: a Map of names to [from, to]. */
+const chosenIn = (query) => new Map([...query].filter(([name]) => name.startsWith(CHOSEN))
+  .map(([name, part]) => [name.slice(CHOSEN.length), part.split('_').map(Number)])
+  .filter(([, part]) => part.length === 2 && part.every((at) => at >= 0 && at <= 1)));
+
+const keepChosen = (query, chosen) => {
+  const changes = {};
+  for (const name of [...query.keys()]) if (name.startsWith(CHOSEN)) changes[name] = '';
+  for (const [name, part] of chosen) changes[CHOSEN + name] = part.map((at) => at.toFixed(3)).join('_');
+  for (const [name, text] of Object.entries(changes)) {
+    if (text) query.set(name, text);
+    else query.delete(name);
+  }
+  setQuery(changes);
+};
+
+/** The items of runs by name of a parameter or metric, coloured by a metric, the best last. */
+const itemsOf = (runs, metric, mode) => {
+  const values = runs.map((run) => numberAt(run, metric));
+  const strengthAt = strengths(values, mode);
+  return runs.map((run, at) => ({
+    run, strength: strengthAt(at), colour: colourFor(strengthAt(at)),
+    title: `${run.name}: ${briefName(metric)} ${number(values[at] ?? null)}`,
+    href: `#/run/${encodeURIComponent(run.name)}`, values: {...flattened(run.config), [metric]: values[at]},
+  })).sort((a, b) => a.strength - b.strength);
+};
+
+/** Scatter and parallel coordinates of runs with `config` and `metrics`, coloured by a metric, '' for none. mode:
+    whether 'min' or 'max' is best. changed: called with the runs within the chosen parts, at first too. */
+export const spaceView = (runs, query, {metric, mode}, changed = () => {}) => {
   const keys = varying(runs);
   const metrics = numbersOf(runs);
-  const usual = metric ?? metrics[0];
   if (!keys.length || !metrics.length) {
+    changed(runs);
     return section('Parameters and metrics',
-      el('p', {class: 'quiet'}, 'No parameter differs, or nothing was reported yet.'));
+      el('p', {class: 'empty'}, 'No parameter differs, or nothing was reported yet.'));
   }
-  const box = el('div');
+  const axes = keys.filter((key) => key !== metric);
+  const items = itemsOf(runs, metric, mode);
+  const scatter = el('div');
+  const said = el('span', {role: 'status', class: 'quiet'});
+  const everything = [...keys, ...metrics.filter((name) => !keys.includes(name))];
   const draw = () => {
-    const parameter = query.get('parameter') ?? keys[0];
-    const shown = query.get('metric') ?? usual;
-    if (!shown) return box.replaceChildren();
-    const items = runs.map((run) => {
-      const config = flattened(run.config);
-      const [x, y] = [config[parameter], numberAt(run, shown)];
-      return {
-        title: `${run.name}: ${briefName(parameter)} ${number(x)}, ${briefName(shown)} ${number(y ?? null)}`,
-        href: `#/run/${encodeURIComponent(run.name)}`, x, y, values: {...config, [shown]: y},
-      };
-    });
-    const axes = keys.filter((key) => key !== shown);
-    return box.replaceChildren(
-      scatter(parameter, shown, items),
-      parallel([...axes.slice(0, MOST_AXES), shown], items),
-      axes.length > MOST_AXES
-        ? el('p', {class: 'quiet'}, `The first ${MOST_AXES} of ${axes.length} parameters that differ are axes.`)
-        : '');
+    const x = query.get('x') ?? keys[0];
+    const y = query.get('y') ?? (metric || metrics[0]);
+    const valueOf = (item, name) => item.values[name] ?? numberAt(item.run, name);
+    const found = items.filter((item) => parallel.has(item));
+    said.textContent = found.length < items.length ? `${found.length} of ${items.length} runs are chosen.` : '';
+    scatter.replaceChildren(plane(x, y, items.map((item) => ({
+      ...item, x: valueOf(item, x), y: valueOf(item, y), isOut: !found.includes(item),
+      title: `${item.title}, ${briefName(x)} ${number(valueOf(item, x) ?? null)}`,
+    }))));
+    changed(found.map((item) => item.run));
   };
+  const chosen = chosenIn(query);
+  const parallel = new Parallel([...axes.slice(0, MOST_AXES), ...metric ? [metric] : []], items, chosen, () => {
+    keepChosen(query, chosen);
+    draw();
+  });
   draw();
-  const again = changed ?? draw;
   return section('Parameters and metrics',
+    metric ? strengthLegend(clipped(metric)) : '',
+    axes.length > MOST_AXES
+      ? el('p', {class: 'quiet'}, `The first ${MOST_AXES} of ${axes.length} parameters that differ are axes.`)
+      : '',
+    parallel.node,
     el('div', {class: 'bar'},
-      choice('Parameter', 'parameter', query, keys, keys[0], again),
-      choice('Metric', 'metric', query, usual ? metrics : ['', ...metrics], usual, again)),
-    box);
+      choice('Across', 'x', query, everything, keys[0], draw),
+      choice('Up', 'y', query, everything, metric || metrics[0], draw),
+      said),
+    scatter);
 };

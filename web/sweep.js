@@ -4,6 +4,7 @@ import {counting} from './clock.js';
 import {metricAt, numberAt, numbersOf} from './metrics.js';
 import {objectiveOf, objectiveWith, ranked} from './objective.js';
 import {choice, spaceView, varying} from './space.js';
+import {bestView, countReports, importanceView, rungView} from './trials.js';
 import {clipped, el, facts, flattened, keepingFocus, later, linkTo} from './view.js';
 import {number, runLink, section, status, table, time} from './view.js';
 
@@ -44,7 +45,7 @@ const goalText = ({metric, mode, isOwn}) => {
   return [clipped(metric), ` (${mode}; ${why})`];
 };
 
-const bestView = ([best], {metric}) => {
+const bestFact = ([best], {metric}) => {
   const value = best && metric ? numberAt(best, metric) : undefined;
   return value === undefined ? '' : el('span', {}, runLink(best.name), ' ', clipped(metric), ` ${number(value)}`);
 };
@@ -69,6 +70,7 @@ const showSweep = async (name, query, main, signal) => {
   });
   let runs = [];
   let total = 0;
+  const reports = new Map();
   const content = () => {
     const metrics = numbersOf(runs);
     const usual = objectiveOf(own, metrics);
@@ -77,18 +79,26 @@ const showSweep = async (name, query, main, signal) => {
     const {good, failed} = ranked(runs, objective);
     const compared = good.slice(0, MOST_COMPARED).map((run) => `run=${encodeURIComponent(run.name)}`);
     const keys = varying(runs);
+    const trials = el('div');
+    const list = (chosen) => trials.replaceChildren(
+      trialTable('Trials', good.filter((run) => chosen.includes(run)), keys, objective.metric));
     return [
       facts([
         ['Trials', `${runs.length}: ${counts(runs)}`],
         ['Compared by', goalText(objective)],
-        ['Best', bestView(good, objective)],
+        ['Best', bestFact(good, objective)],
       ]),
       total > runs.length ? el('p', {class: 'quiet'}, `The newest ${runs.length} of ${total} trials.`) : '',
       el('div', {class: 'bar'},
+        choice('Metric', 'metric', query, usual.metric ? metrics : ['', ...metrics], usual.metric, draw),
         choice('Best is', 'mode', query, ['min', 'max'], objective.mode, draw),
-        linkTo(`compare?${compared.join('&')}`, `Compare the best ${compared.length}`)),
-      spaceView(good, query, objective.metric, draw),
-      section('Trials', trialTable('Trials', good, keys, objective.metric)),
+        linkTo(`compare?${compared.join('&')}`, `Compare the best ${compared.length}`),
+        linkTo(`?tag=${encodeURIComponent(PREFIX + name)}`, 'Among the runs')),
+      spaceView(good, query, objective, list),
+      importanceView(good, keys, objective.metric),
+      bestView(good, objective),
+      rungView(good, own, objective, reports),
+      section('Trials', trials),
       failed.length
         ? section('Failed trials', trialTable('Failed trials', failed, keys, objective.metric))
         : '',
@@ -97,6 +107,7 @@ const showSweep = async (name, query, main, signal) => {
   const draw = () => keepingFocus(box, () => box.replaceChildren(...content()));
   const load = async () => {
     ({runs, total} = await trialsOf(name, signal));
+    if (own.milestones?.length && own.metric) await countReports(runs, own.metric, reports, signal);
     draw();
   };
   main.replaceChildren(el('h1', {}, 'Sweep ', clipped(name)), box);

@@ -131,7 +131,7 @@ def test_a_sweep_is_ordered_by_its_own_metric(window, screenshot):
     assert "score (max; the metric of the sweep)" in window.text("dl") and "scored-001 score 20" in window.text("dl")
     assert [row[0] for row in window.run(ROWS, "Trials")][:2] == ["scored-001", "scored-000"]
     assert [row[:3] for row in window.run(ROWS, "Failed trials")] == [["scored-002", "ERRORED", "30"]]
-    assert window.count(".plane circle") == 2, "of trials that count"
+    assert window.count("[aria-label='Parameters and metrics'] circle") == 2, "of trials that count"
     assert window.run(CONTRAST) == [] and window.run(UNNAMED) == []
     screenshot(window, "sweep-failed")
     go_to(window, "#/sweep/usual", "usual-000 loss 10")

@@ -201,7 +201,7 @@ def test_a_sweep_is_seen_as_a_whole(trained, dash, browser, screenshot):
     window.click("a[href='#/sweep/grid']")
     shows(window, "6 FINISHED")
     shows(window, "grid-001", "dl")
-    assert window.count(".plane circle") == 6 and window.count(".plane path") == 6
+    assert window.count("[aria-label='Parameters and metrics'] circle") == 6 and window.count(".plane .line") == 6
     assert window.run("return [...document.querySelectorAll('.plane .name')].map((each) => each.textContent)") == [
         "lr",
         "model.width",
@@ -209,11 +209,11 @@ def test_a_sweep_is_seen_as_a_whole(trained, dash, browser, screenshot):
     ]
     assert window.text("tbody tr").startswith("grid-001"), "the best first"
     window.run(
-        "const box = document.querySelector('select[name=parameter]'); box.value = 'model.width'; "
+        "const box = document.querySelector('select[name=x]'); box.value = 'model.width'; "
         "box.dispatchEvent(new Event('change'))"
     )
     shows(window, "loss against model.width")
-    assert "parameter=model.width" in window.run("return location.hash")
+    assert "x=model.width" in window.run("return location.hash")
     assert window.run(CONTRAST) == [] and window.run(UNNAMED) == []
     screenshot(window, "sweep")
     window.resize(390, 800)

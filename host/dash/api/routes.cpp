@@ -67,9 +67,11 @@ std::span<const Route> all_routes() {
        .answer = answer_tags},
       {.method = "GET",
        .path = "/api/sweep",
-       .summary = "The objective of a sweep",
+       .summary = "The objective of a sweep, and the rungs of its scheduler",
        .queries = {{"name", kString, "The sweep; its runs have the tag sweep:NAME"}},
-       .result = "name, metric, mode; metric and mode are null if the sweep has none",
+       .result =
+           "name, metric, mode, time_attr, milestones; metric and mode are null if the sweep has "
+           "none, milestones is empty without rungs",
        .answer = answer_sweep},
       {.method = "GET",
        .path = "/api/events",

@@ -8,7 +8,8 @@
 namespace rtrain::dash {
 namespace {
 
-// Reads the objective that modules/rtrain/tune/experiment.lua wrote; nil without one.
+// Reads what the sweep looks for: the file that modules/rtrain/tune/experiment.lua wrote; nil
+// without one.
 Value objective_of(const std::string& storage_path, const std::string& name) {
   if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos) return {};
   const std::string path = cat(storage_path, "/.sweeps/", name, "/objective.json");
@@ -26,6 +27,16 @@ Value text_or_nil(const Value& objective, const char* key) {
   return value.is_string() ? value : Value();
 }
 
+// Returns the numbers of the list; an empty list without one.
+List milestones_of(const Value& objective) {
+  List out;
+  if (!objective.is_map() || !objective["milestones"].is_list()) return out;
+  for (const Value& each : objective["milestones"].as_list()) {
+    if (each.is_number()) out.push_back(each);
+  }
+  return out;
+}
+
 }  // namespace
 
 HttpReply answer_sweep(const Api& api, const ApiRequest& request) {
@@ -33,7 +44,9 @@ HttpReply answer_sweep(const Api& api, const ApiRequest& request) {
   const Value objective = objective_of(api.storage_path(), name);
   return json_reply(Map{{"name", name},
                         {"metric", text_or_nil(objective, "metric")},
-                        {"mode", text_or_nil(objective, "mode")}});
+                        {"mode", text_or_nil(objective, "mode")},
+                        {"time_attr", text_or_nil(objective, "time_attr")},
+                        {"milestones", milestones_of(objective)}});
 }
 
 }  // namespace rtrain::dash

@@ -82,10 +82,13 @@ function Experiment:open(resume)
   for _, trial in ipairs(self:_in_turn()) do self:_take_up(trial) end
 end
 
--- Writes what the sweep looks for, which the dashboard reads.
+-- Writes what the sweep looks for, and when its scheduler compares trials, which the dashboard reads.
 function Experiment:_write_objective()
-  local objective = ordered.new()
+  local objective, scheduler = ordered.new(), self.scheduler
   objective.sweep, objective.metric, objective.mode = self.name, self.objective.metric, self.objective.mode
+  if scheduler.milestones then
+    objective.time_attr, objective.milestones = scheduler.time_attr, scheduler:milestones()
+  end
   write_file(self.folder .. '/objective.json', system.to_json(objective) .. '\n')
 end
 

@@ -51,15 +51,18 @@ train.TorchTrainer {
 """
 
 
+NOTHING = {"metric": None, "mode": None, "time_attr": None, "milestones": []}
+
+
 def test_a_sweep_says_what_it_looks_for(rtrain):
     script = rtrain.script(SWEPT)
     command = ["sweep", script, "--grid", "width=1,2", "--name", "scored"]
     assert rtrain(*command, "--metric", "score", "--mode", "max").returncode == 0
     assert rtrain("sweep", script, "--grid", "width=1,2", "--name", "plain").returncode == 0
     server = Dash(rtrain)
-    assert server.json("/api/sweep", name="scored") == {"name": "scored", "metric": "score", "mode": "max"}
+    assert server.json("/api/sweep", name="scored") == {**NOTHING, "name": "scored", "metric": "score", "mode": "max"}
     for name in ("plain", "none", "", ".", "..", "../.sweeps/scored", "scored/../scored", "/etc"):
-        assert server.json("/api/sweep", name=name) == {"name": name, "metric": None, "mode": None}, name
+        assert server.json("/api/sweep", name=name) == {**NOTHING, "name": name}, name
     assert rtrain(*command, "--metric", "score", "--mode", "min", "--resume", "auto").returncode == 0
     assert server.json("/api/sweep", name="scored")["mode"] == "min", "of the last command"
     (rtrain.storage / ".sweeps/scored/objective.json").write_text('{"metric": 3, "mode"')

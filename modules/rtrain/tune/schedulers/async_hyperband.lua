@@ -91,6 +91,10 @@ end
 ---@return integer
 function AsyncHyperBandScheduler:bracket_of(number) return self._bracket_of[number] end
 
+---Returns the times at which trials are compared, in the bracket that has all of them.
+---@return number[] ascending
+function AsyncHyperBandScheduler:milestones() return self._brackets[1]:milestones() end
+
 ---@param number integer
 ---@param result table
 ---@return rtrain.tune.Decision

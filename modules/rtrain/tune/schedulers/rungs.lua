@@ -29,6 +29,13 @@ end
 ---@return integer
 function Rungs:count() return #self._rungs end
 
+---@return number[] ascending
+function Rungs:milestones()
+  local out = {}
+  for i, rung in ipairs(self._rungs) do out[#self._rungs + 1 - i] = rung.milestone end
+  return out
+end
+
 local function insert_sorted(list, x)
   local low, high = 1, #list + 1
   while low < high do
