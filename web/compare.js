@@ -5,7 +5,6 @@ import {diffView} from './diff.js';
 import {mediaView} from './media.js';
 import {eachMetric, numbersOf} from './metrics.js';
 import {objectiveOf} from './objective.js';
-import {legend} from './palette.js';
 import {spaceView} from './space.js';
 import {clipped, clippedValue, el, flattened, linkTo, number, runLink, section, status, table} from './view.js';
 
@@ -46,7 +45,7 @@ const curveCharts = async (runs, query, signal) => {
   const curves = new Curves({runs, query, signal});
   await curves.find();
   await curves.load();
-  return curves.node('Curves', legend(runs.map((run) => run.name)));
+  return curves.node('Curves');
 };
 
 const codeDifference = async ([first, second], signal) => {

@@ -1,8 +1,8 @@
-// The colours and dashes of curves, by their places, and legends. Where runs are next to each other, the place of each
-// follows from its name: a run has the same colour on all pages, for all viewers. The palette is our own: a random
-// search from blue, red, green, amber, violet, teal, pink and grey for the largest least distance between two colours
-// (CIEDE2000), for usual eyes and for eyes without one of the three cones (Machado et al., 2009). It is 12 or more, and
-// each colour has a contrast of 4.5 or more with the page (tests/browser/test_colours.py).
+// The colours and dashes of curves, by their places. Where runs are next to each other, the place of each follows from
+// its name: a run has the same colour on all pages, for all viewers. The palette is our own: a random search from blue,
+// red, green, amber, violet, teal, pink and grey for the largest least distance between two colours (CIEDE2000), for
+// usual eyes and for eyes without one of the three cones (Machado et al., 2009). It is 12 or more, and each colour has
+// a contrast of 4.5 or more with the page (tests/browser/test_colours.py).
 import {theme} from './theme.js';
 import {el} from './view.js';
 
@@ -29,7 +29,3 @@ export const swatch = (index) => el('svg', {class: 'swatch', viewBox: '0 0 18 8'
     d: 'M0 4h18', fill: 'none', stroke: colourOf(index), 'stroke-width': 2,
     'stroke-dasharray': dashOf(index).join(' ') || undefined,
   }));
-
-/** Runs with their colours. */
-export const legend = (names) =>
-  el('ul', {class: 'legend'}, names.map((name) => el('li', {}, swatch(placeOfName(name)), name)));

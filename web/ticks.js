@@ -137,9 +137,36 @@ const timeTicks = (axis, most) => {
   return values.map((value) => ({value, text: timeText(value, gap)}));
 };
 
-/** [{value, text}]: about `most` ticks. unit: '', 'bytes', 'bytes/s', 's', or 'count' for whole numbers. */
+/** A moment as short as its neighbours in steps of so many seconds allow, in UTC. */
+const clockText = (seconds, step) => {
+  const text = new Date(seconds * 1000).toISOString();
+  if (step >= DAY) return text.slice(0, 10);
+  if (step >= MINUTE) return text.slice(11, 16);
+  return text.slice(11, step < 1 ? 23 : 19);
+};
+
+/** The first tick of a day has the day. */
+const clockTicks = (axis, most) => {
+  const range = axis.to - axis.from;
+  const step = TIMES.find((each) => range / each <= most);
+  if (range / most < TIMES[0]) return axis.ticks(most).map((value) => ({value, text: clockText(value, 0)}));
+  const days = Math.ceil(range / DAY / most);
+  const each = step ?? days * DAY;
+  let day = '';
+  return Array.from({length: Math.floor(axis.to / each) - Math.ceil(axis.from / each) + 1}, (_, at) => {
+    const value = (Math.ceil(axis.from / each) + at) * each;
+    const own = new Date(value * 1000).toISOString().slice(5, 10);
+    const text = each < DAY && day !== '' && own !== day ? own : clockText(value, each);
+    day = own;
+    return {value, text};
+  });
+};
+
+/** [{value, text}]: about `most` ticks. unit: '', 'bytes', 'bytes/s', 's', 'clock' for seconds since 1970, or 'count'
+    for whole numbers. */
 export const ticksOf = (axis, most, unit = '') => {
   if (unit === 'bytes') return byteTicks(axis, most, '');
   if (unit === 'bytes/s') return byteTicks(axis, most, '/s');
+  if (unit === 'clock') return clockTicks(axis, most);
   return unit === 's' ? timeTicks(axis, most) : plainTicks(axis, most, unit === 'count');
 };

@@ -1,6 +1,6 @@
 // Elements and texts. Data of a run becomes the text of an element, never markup.
 
-const isSvg = new Set(['svg', 'g', 'rect', 'line', 'text', 'title', 'path', 'circle', 'svg:a']);
+const isSvg = new Set(['svg', 'g', 'clipPath', 'rect', 'line', 'text', 'title', 'path', 'circle', 'svg:a']);
 
 /** An element. Attributes: on… are listeners, `data` a map, true and false as in HTML. Children: nodes and texts. */
 export const el = (name, attributes = {}, ...children) => {

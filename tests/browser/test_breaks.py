@@ -5,7 +5,9 @@ from dash_server import Dash
 from pages import CONTRAST, UNNAMED, shows
 from test_watch import Stepped
 
-LABELS = "return [...document.querySelectorAll('canvas')].map((each) => each.getAttribute('aria-label')).join()"
+LABELS = (
+    "return [...document.querySelectorAll('canvas[role=img]')].map((each) => each.getAttribute('aria-label')).join()"
+)
 
 
 def banner(window):

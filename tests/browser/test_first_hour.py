@@ -8,7 +8,9 @@ from pages import shows
 from test_watch import Stepped
 
 REPORTS, SPIKE_AT, SPIKE = 1_000_000, 654_321, 777
-LABELS = "return [...document.querySelectorAll('canvas')].map((each) => each.getAttribute('aria-label')).join()"
+LABELS = (
+    "return [...document.querySelectorAll('canvas[role=img]')].map((each) => each.getAttribute('aria-label')).join()"
+)
 # Returns the topmost row of the canvas that has the curve's colour, as a part of its height.
 TOP_OF_CURVE = """
 const canvas = document.querySelector('figure canvas');

@@ -65,7 +65,7 @@ def test_a_run_is_seen_as_it_goes_on(rtrain, browser, screenshot):
         window.open(server.url.geturl())
         shows(window, "live")
         window.run("location.hash = '#/run/live'")
-    label = "return [...document.querySelectorAll('canvas')].map((each) => each.getAttribute('aria-label')).join()"
+    label = "return [...document.querySelectorAll('canvas[role=img]')].map((each) => each.getAttribute('aria-label')).join()"
     for window in windows:
         wait_until(lambda: "loss: from 1 to 1" in (window.run(label) or ""), message="the first report")
     run.go_to(4)

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import wait_until
 from dash_server import results  # noqa: F401  (a fixture)
-from pages import CONTRAST, PAGES, SIGNS, UNNAMED, pictures, shows
+from pages import CONTRAST, PAGES, SIGNS, UNNAMED, pictures, shows, reveal
 
 # Pages without a server.
 
@@ -53,7 +53,8 @@ def test_a_file_has_curves_media_logs_and_code(offline):
     offline.run("location.hash = '#/run/two'")
     shows(offline, OFFLINE_SIGNS["run"])
     assert offline.count(".actions, textarea") == 0
-    label = "return [...document.querySelectorAll('canvas')].map((each) => each.getAttribute('aria-label')).join()"
+    label = "return [...document.querySelectorAll('canvas[role=img]')].map((each) => each.getAttribute('aria-label')).join()"
+    reveal(offline)
     wait_until(lambda: "signal: from 0 to 1000" in (offline.run(label) or ""), message="the spike")
     offline.run("location.hash = '#/run/two/media'")
     wait_until(

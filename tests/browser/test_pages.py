@@ -74,7 +74,8 @@ def test_the_cause_of_a_failed_run_is_two_clicks_away(trained, dash, browser):
 def test_what_a_run_prints_or_is_called_is_text(page):
     go(page, "run")
     assert page.run("return document.querySelector('textarea[name=note]').value") == NASTY
-    wait_until(lambda: page.text("figcaption") == "<i>x</i>", message="the curves")
+    titles = "return [...document.querySelectorAll('figcaption')].map((each) => each.innerText)"
+    wait_until(lambda: "<i>x</i>" in page.run(titles), message="the curves")
     go(page, "logs")
     shows(page, NASTY, "pre.log")
     shows(page, "<b>look</b>")
@@ -170,14 +171,14 @@ def test_a_chart_is_read_with_the_keyboard(page):
     go(page, "run")
     chart = "[...document.querySelectorAll('figure')].find((each) => each.innerText.startsWith('signal'))"
     label = f"return {chart}.querySelector('canvas').getAttribute('aria-label')"
-    wait_until(lambda: page.run(label), message="the chart")
-    assert "from 0 to 1000" in page.run(label), "the one spike among 5000 points"
+    wait_until(lambda: page.run(f"{chart}?.scrollIntoView(); return Boolean({chart})"), message="the chart")
+    wait_until(lambda: "from 0 to 1000" in page.run(label), message="the one spike among 5000 points")
     press = (
         f"const canvas = {chart}.querySelector('canvas'); canvas.focus();"
         "canvas.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true}));"
         f"return {chart}.querySelector('output').textContent"
     )
-    assert page.run(press, "Home").startswith("0: ")
+    assert page.run(press, "Home").startswith("step 0: ")
     assert page.run(press, "ArrowRight") != page.run(press, "ArrowLeft")
     before = page.run(label)
     page.run(press, "+")

@@ -13,6 +13,7 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {
     "Tab": "\ue004",
     "Enter": "\ue007",
+    "Backspace": "\ue003",
     "Shift": "\ue008",
     "Control": "\ue009",
     "Escape": "\ue00c",
