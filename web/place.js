@@ -6,13 +6,14 @@ export const placeOf = (hash) => {
   return {parts: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query)};
 };
 
-/** Changes the query of this address without a new entry in the history. */
+/** Changes the query of this address without a new entry in the history. A list gives one pair for each value. */
 export const setQuery = (changes) => {
   const [path, query = ''] = location.hash.split('?');
   const pairs = new URLSearchParams(query);
   for (const [name, value] of Object.entries(changes)) {
-    if (value === '' || value === undefined || value === null || value === false) pairs.delete(name);
-    else pairs.set(name, value === true ? '1' : value);
+    pairs.delete(name);
+    if (value === '' || value === undefined || value === null || value === false) continue;
+    for (const each of [value].flat()) pairs.append(name, each === true ? '1' : each);
   }
   const text = pairs.toString();
   history.replaceState(null, '', `${path || '#/'}${text ? `?${text}` : ''}`);

@@ -1,5 +1,5 @@
 // The stored answers in a page without a server (`rtrain export --html`), selected as a server would do it.
-import {metricAt} from './metrics.js';
+import {columnsOf, groupsOf, pageOf, runsOf} from './storedlist.js';
 
 const box = document.getElementById('stored');
 const stored = box ? JSON.parse(box.textContent) : undefined;
@@ -9,42 +9,6 @@ export const storedAt = stored?.made_at;
 
 const answerOf = (path, query = {}) =>
   stored.answers[[path, ...Object.entries(query).map(([name, value]) => `${name}=${value}`)].join('\n')];
-
-const valueOf = (run, key) => {
-  const parts = key.split('.');
-  return run[key] ?? metricAt(run.metrics, key)
-    ?? (parts[0] === 'config' ? parts.slice(1).reduce((value, part) => value?.[part], run.config) : undefined);
-};
-
-/** Sorts missing values last, as the server does. */
-const sorted = (runs, sort) => {
-  if (!sort) return runs;
-  const key = sort.replace(/^-/, '');
-  const sign = sort.startsWith('-') ? -1 : 1;
-  const known = runs.filter((run) => (valueOf(run, key) ?? null) !== null);
-  known.sort((a, b) => {
-    const [first, second] = [valueOf(a, key), valueOf(b, key)];
-    return first < second ? -sign : first > second ? sign : 0;
-  });
-  return [...known, ...runs.filter((run) => !known.includes(run))];
-};
-
-const sparkOf = (run, name) => {
-  const curve = answerOf(`api/runs/${run.name}/curve`, {name, rank: 0});
-  return curve?.mean ?? curve?.min ?? [];
-};
-
-const pageOf = (name, rows, {offset = 0, limit = 100}) => ({
-  [name]: rows.slice(offset, offset + limit), total: rows.length, offset, limit,
-});
-
-const runs = (query) => {
-  const tags = [query.tag ?? []].flat().filter(Boolean);
-  const page = pageOf('runs',
-    sorted(answerOf('api/runs').filter((run) => tags.every((tag) => run.tags.includes(tag))), query.sort),
-    query);
-  return query.spark ? {...page, runs: page.runs.map((run) => ({...run, spark: sparkOf(run, query.spark)}))} : page;
-};
 
 const tags = (query) => pageOf('tags',
   [...Map.groupBy(answerOf('api/runs').flatMap((run) => run.tags.map((tag) => ({tag, run}))), ({tag}) => tag)]
@@ -71,7 +35,9 @@ const curve = (path, {name, rank = 0, from, to, logged}) => {
 export const storedAnswer = (coded, query) => {
   const path = decodeURIComponent(coded);
   if (path === 'api/') return {may_write: false};
-  if (path === 'api/runs') return runs(query);
+  if (path === 'api/runs') return runsOf(answerOf, query);
+  if (path === 'api/groups') return groupsOf(answerOf, query);
+  if (path === 'api/columns') return columnsOf(answerOf);
   if (path === 'api/tags') return tags(query);
   if (path === 'api/nodes') return nodes(query);
   if (path.endsWith('/curve')) return curve(path, query);

@@ -120,6 +120,11 @@ export const facts = (pairs) => el('dl', {},
 /** The tags of a run. */
 export const tagsView = (tags) => tags.map((tag) => el('span', {class: 'tag'}, clipped(tag, LONGEST_TAG)));
 
+/** The same as buttons. */
+export const tagButtons = (tags, click) => tags.map((tag) => el('button', {
+  type: 'button', class: 'tag', 'aria-label': `Only tag ${tag}`, onclick: () => click(tag),
+}, clipped(tag, LONGEST_TAG)));
+
 export const section = (title, ...children) => el('section', {'aria-label': title}, el('h2', {}, title), ...children);
 
 /** A section with the values of nested maps, by their dotted keys; empty without any. */

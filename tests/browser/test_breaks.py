@@ -22,7 +22,7 @@ def test_a_page_goes_on_when_its_server_is_back(rtrain, browser, tmp_path, scree
     windows[0].open(server.url.geturl() + "#/run/live")
     windows[1].open(server.url.geturl() + "#/")
     wait_until(lambda: "loss: from 1 to 1" in (windows[0].run(LABELS) or ""), message="the first report")
-    shows(windows[1], "1 runs")
+    shows(windows[1], "1 run\n")
     assert banner(windows[0]) == ""
     assert server.stop().returncode == 0
     for window in windows:

@@ -80,7 +80,7 @@ def test_a_file_has_curves_media_logs_and_code(offline):
     wait_until(lambda: offline.count("canvas.spark") == 2, message="small curves")
     assert offline.text("tbody").index("one") < offline.text("tbody").index("two")
     offline.run("location.hash = '#/?tag=a%26b'")
-    shows(offline, "1 to 1 of 1 runs")
+    shows(offline, "1 run\n")
 
 
 def test_no_text_of_a_run_is_markup_in_a_file(rtrain, browser, tmp_path):

@@ -41,7 +41,7 @@ class Api {
   store::ReportCharts& report_charts() const { return *report_charts_; }
   // Returns the store; nothing while the store does not exist.
   std::optional<store::OpenStore> open_store() const {
-    return store::OpenStore::open(storage_path_);
+    return store::OpenStore::open(storage_path_, extremes_);
   }
   // Runs that could not be updated, because their rows in the object store cannot be read: why.
   std::map<std::string, std::string> problems() const {
@@ -54,6 +54,7 @@ class Api {
   std::string storage_path_;
   std::shared_ptr<const StoreRefresh> refresh_;
   std::shared_ptr<LiveFeed> feed_;
+  std::shared_ptr<store::MetricExtremes> extremes_ = std::make_shared<store::MetricExtremes>();
   std::unique_ptr<store::ReportCharts> report_charts_ = std::make_unique<store::ReportCharts>();
   std::stop_source stop_;
 };

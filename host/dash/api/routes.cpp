@@ -1,6 +1,7 @@
 #include "host/dash/api/routes.h"
 
 #include "host/dash/api/file_answers.h"
+#include "host/dash/api/list_answers.h"
 #include "host/dash/api/media_answers.h"
 #include "host/dash/api/profile_answers.h"
 #include "host/dash/api/run_actions.h"
@@ -15,6 +16,19 @@ using enum ParameterType;
 
 constexpr Parameter kOffset{"offset", kInteger, "Number of the first row"};
 constexpr Parameter kLimit{"limit", kInteger, "The largest number of rows, up to 1000"};
+
+// The queries of a list of runs.
+std::vector<Parameter> with_filters(std::vector<Parameter> others) {
+  std::vector<Parameter> out = {
+      {"where", kString, "An SQL expression over the columns of rtrain ls"},
+      {"text", kString, "Words that the name, the note, tags or config have"},
+      {"tag", kStrings, "Only runs with all these tags"},
+      {"status", kStrings, "Only runs with one of these states"},
+      {"archived", kBoolean, "Also archived runs"},
+      {"key", kStrings, "A column, as in sort"}};
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
+}
 
 HttpReply answer_resources(const Api&, const ApiRequest&) {
   return json_reply(machine::read_resources());
@@ -44,20 +58,38 @@ std::span<const Route> all_routes() {
       {.method = "GET",
        .path = "/api/runs",
        .summary = "Runs, the newest first",
-       .queries = {{"where", kString, "An SQL expression over the columns of rtrain ls"},
-                   {"sort", kString,
-                    "A column, metric or config.KEY; with - in front the largest first"},
-                   {"tag", kStrings, "Only runs with all these tags"},
-                   {"archived", kBoolean, "Also archived runs"},
-                   kOffset,
-                   kLimit,
-                   {"spark", kString,
-                    "Adds spark to each run: up to 60 means of this metric of rank 0"},
-                   {"config", kBoolean, "Adds config to each run"}},
+       .queries = with_filters(
+           {{"sort", kString,
+             "A column, metric or config.KEY, or min(METRIC), max(METRIC), last(METRIC); with "
+             "- in front the largest first"},
+            {"column", kStrings, "Adds cells to each run: the values of columns, as in sort"},
+            {"value", kStrings,
+             "Only runs in which the key at the same place has this value, as JSON"},
+            kOffset,
+            kLimit,
+            {"spark", kString, "Adds spark to each run: up to 60 means of this metric of rank 0"},
+            {"config", kBoolean, "Adds config to each run"}}),
        .result =
            "runs (the keys of rtrain ls --json), total, offset, limit; problems: name and problem "
            "of each run whose newest rows in the object store cannot be read, 20 at most",
        .answer = answer_runs},
+      {.method = "GET",
+       .path = "/api/groups",
+       .summary = "Runs in groups with the same values of the keys",
+       .queries = with_filters(
+           {{"column", kStrings, "A column, as in /api/runs"},
+            {"sort", kString, "A key, a column or runs; with - in front the largest first"},
+            kOffset,
+            kLimit}),
+       .result = "groups (values of the keys; runs, how many; cells, of each column value, if all "
+                 "runs have it, or mean, deviation, count; members, 20 at most: name, started_at), "
+                 "total, offset, limit",
+       .answer = answer_groups},
+      {.method = "GET",
+       .path = "/api/columns",
+       .summary = "The names that filters, orders and columns may use",
+       .result = "own, reported, logged: lists of names; config: those of the newest 1000 runs",
+       .answer = answer_columns},
       {.method = "GET",
        .path = "/api/tags",
        .summary = "All tags, that of the newest run first",
@@ -240,6 +272,12 @@ std::span<const Route> all_routes() {
        .body = {{"note", kString, ""}},
        .result = "name, run_id, note",
        .answer = set_note},
+      {.method = "POST",
+       .path = "/api/runs/{run}/name",
+       .summary = "Renames a run that is not live",
+       .body = {{"name", kString, ""}},
+       .result = "name, run_id",
+       .answer = set_name},
       {.method = "POST",
        .path = "/api/runs/{run}/tags",
        .summary = "Adds and removes tags",

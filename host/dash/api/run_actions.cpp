@@ -46,6 +46,13 @@ HttpReply set_note(const Api& api, const ApiRequest& request) {
   return json_reply(Map{{"name", run.name}, {"run_id", run.run_id}, {"note", note}});
 }
 
+HttpReply set_name(const Api& api, const ApiRequest& request) {
+  const std::string name = request.body()["name"].as_string();
+  const store::RunRef run = api.open_run(request.run).ref;
+  store::RunEditor(api.storage_path()).rename(run, name);
+  return json_reply(Map{{"name", name}, {"run_id", run.run_id}});
+}
+
 HttpReply change_tags(const Api& api, const ApiRequest& request) {
   const Value body = request.body();
   const std::vector<std::string> added = texts_of(body, "add");

@@ -7,8 +7,9 @@
 
 namespace rtrain::dash {
 
-// These change the run's note, its tags, and whether it is archived, through RunEditor.
+// These change the run's note, its name, its tags, and whether it is archived, through RunEditor.
 HttpReply set_note(const Api& api, const ApiRequest& request);
+HttpReply set_name(const Api& api, const ApiRequest& request);
 HttpReply change_tags(const Api& api, const ApiRequest& request);
 HttpReply set_archived(const Api& api, const ApiRequest& request);
 

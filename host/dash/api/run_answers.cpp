@@ -26,59 +26,7 @@ namespace {
 
 constexpr int64_t kMostParts = 10000;
 constexpr int64_t kFewParts = 1000;
-constexpr size_t kSparkParts = 60;
 constexpr size_t kMostHangs = 20;
-constexpr size_t kMostProblems = 20;
-
-// Enough for over 10,000 runs. A filter without end would keep a thread of the dashboard busy.
-constexpr double kFilterLimitS = 5;
-
-// Returns means of a metric of rank 0, few enough for a small picture in a table's row.
-List spark_of(const Api& api, store::Database& database, const std::string& run_id,
-              const std::string& name) {
-  List out;
-  for (const store::SeriesSummary& column : store::curve_columns(
-           database, api.report_charts(), run_id, name, 0, {.columns = kSparkParts})) {
-    if (column.finite() == 0) {
-      out.emplace_back(nullptr);
-    } else {
-      out.emplace_back(column.sum / static_cast<double>(column.finite()));
-    }
-  }
-  return out;
-}
-
-// Returns [{name, problem}] of runs whose rows in the object store cannot be read, up to a number.
-List problems_of(const Api& api) {
-  List out;
-  for (const auto& [run, problem] : api.problems()) {
-    if (out.size() == kMostProblems) break;
-    out.emplace_back(Map{{"name", run}, {"problem", problem}});
-  }
-  return out;
-}
-
-Map page_of_runs(const Api& api, store::Database& database, const ApiRequest& request,
-                 const PageChoice& page) {
-  store::RunFilter filter{.where = request.text("where"),
-                          .sort = request.text("sort"),
-                          .tags = request.request.query.all("tag"),
-                          .archived = request.flag("archived"),
-                          .time_limit_s = kFilterLimitS};
-  store::RunListing listing(database);
-  const int64_t total = listing.count(filter);
-  filter.limit = page.limit;
-  filter.offset = page.offset;
-  List rows = listing.rows(filter);
-  const std::string spark = request.text("spark");
-  const bool has_config = request.flag("config");
-  for (Value& row : rows) {
-    const std::string run_id = row["run_id"].as_string();
-    if (!spark.empty()) row.as_map().set("spark", spark_of(api, database, run_id, spark));
-    if (has_config) row.as_map().set("config", store::read_config(database, run_id));
-  }
-  return page_with("runs", std::move(rows), total, page);
-}
 
 List list_of(std::vector<std::string> names) {
   return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
@@ -94,20 +42,6 @@ store::LogChoice log_choice(const ApiRequest& request) {
 }
 
 }  // namespace
-
-HttpReply answer_runs(const Api& api, const ApiRequest& request) {
-  const PageChoice page(request);
-  auto store = api.open_store();
-  Map out = store ? page_of_runs(api, store->database(), request, page) : page_of("runs", {}, page);
-  out.set("problems", problems_of(api));
-  return json_reply(std::move(out));
-}
-
-HttpReply answer_tags(const Api& api, const ApiRequest& request) {
-  auto store = api.open_store();
-  List tags = store ? store::RunListing(store->database()).tags() : List();
-  return json_reply(page_of("tags", std::move(tags), PageChoice(request)));
-}
 
 HttpReply answer_nodes(const Api& api, const ApiRequest& request) {
   const PageChoice page(request);

@@ -6,8 +6,6 @@
 
 namespace rtrain::dash {
 
-HttpReply answer_runs(const Api& api, const ApiRequest& request);
-HttpReply answer_tags(const Api& api, const ApiRequest& request);
 // Answers the nodes of one run, or of a page of runs, the newest first.
 HttpReply answer_nodes(const Api& api, const ApiRequest& request);
 HttpReply answer_run(const Api& api, const ApiRequest& request);

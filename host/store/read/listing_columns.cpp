@@ -18,8 +18,9 @@ constexpr std::string_view kConfig = "config";
 
 const std::vector<std::string>& run_columns() {
   static const std::vector<std::string> columns = {
-      "name",      "run_id",    "status", "num_workers", "started_at", "ended_at", "duration_s",
-      "waiting_s", "running_s", "script", "note",        "tags",       "metrics"};
+      "name",     "run_id",     "status",    "num_workers", "started_at",
+      "ended_at", "duration_s", "waiting_s", "running_s",   "script",
+      "note",     "tags",       "metrics",   "hostname",    "git_commit"};
   return columns;
 }
 
@@ -112,6 +113,7 @@ std::optional<std::string> ListingColumns::find(const std::string& name) {
     return find_config({keys.begin() + 1, keys.end()});
   }
   if (const auto column = find_metric_at(name)) return column;
+  if (const auto column = find_extreme(name)) return column;
   std::vector<std::string> known = run_columns();
   for (std::string& metric : metric_names()) known.push_back(std::move(metric));
   std::vector<std::string> found;
@@ -122,6 +124,19 @@ std::optional<std::string> ListingColumns::find(const std::string& name) {
   if (found.size() == 1) return find(found.front());
   throw Error(Code::kUsage,
               cat("'", name, "' may be ", join(found, " or "), ": write one of them"));
+}
+
+std::optional<std::string> ListingColumns::find_extreme(const std::string& name) {
+  const size_t open = name.find('(');
+  if (open == std::string::npos || name.back() != ')') return std::nullopt;
+  const std::string which = name.substr(0, open);
+  const std::string metric = name.substr(open + 1, name.size() - open - 2);
+  if (which != "min" && which != "max" && which != "last") return std::nullopt;
+  const bool is_logged = has_rows(
+      database_, cat("SELECT 1 FROM series WHERE key = ", in_quotes(metric, '\''), " LIMIT 1"));
+  if (!is_logged && !metric_of_any(metric)) return std::nullopt;
+  return define(name, cat("metric_extreme(run_id, updated_at, ", in_quotes(metric, '\''), ", '",
+                          which, "')"));
 }
 
 std::optional<std::string> ListingColumns::find_config(const std::vector<std::string>& path) {
@@ -204,11 +219,22 @@ std::vector<std::string> ListingColumns::metric_names() {
 std::vector<std::string> ListingColumns::all_names() {
   std::vector<std::string> names = run_columns();
   for (std::string& metric : metric_names()) names.push_back(std::move(metric));
+  for (std::string& name : config_names()) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<std::string> ListingColumns::config_names(std::optional<int64_t> newest) {
   Statement query = database_.prepare(
-      "SELECT DISTINCT substr(replace(fullkey, '\"', ''), 3) FROM runs, json_tree(config) "
-      "WHERE type NOT IN ('object', 'array') AND fullkey NOT LIKE '%[%' ORDER BY 1");
+      cat("SELECT DISTINCT substr(replace(fullkey, '\"', ''), 3) FROM "
+          "(SELECT config FROM runs ORDER BY started_at DESC LIMIT ",
+          newest.value_or(-1),
+          "), json_tree(config) WHERE type NOT IN ('object', 'array') AND fullkey NOT LIKE '%[%' "
+          "ORDER BY 1"));
+  std::vector<std::string> names;
   while (query.next()) names.push_back(cat(kConfig, ".", query.text(0)));
   return names;
 }
+
+std::vector<std::string> ListingColumns::own_names() { return run_columns(); }
 
 }  // namespace rtrain::store

@@ -3,9 +3,10 @@
 //
 // These are a run's columns, its last metrics by name or path (host/base/codec/metric_path.h),
 // `config.KEY` (`config.opt.lr` for nested ones) and `tag`. Without quotes and spaces `val/loss` is
-// a metric if there is one, else a division. SQLite would treat loss and Loss as one column and
-// allows at most 2,000 columns, so only names in the expression become columns; other metrics are
-// not searched for.
+// a metric if there is one, else a division. Outside of expressions, min(METRIC), max(METRIC) and
+// last(METRIC) of host/store/read/metric_extremes.h are columns too. SQLite would treat loss and
+// Loss as one column and allows at most 2,000 columns, so only names in the expression become
+// columns; other metrics are not searched for.
 #pragma once
 
 #include <map>
@@ -46,6 +47,10 @@ class ListingColumns {
   std::vector<std::string> all_names();
   // Only the names of metrics, sorted.
   std::vector<std::string> metric_names();
+  // Only the `config.` names, of the newest runs if their number is given.
+  std::vector<std::string> config_names(std::optional<int64_t> newest = {});
+  // The names that every store has.
+  static std::vector<std::string> own_names();
 
  private:
   std::optional<std::string> metric_of_any(const std::string& path);
@@ -54,6 +59,8 @@ class ListingColumns {
   // metric begins there.
   std::string metric_path(const std::string& expression, const std::vector<SqlName>& names,
                           size_t& first);
+  // min(METRIC), max(METRIC) and last(METRIC), of a metric that was reported or logged.
+  std::optional<std::string> find_extreme(const std::string& name);
   std::optional<std::string> find_config(const std::vector<std::string>& path);
   std::string define(const std::string& key, std::string_view value);
   bool is_name(const std::string& name, bool quoted);

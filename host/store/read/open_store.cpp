@@ -10,22 +10,25 @@
 
 namespace rtrain::store {
 
-OpenStore::OpenStore(Database database, std::string folder)
-    : database_(std::move(database)), folder_(std::make_unique<std::string>(std::move(folder))) {
-  add_run_functions(database_, *folder_);
-  database_.allow_reads_only();
+OpenStore::OpenStore(Database database, std::string folder,
+                     std::shared_ptr<MetricExtremes> extremes)
+    : folder_(std::make_unique<std::string>(std::move(folder))),
+      database_(std::make_unique<Database>(std::move(database))) {
+  add_run_functions(*database_, *folder_, std::move(extremes));
+  database_->allow_reads_only();
 }
 
-std::optional<OpenStore> OpenStore::open(const std::string& folder) {
+std::optional<OpenStore> OpenStore::open(const std::string& folder,
+                                         std::shared_ptr<MetricExtremes> extremes) {
   std::optional<Database> database = Database::open_read_only(folder + "/rtrain.db");
   if (!database) return std::nullopt;
   check_is_store(*database);
   Statement tables = database->prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs'");
   if (!tables.next()) return std::nullopt;  // a controller is creating the tables
-  return OpenStore(std::move(*database), folder);
+  return OpenStore(std::move(*database), folder, std::move(extremes));
 }
 
-RunRef OpenStore::find(const std::string& run) { return resolve_run(database_, *folder_, run); }
+RunRef OpenStore::find(const std::string& run) { return resolve_run(*database_, *folder_, run); }
 
 std::string OpenStore::uri() const {
   const auto objects = ObjectStorage::of(*folder_);
@@ -34,7 +37,7 @@ std::string OpenStore::uri() const {
 
 Statement OpenStore::hold() {
   // A statement that has not finished keeps SQLite's snapshot open.
-  Statement held = database_.prepare("SELECT 1 FROM sqlite_master");
+  Statement held = database_->prepare("SELECT 1 FROM sqlite_master");
   held.next();
   return held;
 }

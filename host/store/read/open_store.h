@@ -16,19 +16,22 @@
 #include <string>
 
 #include "host/store/db/database.h"
+#include "host/store/read/metric_extremes.h"
 #include "host/store/read/run_resolver.h"
 
 namespace rtrain::store {
 
 class OpenStore {
  public:
-  // Returns nullopt if the storage has no store yet.
-  static std::optional<OpenStore> open(const std::string& folder);
+  // Returns nullopt if the storage has no store yet. `extremes`: of a process that opens it again.
+  static std::optional<OpenStore> open(
+      const std::string& folder,
+      std::shared_ptr<MetricExtremes> extremes = std::make_shared<MetricExtremes>());
 
   // Resolves a user's name for a run: host/store/read/run_resolver.h.
   RunRef find(const std::string& run);
   // Allows only reads, and has the functions of host/store/read/run_functions.h.
-  Database& database() { return database_; }
+  Database& database() { return *database_; }
   // The URI of the object store that the folder mirrors; empty if it does not.
   std::string uri() const;
   // While the statement is held, all results come from the store's current state. A live run
@@ -36,10 +39,11 @@ class OpenStore {
   Statement hold();
 
  private:
-  OpenStore(Database database, std::string folder);
+  OpenStore(Database database, std::string folder, std::shared_ptr<MetricExtremes> extremes);
 
-  Database database_;
-  std::unique_ptr<std::string> folder_;  // SQL functions keep a pointer to it
+  // SQL functions keep pointers to both.
+  std::unique_ptr<std::string> folder_;
+  std::unique_ptr<Database> database_;
 };
 
 // A run and its open store.

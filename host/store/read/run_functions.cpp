@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/base/clock.h"
@@ -115,9 +116,30 @@ void sql_metric_value(sqlite3_context* context, int, sqlite3_value** values) {
   }
 }
 
+struct ExtremesSource {
+  Database& database;
+  std::shared_ptr<MetricExtremes> extremes;
+};
+
+// (run_id, updated_at, metric, which): min, max or last.
+void sql_metric_extreme(sqlite3_context* context, int, sqlite3_value** values) {
+  const auto* source = static_cast<const ExtremesSource*>(sqlite3_user_data(context));
+  try {
+    const Extremes found =
+        source->extremes->of(source->database, std::string(text_of(values[0])),
+                             sqlite3_value_int64(values[1]), std::string(text_of(values[2])));
+    const std::string_view which = text_of(values[3]);
+    const auto& value = which == "min" ? found.least : which == "max" ? found.most : found.last;
+    if (value) sqlite3_result_double(context, *value);
+  } catch (const Error& e) {
+    sqlite3_result_error(context, e.what(), -1);
+  }
+}
+
 }  // namespace
 
-void add_run_functions(Database& database, const std::string& storage_path) {
+void add_run_functions(Database& database, const std::string& storage_path,
+                       std::shared_ptr<MetricExtremes> extremes) {
   auto* storage = const_cast<std::string*>(&storage_path);
   const auto add = [&](const char* name, int num_arguments, auto* function) {
     sqlite3_create_function_v2(database.handle(), name, num_arguments, SQLITE_UTF8, storage,
@@ -129,6 +151,11 @@ void add_run_functions(Database& database, const std::string& storage_path) {
   add("now_ms", 0, &sql_now_ms);
   add("config_value", -1, &sql_config_value);
   add("metric_value", 2, &sql_metric_value);
+  // SQLite calls the last function when it closes the database.
+  sqlite3_create_function_v2(database.handle(), "metric_extreme", 4, SQLITE_UTF8,
+                             new ExtremesSource{database, std::move(extremes)}, &sql_metric_extreme,
+                             nullptr, nullptr,
+                             [](void* source) { delete static_cast<ExtremesSource*>(source); });
 }
 
 }  // namespace rtrain::store

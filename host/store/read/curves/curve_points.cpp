@@ -56,6 +56,13 @@ CurveNames curve_names(Database& database, ReportCharts& charts, const std::stri
   return out;
 }
 
+std::vector<std::string> logged_names(Database& database) {
+  Statement query = database.prepare("SELECT DISTINCT key FROM series ORDER BY key");
+  std::vector<std::string> out;
+  while (query.next()) out.push_back(query.text(0));
+  return out;
+}
+
 std::vector<int64_t> ranks_of_curve(Database& database, const std::string& run_id,
                                     const std::string& name) {
   std::vector<int64_t> out = reporting_ranks(database, run_id, name);

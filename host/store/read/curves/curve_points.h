@@ -38,6 +38,9 @@ struct CurveNames {
 };
 CurveNames curve_names(Database& database, ReportCharts& charts, const std::string& run_id);
 
+// The names under which any run has logged, sorted.
+std::vector<std::string> logged_names(Database& database);
+
 // The ranks that have reported or logged something under the name, sorted. Reads all reports.
 std::vector<int64_t> ranks_of_curve(Database& database, const std::string& run_id,
                                     const std::string& name);

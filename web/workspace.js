@@ -1,0 +1,86 @@
+// What a viewer has chosen on the page of all runs: the query of the address. The layout of the table is remembered for
+// the next visit without one.
+import {setQuery} from './place.js';
+
+const FEW = 10;
+const LAYOUT = ['col', 'pin', 'width', 'charts', 'few'];
+const FILTERS = ['text', 'where', 'tag', 'status', 'archived'];
+const KEPT_AS = 'rtrain.runs';
+
+// A page of a file, or one whose browser keeps nothing, has no storage.
+const remembered = () => {
+  try {
+    return new URLSearchParams(localStorage.getItem(KEPT_AS) ?? '');
+  } catch {
+    return new URLSearchParams();
+  }
+};
+
+const remember = (layout) => {
+  try {
+    localStorage.setItem(KEPT_AS, layout.toString());
+  } catch { /* then it lasts as long as the address */ }
+};
+
+export class WorkspaceState {
+  #query;
+
+  constructor(query) { this.#query = query; }
+
+  /** Takes the layout of the last visit if the address has none. */
+  restoreLayout() {
+    const query = this.#query;
+    if (LAYOUT.some((name) => query.has(name))) return;
+    const kept = remembered();
+    for (const name of LAYOUT) if (kept.has(name)) this.#put(name, kept.getAll(name));
+  }
+
+  text(name) { return this.#query.get(name) ?? ''; }
+  all(name) { return this.#query.getAll(name); }
+
+  /** Sets a text or a list of texts, in the address too. */
+  set(name, value) {
+    this.#put(name, [value].flat().filter((each) => each !== ''));
+    if (!LAYOUT.includes(name)) return;
+    const layout = new URLSearchParams();
+    for (const each of LAYOUT) for (const text of this.all(each)) layout.append(each, text);
+    remember(layout);
+  }
+
+  #put(name, values) {
+    this.#query.delete(name);
+    for (const value of values) this.#query.append(name, value);
+    setQuery({[name]: values});
+  }
+
+  /** The filter, as queries of the server. */
+  get filter() { return Object.fromEntries(FILTERS.map((name) => [name, this.all(name)])); }
+
+  /** The columns by whose values runs are in groups. */
+  get by() { return this.all('by'); }
+  get hasCharts() { return this.text('charts') !== '0'; }
+  /** How many of the first runs have curves. */
+  get few() { return Number(this.text('few')) || FEW; }
+
+  keysOr(usual) { return this.#query.has('col') ? this.all('col') : usual; }
+
+  widthOf(key) {
+    const found = this.all('width').find((each) => each.startsWith(`${key}:`));
+    return found && Number(found.slice(key.length + 1)) || undefined;
+  }
+
+  setWidth(key, width) {
+    this.set('width', [...this.all('width').filter((each) => !each.startsWith(`${key}:`)), `${key}:${width}`]);
+  }
+
+  forgetLayout() { for (const name of ['col', 'pin', 'width']) this.set(name, []); }
+
+  isShown(name, isFirst) { return isFirst ? !this.all('hide').includes(name) : this.all('show').includes(name); }
+
+  /** Hides what is shown, and shows what is not. */
+  toggle(name, isShown, isFirst) {
+    const others = (list) => this.all(list).filter((each) => each !== name);
+    this.set('hide', isShown && isFirst ? [...others('hide'), name] : others('hide'));
+    this.set('show', !isShown && !isFirst ? [...others('show'), name] : others('show'));
+  }
+}
