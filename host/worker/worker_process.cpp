@@ -195,12 +195,13 @@ const loop::Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
 };
 
 // A second `start` and later ones begin another attempt. The main thread waits for it meanwhile and
-// uses no object of the attempt before.
+// uses no object of the attempt before: the lock of `replies_`, which it took before it began to
+// wait, is taken here first.
 void WorkerProcess::on_start(loop::WorkerContext context) {
   const bool is_another = !context_.run_id.empty();
+  replies_.resume();
   context_ = std::move(context);
   if (is_another) attempt_ = std::make_unique<OfAttempt>(*this);
-  replies_.resume();
   replies_.set(kStartKey, {});
 }
 
@@ -217,18 +218,18 @@ void WorkerProcess::on_stop_prepare(const message::StopPrepare& prepare) {
 
 // Takes as long as the slowest thread needs to answer.
 void WorkerProcess::send_stacks(const message::AskStack& asked) {
-  send_aside("rtrain-stack", [this, asked] {
-    if (!asked.folder.empty()) write_device_trace(asked.folder, context_.world_rank);
+  send_aside("rtrain-stack", [this, asked, rank = context_.world_rank] {
+    if (!asked.folder.empty()) write_device_trace(asked.folder, rank);
     message::Stack stack = stack_report(*progress_);
     stack.id = asked.id;
     return stack;
   });
 }
 
-// Takes as long as the profile.
+// Takes as long as the profile, and another attempt may begin meanwhile.
 void WorkerProcess::send_profile(const message::AskProfile& asked) {
-  send_aside("rtrain-profile", [this, asked] {
-    message::Profile profile = record_profile(*progress_, asked, context_);
+  send_aside("rtrain-profile", [this, asked, context = context_] {
+    message::Profile profile = record_profile(*progress_, asked, context);
     profile.id = asked.id;
     return profile;
   });
