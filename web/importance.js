@@ -58,8 +58,8 @@ const grow = (rows, features, ys, depth, random) => {
   };
 };
 
-const predict = (tree, valueOf) => {
-  while (typeof tree === 'object') tree = valueOf(tree.feature) <= tree.at ? tree.low : tree.high;
+const predict = (tree, featureAt) => {
+  while (typeof tree === 'object') tree = featureAt(tree.feature) <= tree.at ? tree.low : tree.high;
   return tree;
 };
 
@@ -110,7 +110,7 @@ export const importances = (columns, ys) => {
   const forest = Array.from({length: TREES}, () =>
     grow(bag.map(() => Math.floor(random() * all.length)), features, ys, DEPTH, random));
   const rows = spread(all, MOST_ROWS);
-  const answer = (valueOf) => mean(forest.map((tree) => predict(tree, valueOf)));
+  const answer = (featureAt) => mean(forest.map((tree) => predict(tree, featureAt)));
   const whole = variance(rows.map((row) => answer((feature) => features[feature][row])));
   const shareOf = (which) => {
     if (!whole) return 0;

@@ -13,17 +13,19 @@ local optim_hooks = require 'torch.optim.hooks'
 local Rates = require 'torch.optim.rates'
 
 ---@class LrProbe
+---@field num_steps integer
+---@field on_step? fun(step: integer) called after each step
 local LrProbe = class('LrProbe')
 
 ---@param asked {folder: string, steps: integer, min_lr: number, max_lr: number}
 ---@param rank integer
 function LrProbe:init(asked, rank)
-  self._folder, self._num_steps, self._min_lr, self._max_lr = asked.folder, asked.steps, asked.min_lr, asked.max_lr
+  self._folder, self.num_steps, self._min_lr, self._max_lr = asked.folder, asked.steps, asked.min_lr, asked.max_lr
   self._rank, self._steps, self._ratios = rank, {}, setmetatable({}, {__mode = 'k'})
 end
 
 -- Returns the learning rate of step i, from 1: the logarithms are evenly spaced.
-function LrProbe:_lr_of(i) return self._min_lr * (self._max_lr / self._min_lr) ^ ((i - 1) / (self._num_steps - 1)) end
+function LrProbe:_lr_of(i) return self._min_lr * (self._max_lr / self._min_lr) ^ ((i - 1) / (self.num_steps - 1)) end
 
 -- Returns the ratios of the groups, as the script has set them.
 local function ratios_of(optimizer)
@@ -46,8 +48,8 @@ end
 function LrProbe:_after_step(optimizer)
   if optimizer ~= self._first then return end
   table.insert(self._steps, {lr = self._lr, loss = self._loss})
-  if self._show then self._show(#self._steps) end
-  if #self._steps < self._num_steps then return end
+  if self.on_step then self.on_step(#self._steps) end
+  if #self._steps < self.num_steps then return end
   self._is_over = true
   errors.raise('interrupted', 'the train function ends here: it is only tried out')
 end
@@ -68,9 +70,6 @@ function LrProbe:call(fn, config)
     loop_limit.watch(nil)
     files.write(self._folder, ('loop-%d'):format(self._rank), {})
   end)
-  if self._rank == 0 then
-    self._show = require('rtrain.worker.loop_progress').of_steps(require 'rtrain._worker', self._num_steps)
-  end
   require('torch._C').watch_losses(function(loss) self._loss = loss end, true)
   optim_hooks.watch_steps(function(optimizer) self:_before_step(optimizer) end,
     function(optimizer) self:_after_step(optimizer) end)

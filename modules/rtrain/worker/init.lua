@@ -100,7 +100,11 @@ function worker.run(job, pump)
   if not state.probe then replicas.begin(state) end
   run_flags.apply(job.flags, job.kind == 'torch')
   dataset_shards.begin(state, job.datasets)
-  loop_progress.begin(host, state.context.world_rank)
+  if state.probe and state.probe.num_steps then
+    state.probe.on_step = loop_progress.of_steps(host, state.context.world_rank, state.probe.num_steps)
+  else
+    loop_progress.begin(host, state.context.world_rank)
+  end
   host.phase('running')
   backend_tasks.stage(host, job.backend, 'on_start')
   if job.initialization_hook then job.initialization_hook() end

@@ -35,10 +35,11 @@ end
 
 ---Counts steps instead of the batches of loops.
 ---@param host table rtrain._worker
+---@param rank integer
 ---@param num_steps integer
----@return fun(step: integer) show to call after each step
-function loop_progress.of_steps(host, num_steps)
-  loop_watch.set(nil)
+---@return fun(step: integer)? show to call after each step; nil where another rank shows them
+function loop_progress.of_steps(host, rank, num_steps)
+  if rank ~= 0 then return nil end
   local began, shown_at
   return function(step)
     local now = monotonic()
