@@ -40,7 +40,7 @@ const paintAxes = (g, frame, theme) => {
   g.stroke();
 };
 
-/** A text that fits into so many pixels. */
+/** A text that fits into that many pixels. */
 const fitted = (g, text, room) => {
   while (text.length > 2 && g.measureText(text).width > room) text = `${text.replace(/…$/, '').slice(0, -1)}…`;
   return text;

@@ -137,7 +137,7 @@ const timeTicks = (axis, most) => {
   return values.map((value) => ({value, text: timeText(value, gap)}));
 };
 
-/** A moment as short as its neighbours in steps of so many seconds allow, in UTC. */
+/** A moment as short as its neighbours in steps of that many seconds allow, in UTC. */
 const clockText = (seconds, step) => {
   const text = new Date(seconds * 1000).toISOString();
   if (step >= DAY) return text.slice(0, 10);

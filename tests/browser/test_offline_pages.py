@@ -7,7 +7,7 @@ import pytest
 
 from conftest import wait_until
 from dash_server import results  # noqa: F401  (a fixture)
-from pages import CONTRAST, PAGES, SIGNS, UNNAMED, pictures, shows, reveal
+from pages import CONTRAST, PAGES, SIGNS, UNNAMED, pictures, reveal, shows
 
 # Pages without a server.
 

@@ -150,7 +150,10 @@ def test_the_order_can_be_changed_with_keys(window):
 
 
 def test_as_many_charts_are_in_a_row_as_one_likes(window):
-    choose = "const it = document.querySelector('select[name=columns]'); it.value = arguments[0]; it.dispatchEvent(new Event('change'))"
+    choose = (
+        "const it = document.querySelector('select[name=columns]'); it.value = arguments[0]; "
+        "it.dispatchEvent(new Event('change'))"
+    )
     window.run(choose, "1")
     assert window.run(ROW) == 1
     window.run(choose, "4")

@@ -95,7 +95,7 @@ def test_groups_keep_their_ratio_and_schedules_do_not_matter(rtrain):
 def test_a_terminal_shows_the_steps(rtrain):
     output = OnTerminal(rtrain, "check", rtrain.script(SCRIPT), "--lr", "--steps", "60").end().decode()
     assert re.search(r"step +\d+/60  ━", output), output
-    assert "RUNNING" not in output and "report 0" not in output, "it is no run"
+    assert "RUNNING" not in output and "report 0" not in output, "it is not a run"
 
 
 def test_what_a_person_reads(rtrain):
