@@ -89,6 +89,7 @@ def test_writing_needs_the_page_or_the_token_itself(dash, trained):
 
 
 WRITES = {
+    "name": {"name": "other"},
     "note": {"note": "x"},
     "tags": {"add": ["x"]},
     "archived": {"archived": True},
