@@ -1,17 +1,23 @@
 // How curves are drawn. The viewer's settings are part of the address.
-import {byMetric} from './abscissa.js';
+import {byMetric, metricOf} from './abscissa.js';
 import {setQuery} from './place.js';
 import {brief, el} from './view.js';
 
 const RANGE = 'y:';
 const BY = [['', 'step or report'], ['time', 'time since the start'], ['clock', 'time (UTC)']];
 
+/** The choice of x in an address; '' for one that is not known. */
+const byOf = (query) => {
+  const by = query.get('by') ?? '';
+  return metricOf(by) !== undefined || BY.some(([value]) => value === by) ? by : '';
+};
+
 export const optionsOf = (query) => ({
   smooth: Number(query.get('smooth') ?? 0),
   logX: query.get('logx') === '1',
   logY: query.get('logy') === '1',
   hidesOutliers: query.get('outliers') === '0',
-  by: query.get('by') ?? '',
+  by: byOf(query),
 });
 
 /** The range of y of a chart, [from, to], that the viewer has chosen; empty without one. */
@@ -33,7 +39,7 @@ export const setRange = (query, title, range) =>
 
 /** A choice of x. `offer(names)` adds the values of metrics. */
 const chooserOfX = (query, set) => {
-  const chosen = query.get('by') ?? '';
+  const chosen = byOf(query);
   const option = ([value, text]) => el('option', {value, selected: value === chosen}, brief(text, 40));
   const metrics = el('optgroup', {label: 'Values of a metric'});
   const select = el('select', {name: 'by', onchange: () => set('by', select.value)}, BY.map(option), metrics);

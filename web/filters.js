@@ -7,8 +7,8 @@ import {brief, el, later} from './view.js';
 export const FILTERS = ['text', 'where', 'tag', 'status'];
 
 const groupChoice = (state, change, names) => {
-  const select = el('select', {name: 'by', onchange: (event) => {
-    if (event.target.value) state.set('by', [...state.by, event.target.value]);
+  const select = el('select', {name: 'group', onchange: (event) => {
+    if (event.target.value) state.set('group', [...state.by, event.target.value]);
     event.target.value = '';
     change();
   }}, el('option', {value: ''}, 'no groups'));
@@ -52,7 +52,7 @@ export const filterBar = (state, change, names, ...others) => {
     others);
 };
 
-const CHIPS = [['tag', 'tag'], ['status', 'state'], ['by', 'by']];
+const CHIPS = [['tag', 'tag'], ['status', 'state'], ['group', 'by']];
 
 /** A chip for each tag, state and group. */
 export const filterChips = (state, change) => CHIPS.flatMap(([name, title]) => state.all(name).map((value) => {

@@ -81,7 +81,9 @@ export class Grid {
       const known = this.#drawn.get(at);
       drawn.set(at, known && known.item === item ? known : {item, node: this.#rowAt(item, at)});
     }
-    keepingFocus(this.#body, () => this.#body.replaceChildren(...[...drawn.values()].map(({node}) => node)));
+    const rows = [...drawn.values()].map(({node}) => node);
+    const isSame = rows.length === this.#body.children.length && rows.every((row, at) => row === this.#body.children[at]);
+    if (!isSame) keepingFocus(this.#body, () => this.#body.replaceChildren(...rows));
     this.#drawn = drawn;
     this.#gap(this.#before, first, () => this.#body.before(this.#before));
     this.#gap(this.#after, this.#total - last, () => this.#body.after(this.#after));

@@ -34,6 +34,7 @@ export const editButton = (key, run, value, done) => {
     const before = [...cell.childNodes];
     const close = () => {
       if (!input.isConnected) return;
+      input.readOnly = true; // the browser reports a lost focus for an input that is removed
       const isFocused = document.activeElement === input;
       cell.replaceChildren(...before);
       if (isFocused) cell.querySelector('.edit')?.focus();

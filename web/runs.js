@@ -274,7 +274,7 @@ class RunsPage {
         el('button', {
           type: 'button', class: 'plain', 'aria-expanded': String(isOpen), data: {key: `open ${group.name}`},
           onclick: () => this.#list.toggle(group),
-        }, isOpen ? '▾ ' : '▸ ', el('b', {}, clipped(group.name, 60))),
+        }, isOpen ? '▾ ' : '▸ ', el('strong', {}, clipped(group.name, 60))),
         el('span', {class: 'quiet'}, ` ${group.runs} runs`))
       : el('td', {class: column.isNumber ? 'number' : undefined},
         writtenOfGroup(column, group.cells[this.#asked.indexOf(column.key)] ?? {}))));

@@ -8,7 +8,7 @@ const EDGE = 4;
 const MANY = 12; // rows that are seen without scrolling
 
 const rowOf = ({place, name, text, where}) => el('li', {}, swatch(place),
-  el('span', {class: 'name'}, clipped(name, 48)), el('b', {}, text), el('span', {class: 'quiet'}, where));
+  el('span', {class: 'name'}, clipped(name, 48)), el('strong', {}, text), el('span', {class: 'quiet'}, where));
 
 class Tooltip {
   #title = el('p', {});

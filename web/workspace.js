@@ -57,7 +57,7 @@ export class WorkspaceState {
   get filter() { return Object.fromEntries(FILTERS.map((name) => [name, this.all(name)])); }
 
   /** The columns by whose values runs are in groups. */
-  get by() { return this.all('by'); }
+  get by() { return this.all('group'); }
   get hasCharts() { return this.text('charts') !== '0'; }
   /** How many of the first runs have curves. */
   get few() { return Number(this.text('few')) || FEW; }

@@ -117,7 +117,7 @@ def walk(page):
         "return [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]"
         ".filter((node) => node.tabIndex >= 0 && !node.disabled && node.getClientRects().length).length"
     )
-    for _ in range(stops + 5):
+    for _ in range(2 * stops):  # charts that come in sight have more
         page.press(KEYS["Tab"])
         places.append(page.run(PLACE))
         if places[-1][0] <= places[0][0]:

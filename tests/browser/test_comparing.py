@@ -73,6 +73,8 @@ HEADS = "return [...document.querySelectorAll('.grid thead th')].slice(1).map((h
 
 
 def test_nested_metrics_have_their_paths(window):
+    go_to(window, "#/?col=val/loss&col=val/top/one", "small")
+    wait_until(lambda: window.run(HEADS)[-1:] == ["val/top/one"], message="the columns")
     heads = window.run(HEADS)
     assert "val/loss" in heads and "val/top/one" in heads
     small = next(row for row in window.run(ROWS, "Runs") if row[1] == "small")

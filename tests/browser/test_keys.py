@@ -98,7 +98,7 @@ def test_commands_find_pages_runs_and_metrics(page, screenshot):
     wait_until(lambda: page.run(CHOSEN) == "Metric signal", message="the metric")
     page.press(KEYS["Enter"])
     wait_until(lambda: hash_of(page) == "#/run/two/charts?metrics=signal", message="its chart")
-    wait_until(lambda: page.count("figure canvas") == 1, message="that chart alone")
+    wait_until(lambda: page.count("figure canvas[role=img]") == 1, message="that chart alone")
     page.press(KEYS["Control"], "k")
     page.type("dialog input", "nothing's called so")
     shows(page, "Nothing has nothing's called so in its name", "dialog")

@@ -98,7 +98,9 @@ def test_tabs_are_used_with_the_keyboard(page):
 
 
 def test_only_the_tab_that_is_shown_asks(page):
-    page.run("location.hash = '#/run/two/code'")
+    page.run("location.hash = '#/nodes'")
+    shows(page, "Nodes", "h1")
+    page.run("performance.clearResourceTimings(); location.hash = '#/run/two/code'")
     shows(page, "train_loop_per_worker")
     asked = page.run(ASKED)
     assert "runs/two/sources" in asked
