@@ -82,7 +82,8 @@ export class Grid {
       drawn.set(at, known && known.item === item ? known : {item, node: this.#rowAt(item, at)});
     }
     const rows = [...drawn.values()].map(({node}) => node);
-    const isSame = rows.length === this.#body.children.length && rows.every((row, at) => row === this.#body.children[at]);
+    const {children} = this.#body;
+    const isSame = rows.length === children.length && rows.every((row, at) => row === children[at]);
     if (!isSame) keepingFocus(this.#body, () => this.#body.replaceChildren(...rows));
     this.#drawn = drawn;
     this.#gap(this.#before, first, () => this.#body.before(this.#before));
