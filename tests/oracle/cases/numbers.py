@@ -61,11 +61,12 @@ CASES = [
             "hardshrink",
         )
     ],
-    *[method(name, ROUNDED) for name in ("pow", "xlogy", "float_power")],
+    # float_power answers in float64, with last bits that differ between processors: pointwise.py compares its values.
+    *[method(name, ROUNDED) for name in ("pow", "xlogy")],
     *[method(name, WHOLE) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")],
     *[first(name, None) for name in ("add", "sub", "subtract")],
     *[first(name, REAL) for name in ("mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder")],
-    *[first(name, ROUNDED) for name in ("pow", "xlogy", "float_power")],
+    *[first(name, ROUNDED) for name in ("pow", "xlogy")],
     *[first(name, WHOLE) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")],
     *[in_place(name, None) for name in ("add_", "sub_", "fill_", "eq_", "ne_")],
     *[
