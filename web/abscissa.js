@@ -6,7 +6,9 @@ const LEAST_TIME = 1e8; // seconds since 1970
 const METRIC = 'metric:';
 const TITLES = {steps: 'step', reports: 'report', time: 'time since the start', clock: 'time (UTC)'};
 const UNITS = {steps: 'count', reports: 'count', time: 's', clock: 'clock'};
-const LISTS = ['steps', 'times', 'min', 'max', 'mean', 'counts', 'nonfinite'];
+
+/** The lists of a curve, as /curve answers it: each has a value for a point. */
+export const LISTS = ['steps', 'times', 'min', 'max', 'mean', 'counts', 'nonfinite'];
 
 /** The setting for the values of a metric. */
 export const byMetric = (name) => METRIC + name;

@@ -1,4 +1,5 @@
 // The stored answers in a page without a server (`rtrain export --html`), selected as a server would do it.
+import {LISTS} from './abscissa.js';
 import {columnsOf, groupsOf, pageOf, runsOf} from './storedlist.js';
 
 const box = document.getElementById('stored');
@@ -17,8 +18,6 @@ const tags = (query) => pageOf('tags',
 
 const nodes = ({run, ...query}) => pageOf('nodes', answerOf('api/runs').filter((each) => !run || each.name === run)
   .flatMap(({name}) => answerOf('api/nodes', {run: name}).nodes), query);
-
-const LISTS = ['steps', 'times', 'min', 'max', 'mean', 'counts', 'nonfinite'];
 
 /** The parts within the steps. The stored curve has a single resolution, so a zoom gets no finer parts. */
 const curve = (path, {name, rank = 0, from, to, logged}) => {

@@ -1,26 +1,12 @@
 // What a viewer has chosen on the page of all runs: the query of the address. The layout of the table is remembered for
 // the next visit without one.
+import {FILTERS} from './filters.js';
+import {keep, kept} from './kept.js';
 import {setQuery} from './place.js';
 
 const FEW = 10;
 const LAYOUT = ['col', 'pin', 'width', 'charts', 'few'];
-const FILTERS = ['text', 'where', 'tag', 'status', 'archived'];
-const KEPT_AS = 'rtrain.runs';
-
-// A page of a file, or one whose browser keeps nothing, has no storage.
-const remembered = () => {
-  try {
-    return new URLSearchParams(localStorage.getItem(KEPT_AS) ?? '');
-  } catch {
-    return new URLSearchParams();
-  }
-};
-
-const remember = (layout) => {
-  try {
-    localStorage.setItem(KEPT_AS, layout.toString());
-  } catch { /* then it lasts as long as the address */ }
-};
+const KEPT_AS = 'runs';
 
 export class WorkspaceState {
   #query;
@@ -31,8 +17,8 @@ export class WorkspaceState {
   restoreLayout() {
     const query = this.#query;
     if (LAYOUT.some((name) => query.has(name))) return;
-    const kept = remembered();
-    for (const name of LAYOUT) if (kept.has(name)) this.#put(name, kept.getAll(name));
+    const layout = new URLSearchParams(kept(KEPT_AS));
+    for (const name of LAYOUT) if (layout.has(name)) this.#put(name, layout.getAll(name));
   }
 
   text(name) { return this.#query.get(name) ?? ''; }
@@ -44,7 +30,7 @@ export class WorkspaceState {
     if (!LAYOUT.includes(name)) return;
     const layout = new URLSearchParams();
     for (const each of LAYOUT) for (const text of this.all(each)) layout.append(each, text);
-    remember(layout);
+    keep(KEPT_AS, layout.toString());
   }
 
   #put(name, values) {
@@ -54,7 +40,7 @@ export class WorkspaceState {
   }
 
   /** The filter, as queries of the server. */
-  get filter() { return Object.fromEntries(FILTERS.map((name) => [name, this.all(name)])); }
+  get filter() { return Object.fromEntries([...FILTERS, 'archived'].map((name) => [name, this.all(name)])); }
 
   /** The columns by whose values runs are in groups. */
   get by() { return this.all('group'); }
