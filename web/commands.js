@@ -1,8 +1,8 @@
 // Goes to a page, a run, a part or metric of the run in sight, or another theme, by some letters of its name (Ctrl-K).
-import {get, runPath} from './api.js';
-import {placeOf} from './place.js';
-import {THEMES, theme} from './theme.js';
-import {brief, briefName, el, later} from './view.js';
+import {get, runPath} from './server/api.js';
+import {placeOf} from './base/place.js';
+import {THEMES, theme} from './base/theme.js';
+import {brief, briefName, el, later} from './base/view.js';
 
 const MOST = 30;
 const MOST_RUNS = 20;

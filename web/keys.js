@@ -1,7 +1,7 @@
 // The keys of all pages, and the list of them. Keys without Ctrl can be turned off: people who speak to it use none.
 import {openCommands} from './commands.js';
-import {keep, kept} from './kept.js';
-import {el} from './view.js';
+import {keep, kept} from './base/kept.js';
+import {el} from './base/view.js';
 
 const TYPED = 'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range])';
 const LIST = 'main tbody tr';

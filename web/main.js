@@ -1,19 +1,19 @@
 // Shows the page of an address. Addresses are #/PAGE/PART?name=value; each page is a function of (place, main, signal)
 // that fills main and ends its work when the signal aborts. It may return a function of another place, which shows that
 // place if the page has it, and says whether it has.
-import {ApiError} from './api.js';
-import {placeOf} from './place.js';
-import {el, time} from './view.js';
+import {ApiError} from './server/api.js';
+import {placeOf} from './base/place.js';
+import {el, time} from './base/view.js';
 import {commandsButton} from './commands.js';
-import {showCompare} from './compare.js';
+import {showCompare} from './runs/compare.js';
 import {keysButton} from './keys.js';
-import {showNodes} from './nodes.js';
-import {showResources} from './resources.js';
-import {showRun} from './run.js';
-import {showRuns} from './runs.js';
-import {storedAt} from './stored.js';
-import {showSweepPage} from './sweep.js';
-import {themeSwitch} from './theme.js';
+import {showNodes} from './nodes/nodes.js';
+import {showResources} from './nodes/resources.js';
+import {showRun} from './run/run.js';
+import {showRuns} from './runs/runs.js';
+import {storedAt} from './server/stored.js';
+import {showSweepPage} from './sweep/sweep.js';
+import {themeSwitch} from './base/theme.js';
 
 const main = document.getElementById('main');
 let current = new AbortController();

@@ -13,7 +13,6 @@
 #include "host/base/random.h"
 #include "host/base/text/base64.h"
 #include "host/base/text/text.h"
-#include "host/dash/script_bundle.h"
 #include "host/store/read/curves/curve_points.h"
 #include "host/store/read/logs/run_logs.h"
 #include "host/store/read/run_document.h"
@@ -58,7 +57,7 @@ class Answers {
  private:
   static std::string path_of(const store::RunRef& run) { return cat("api/runs/", run.name); }
 
-  // The key is the path and the query's pairs, as in web/stored.js.
+  // The key is the path and the query's pairs, as in web/server/stored.js.
   void write_json(const std::string& path, const Pairs& query, std::string_view json) {
     std::string key = path;
     for (const auto& [name, value] : query) key += cat("\n", name, "=", value);
@@ -264,12 +263,6 @@ std::string head_of(const std::vector<PageFile>& pages, const std::string& nonce
   return out;
 }
 
-std::string script_of(const std::vector<PageFile>& pages) {
-  std::vector<NamedText> files;
-  for (const PageFile& page : pages) files.push_back({page.path.substr(1), page.bytes});
-  return bundle_scripts(files, "main.js");
-}
-
 }  // namespace
 
 OfflineOmissions write_offline_page(std::ostream& out, const Api& api,
@@ -284,7 +277,7 @@ OfflineOmissions write_offline_page(std::ostream& out, const Api& api,
   out << std::string_view(page).substr(0, end) << R"(<script type="application/json" id="stored">)";
   const OfflineOmissions omitted = Answers(out, api, limits).write(runs);
   out << "</script>\n<script nonce=\"" << nonce << "\">\n"
-      << script_of(pages) << "</script>\n"
+      << page_text(pages, "/main.js") << "</script>\n"
       << std::string_view(page).substr(end);
   return omitted;
 }

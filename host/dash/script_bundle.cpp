@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <vector>
@@ -20,13 +21,13 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 
 struct Import {
   std::string names;  // "{a, b}"
-  std::string file;   // "x.js"
+  std::string path;   // "./x.js", "../folder/x.js"
 };
 
-// Parses "import {a, b} from './x.js';".
+// Parses "import {a, b} from '../folder/x.js';".
 std::optional<Import> parse_import(std::string_view line) {
   constexpr std::string_view kBegin = "import {";
-  constexpr std::string_view kMiddle = "} from './";
+  constexpr std::string_view kMiddle = "} from '";
   constexpr std::string_view kEnd = "';";
   const size_t middle = line.find(kMiddle);
   if (!line.starts_with(kBegin) || !line.ends_with(kEnd) || middle == std::string_view::npos) {
@@ -35,7 +36,13 @@ std::optional<Import> parse_import(std::string_view line) {
   const size_t names = kBegin.size() - 1;
   const size_t file = middle + kMiddle.size();
   return Import{.names = std::string(line.substr(names, middle + 1 - names)),
-                .file = std::string(line.substr(file, line.size() - kEnd.size() - file))};
+                .path = std::string(line.substr(file, line.size() - kEnd.size() - file))};
+}
+
+// Returns the name of the file that `name` imports by this path.
+std::string imported_name(const std::string& name, const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+  return (folder / path).lexically_normal().generic_string();
 }
 
 // Returns x of "export const x = …" and "export class x …"; "" for any other line.
@@ -86,8 +93,9 @@ class Bundle {
     if (line.starts_with("import ")) {
       const auto import = parse_import(line);
       if (!import) throw wrong(name, line);
-      add(import->file);
-      return cat("const ", import->names, " = modules['", import->file, "'];");
+      const std::string imported = imported_name(name, import->path);
+      add(imported);
+      return cat("const ", import->names, " = modules['", imported, "'];");
     }
     if (!line.starts_with("export ")) return line;
     const std::string exported = exported_name(line);

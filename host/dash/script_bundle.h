@@ -1,8 +1,8 @@
-// host/dash/script_bundle.h: joins the modules of web/ into one script, for a page without a
-// server. Pure.
+// host/dash/script_bundle.h: joins the modules of web/ into one script, so that a page asks for
+// one file. Pure.
 //
-// It understands only the forms that web/ uses: imports of names from files in the same folder, one
-// a line, and exports of a const or class at the beginning of a line.
+// It understands only the forms that web/ uses: imports of names by relative paths, one a line,
+// and exports of a const or class at the beginning of a line.
 #pragma once
 
 #include <span>

@@ -52,7 +52,7 @@ std::vector<std::string> embedded_templates();
 // The files of the Python package, paths below python/.
 std::vector<NamedText> embedded_python();
 
-// The files of the dashboard: "index.html".
+// The files of the dashboard: "index.html", "chart/axis.js".
 std::vector<NamedText> embedded_web_files();
 
 // LICENSE, NOTICE, then the licence of each Debian package that NOTICE names ("libuv1-dev"), in

@@ -1,4 +1,4 @@
-"""The ticks of web/axis.js and web/ticks.js for ranges that people have and for the ends of doubles, in a real browser."""
+"""The ticks of web/chart/axis.js and web/chart/ticks.js for ranges that people have and for the ends of doubles, in a real browser."""
 
 import functools
 import http.server
@@ -10,7 +10,7 @@ from conftest import SOURCE
 
 # Returns [number of ranges, ranges of strictly increasing ticks, the first ranges with another outcome].
 PROPERTIES = r"""
-return import('/axis.js').then(({Axis}) => {
+return import('/chart/axis.js').then(({Axis}) => {
   const bits = new DataView(new ArrayBuffer(8));
   let seed = 1n;
   const random = () => {  // of 64 bits
@@ -73,7 +73,7 @@ return import('/axis.js').then(({Axis}) => {
 
 # Returns [number of axes, axes with too many ticks or with the same text twice, the first of them].
 TEXTS = r"""
-return Promise.all([import('/axis.js'), import('/ticks.js')]).then(([{Axis}, {ticksOf}]) => {
+return Promise.all([import('/chart/axis.js'), import('/chart/ticks.js')]).then(([{Axis}, {ticksOf}]) => {
   let seed = 1;
   const random = () => { seed = seed * 16807 % 2147483647; return seed / 2147483647; };
   const wrong = [];
@@ -97,7 +97,7 @@ return Promise.all([import('/axis.js'), import('/ticks.js')]).then(([{Axis}, {ti
 """
 # Returns the texts of the ticks of [from, to, log, unit, …].
 SHOWN = """
-return Promise.all([import('/axis.js'), import('/ticks.js')]).then(([{Axis}, {ticksOf}]) =>
+return Promise.all([import('/chart/axis.js'), import('/chart/ticks.js')]).then(([{Axis}, {ticksOf}]) =>
   arguments[0].map(([from, to, log, unit]) => ticksOf(new Axis(from, to, log), 5, unit).map((tick) => tick.text).join(' ')));
 """
 
@@ -129,21 +129,21 @@ def pages():
 
 def test_every_range_has_few_finite_and_sorted_ticks(browser, pages):
     window = browser()
-    window.open(f"{pages}/axis.js")
+    window.open(f"{pages}/chart/axis.js")
     count, wrong, first = window.run(PROPERTIES)
     assert count > 100000 and wrong == 0, "\n".join(first)
 
 
 def test_texts_of_ticks_differ(browser, pages):
     window = browser()
-    window.open(f"{pages}/axis.js")
+    window.open(f"{pages}/chart/axis.js")
     count, wrong, first = window.run(TEXTS)
     assert count > 100000 and wrong == 0, "\n".join(first)
 
 
 def test_texts_of_ticks_have_units(browser, pages):
     window = browser()
-    window.open(f"{pages}/axis.js")
+    window.open(f"{pages}/chart/axis.js")
     wanted = {
         (0, 82e6, False, ""): "0 20M 40M 60M 80M",
         (0, 82e6, False, "bytes"): "0 MiB 20 MiB 40 MiB 60 MiB",

@@ -84,7 +84,7 @@ def test_the_distance_is_ciede2000():
 
 
 def palette(name):
-    text = (SOURCE / "web" / "palette.js").read_text()
+    text = (SOURCE / "web" / "chart" / "palette.js").read_text()
     return re.findall("#[0-9a-f]{6}", re.search(rf"const {name} = \[(.*?)\]", text)[1])
 
 

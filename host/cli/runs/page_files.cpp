@@ -1,10 +1,13 @@
 #include "host/cli/runs/page_files.h"
 
 #include "host/base/text/text.h"
+#include "host/dash/script_bundle.h"
 #include "host/lua/embed.h"
 
 namespace rtrain::cli {
 namespace {
+
+constexpr const char* kScript = "main.js";
 
 std::string type_of(std::string_view name) {
   if (name.ends_with(".html")) return "text/html; charset=utf-8";
@@ -18,11 +21,14 @@ std::string type_of(std::string_view name) {
 
 std::vector<dash::PageFile> page_files() {
   std::vector<dash::PageFile> out;
-  for (const NamedText& page : lua::embedded_web_files()) {
+  const std::vector<NamedText> files = lua::embedded_web_files();
+  for (const NamedText& page : files) {
+    const bool is_script = page.name.ends_with(".js");
+    if (is_script && page.name != kScript) continue;
     const bool is_first = page.name == "index.html";
     out.push_back({.path = is_first ? "/" : cat("/", page.name),
                    .type = type_of(page.name),
-                   .bytes = page.text});
+                   .bytes = is_script ? dash::bundle_scripts(files, kScript) : page.text});
   }
   return out;
 }

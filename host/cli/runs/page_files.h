@@ -1,4 +1,5 @@
 // host/cli/runs/page_files.h: the pages inside the executable, for the dashboard.
+// Their scripts are one file.
 #pragma once
 
 #include <vector>

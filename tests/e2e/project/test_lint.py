@@ -164,8 +164,8 @@ def test_commits_that_are_not_there_are_not_checked(lint_commits):
 
 
 WEB = {
-    "web/a.js": "import {b} from './b.js';\n\nconst [c, {d: e}] = b(`${() => `}`}`, /[/}]/);\nc(e);\n",
-    "web/b.js": "// not used: `f`\nexport const b = (value) => value;\n",
+    "web/a.js": "import {b} from './room/b.js';\n\nconst [c, {d: e}] = b(`${() => `}`}`, /[/}]/);\nc(e);\n",
+    "web/room/b.js": "// not used: `f`\nexport const b = (value) => value;\n",
     "web/style.css": ".used { margin: .5em; }\n",
     "web/index.html": '<p class="used"></p>\n',
 }
@@ -176,10 +176,10 @@ WEB = {
     [
         ("web/a.js", "b; // " + "x" * 115, "5: a line of 121 columns, at most 120"),
         ("web/style.css", "x" * 121, "2: a line of 121 columns, at most 120"),
-        ("web/a.js", "import {g} from './b.js';\ng();", "5: imports g, which b.js does not export"),
-        ("web/b.js", "export const h = 1;", "3: exports h, which no file imports"),
+        ("web/a.js", "import {g} from './room/b.js';\ng();", "5: imports g, which ./room/b.js does not export"),
+        ("web/room/b.js", "export const h = 1;", "3: exports h, which no file imports"),
         ("web/c.js", "c(`${b(1)}`);", "1: calls b of b.js and does not import it"),
-        ("web/b.js", "import {c} from './a.js';", "3: imports c and does not use it"),
+        ("web/room/b.js", "import {c} from '../a.js';", "3: imports c and does not use it"),
         ("web/a.js", "const i = {i: 'i', j: a.i, k: `i`}; // i", "5: declares i and does not use it"),
         ("web/a.js", "const {i: j} = c;", "5: declares j and does not use it"),
         ("web/a.js", "class A { #l = 1; }\nc(A);", "5: declares #l and does not use it"),

@@ -153,6 +153,25 @@ def test_a_room_of_lua_that_is_not_in_the_table_is_named(lint):
     )
 
 
+WEB_ROOMS = "## Rooms\n\n| folder | holds |\n|---|---|\n| `base/` | |\n| `chart/` | |\n| (here) | |\n"
+
+
+def test_an_import_of_a_room_of_pages_that_is_below_is_named(lint):
+    files = {
+        "web/README.md": WEB_ROOMS,
+        "web/main.js": "import {a} from './chart/a.js';\n",
+        "web/chart/a.js": "import {b} from '../base/b.js';\nimport {c} from '../main.js';\n",
+        "web/base/b.js": "import {d} from './d.js';\n\nimport {a} from '../chart/a.js';\n",
+        "web/late/e.js": "",
+    }
+    by_table = "by the table of web/README.md it may import only"
+    assert wrong_lines(lint, files) == {
+        "web/chart/a.js": (2, f"imports main.js: {by_table} base chart"),
+        "web/base/b.js": (3, f"imports chart/a.js: {by_table} base"),
+        "web/late/e.js": (1, "web/late is not in the table of rooms of web/README.md"),
+    }
+
+
 LIBRARIES = [
     ("lua", "ATen/Tensor.h"),
     ("cli", "torch/csrc/autograd/engine.h"),

@@ -254,13 +254,13 @@ TEST(ByteRange, OneRangeOfBytes) {
 
 TEST(ScriptBundle, FilesBecomeFunctionsInTheOrderOfTheirImports) {
   const std::vector<NamedText> files = {
-      {"main.js", "import {a, B} from './x.js';\nimport {c} from './y.js';\na(c);\n"},
-      {"x.js", "import {c} from './y.js';\nexport const a = (v) => v + c;\nexport class B {\n}\n"},
+      {"main.js", "import {a, B} from './part/x.js';\nimport {c} from './y.js';\na(c);\n"},
+      {"part/x.js", "import {c} from '../y.js';\nexport const a = (v) => v + c;\nexport class B {\n}\n"},
       {"y.js", "const own = 1;\nexport const c = own;\n"}};
   const std::string text = bundle_scripts(files, "main.js");
-  EXPECT_LT(text.find("modules['y.js'] ="), text.find("modules['x.js'] ="));
-  EXPECT_LT(text.find("modules['x.js'] ="), text.find("modules['main.js'] ="));
-  EXPECT_NE(text.find("const {a, B} = modules['x.js'];"), std::string::npos);
+  EXPECT_LT(text.find("modules['y.js'] ="), text.find("modules['part/x.js'] ="));
+  EXPECT_LT(text.find("modules['part/x.js'] ="), text.find("modules['main.js'] ="));
+  EXPECT_NE(text.find("const {a, B} = modules['part/x.js'];"), std::string::npos);
   EXPECT_NE(text.find("return {a, B};"), std::string::npos);
   EXPECT_EQ(text.find("import "), std::string::npos);
   EXPECT_EQ(text.find("export "), std::string::npos);
