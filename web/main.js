@@ -8,6 +8,7 @@ import {commandsButton} from './commands.js';
 import {showCompare} from './runs/compare.js';
 import {keysButton} from './keys.js';
 import {showNodes} from './nodes/nodes.js';
+import {showReport} from './runs/report.js';
 import {showResources} from './nodes/resources.js';
 import {showRun} from './run/run.js';
 import {showRuns} from './runs/runs.js';
@@ -24,6 +25,7 @@ const pageOf = ([page]) => {
   if (page === 'run') return ['run', showRun];
   if (page === 'compare') return ['compare', showCompare];
   if (page === 'sweep') return ['sweep', showSweepPage];
+  if (page === 'report') return ['runs', showReport];
   if (page === 'nodes') return ['nodes', showNodes];
   if (page === 'resources' && !storedAt) return ['resources', showResources];
   return ['', () => { throw new ApiError(404, 'There is no such page.'); }];

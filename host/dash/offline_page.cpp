@@ -50,6 +50,7 @@ class Answers {
     write_comparisons(runs);
     write_sweeps(rows);
     write_answer("api/runs", {}, Value(std::move(rows)));
+    write_json("api/views", {}, ask("/api/views", {}));
     out_ << "}}";
     return omitted_;
   }

@@ -1,4 +1,4 @@
-"""The ticks of web/chart/axis.js and web/chart/ticks.js for ranges that people have and for the ends of doubles, in a real browser."""
+"""The ticks of web/chart/axis.js and web/chart/ticks.js, for ranges that people have and for the ends of doubles."""
 
 import functools
 import http.server

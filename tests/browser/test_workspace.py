@@ -67,8 +67,9 @@ def press(window, text, within="main"):
     """Clicks the button with the text or label."""
     wait_until(
         lambda: window.run(
-            "const it = [...document.querySelectorAll(`${arguments[1]} button`)].find((each) => "
-            "each.textContent.trim() === arguments[0] || each.getAttribute('aria-label') === arguments[0]);"
+            "const it = [...document.querySelectorAll(`${arguments[1]} button`)].filter((each) => "
+            "each.textContent.trim() === arguments[0] || each.getAttribute('aria-label') === arguments[0])"
+            ".find((each) => each.checkVisibility());"
             "it?.click(); return Boolean(it)",
             text,
             within,

@@ -6,7 +6,8 @@ export const placeOf = (hash) => {
   return {parts: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query)};
 };
 
-/** Changes the query of this address without a new entry in the history. A list gives one pair for each value. */
+/** Changes the query of this address without a new entry in the history. A list gives one pair for each value. The
+    window hears `querychange`. */
 export const setQuery = (changes) => {
   const [path, query = ''] = location.hash.split('?');
   const pairs = new URLSearchParams(query);
@@ -17,4 +18,5 @@ export const setQuery = (changes) => {
   }
   const text = pairs.toString();
   history.replaceState(null, '', `${path || '#/'}${text ? `?${text}` : ''}`);
+  dispatchEvent(new Event('querychange'));
 };

@@ -126,8 +126,11 @@ export class Curves {
       this.#sections.columns());
     this.#offer = bar.offer;
     this.#offerMetrics();
-    return section(title, bar.node, head, this.#legend, this.#said, this.#sections.node);
+    return section(title, bar.node, head, this.charts);
   }
+
+  /** The charts and their legend, without a title and settings. */
+  get charts() { return [this.#legend, this.#said, this.#sections.node]; }
 
   /** Asks which metrics there are. */
   async find() {

@@ -8,7 +8,7 @@ const MOST_GROUPS = 1000;
 const MOST_OPEN = 200;
 
 /** "lr=0.1, width=16" */
-const groupName = (keys, values) => keys.map((key, at) => {
+export const groupName = (keys, values) => keys.map((key, at) => {
   const value = typeof values[at] === 'string' ? values[at] : JSON.stringify(values[at]);
   return `${key.replace(/^config\./, '')}=${value}`;
 }).join(', ');

@@ -13,6 +13,7 @@ import {placeOfName, swatch} from '../chart/palette.js';
 import {RunList} from './runlist.js';
 import {storedAt} from '../server/stored.js';
 import {brief, clipped, el, later, runLink, tagButtons} from '../base/view.js';
+import {ViewsBar} from './views.js';
 import {WorkspaceState} from './workspace.js';
 
 const MOST_NAMED = 3;
@@ -27,6 +28,7 @@ class RunsPage {
   #list;
   #grid;
   #curves;
+  #views;
   #columns = [];
   #asked = [];
   #usual = [];
@@ -52,6 +54,7 @@ class RunsPage {
       onsight: (first, last) => this.#list.need(first, last),
       onwidth: (key, width) => this.#state.setWidth(key, width),
     });
+    this.#views = new ViewsBar(signal);
     this.#curves = new Curves({
       runs: [], query, signal, isCompared: true, onhover: (name) => this.#highlightRow(name),
     });
@@ -70,7 +73,7 @@ class RunsPage {
     }, 'Charts');
     this.#side = el('div', {class: 'side', hidden: !this.#state.hasCharts}, this.#curves.node('Charts', this.#more));
     this.#main.replaceChildren(
-      el('div', {class: 'title'}, el('h1', {}, 'Runs'), this.#count),
+      el('div', {class: 'title'}, el('h1', {}, 'Runs'), this.#count, this.#views.node),
       filterBar(this.#state, () => this.#change(), () => this.#allNames(),
         el('button', {type: 'button', onclick: () => this.#choose()}, 'Columns…'), toggle, this.#compare),
       this.#chips,
@@ -84,6 +87,7 @@ class RunsPage {
     await this.#load();
     this.#writes = await mayWrite();
     if (this.#writes) this.#grid.redraw();
+    await this.#views.load(this.#writes);
   }
 
   #compare;

@@ -2,7 +2,9 @@
 // the next visit without one.
 import {FILTERS} from './filters.js';
 import {keep, kept} from '../base/kept.js';
+import {get, runPath} from '../server/api.js';
 import {setQuery} from '../base/place.js';
+import {groupName} from './runlist.js';
 
 const FEW = 10;
 const LAYOUT = ['col', 'pin', 'width', 'charts', 'few'];
@@ -70,3 +72,17 @@ export class WorkspaceState {
     this.set('show', !isShown && !isFirst ? [...others('show'), name] : others('show'));
   }
 }
+
+/** The runs or groups whose charts a page with this query shows. */
+export const shownRuns = async (query, signal) => {
+  const state = new WorkspaceState(query);
+  const {by} = state;
+  const asked = {...state.filter, sort: state.text('sort'), limit: state.few};
+  const {runs, groups} = by.length
+    ? await get('api/groups', {...asked, key: by}, signal)
+    : await get('api/runs', asked, signal);
+  const first = runs ?? groups.map((group) => ({...group, name: groupName(by, group.values)}));
+  const others = by.length ? [] : state.all('show').filter((name) => first.every((run) => run.name !== name));
+  const more = await Promise.all(others.map((name) => get(runPath(name), {}, signal)));
+  return [...first.filter(({name}) => state.isShown(name, true)), ...more];
+};

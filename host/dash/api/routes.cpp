@@ -7,6 +7,7 @@
 #include "host/dash/api/run_actions.h"
 #include "host/dash/api/run_answers.h"
 #include "host/dash/api/sweep_answers.h"
+#include "host/dash/api/view_answers.h"
 #include "host/machine/leases/resource_report.h"
 
 namespace rtrain::dash {
@@ -97,6 +98,17 @@ std::span<const Route> all_routes() {
        .result = "tags: tag, runs (how many have it), started_at (of the last of them); total, "
                  "offset, limit",
        .answer = answer_tags},
+      {.method = "GET",
+       .path = "/api/views",
+       .summary = "The saved views of pages, by name",
+       .result = "views: name, address (what stands behind #/ in the browser), saved_at",
+       .answer = answer_views},
+      {.method = "POST",
+       .path = "/api/views",
+       .summary = "Saves a view under a name, or removes it if there is no address",
+       .body = {{"name", kString, "At most 100 bytes"}, {"address", kString, ""}},
+       .result = "As GET",
+       .answer = set_view},
       {.method = "GET",
        .path = "/api/sweep",
        .summary = "The objective of a sweep, and the rungs of its scheduler",

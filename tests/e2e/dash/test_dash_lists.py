@@ -1,5 +1,6 @@
 """Lists of runs that rtrain dash answers: columns, search, groups, names; and the name of a run that is changed."""
 
+import concurrent.futures
 import json
 import statistics
 
@@ -155,4 +156,59 @@ def test_an_empty_storage_has_no_groups_and_columns(rtrain):
     server = Dash(rtrain)
     assert server.json("/api/groups", key="config.lr")["total"] == 0
     assert server.json("/api/columns")["reported"] == []
+    assert server.stop().returncode == 0
+
+
+def test_views_are_kept_next_to_the_runs(rtrain):
+    server = Dash(rtrain)
+    assert server.json("/api/views") == {"views": []}
+    names = ["best", "../../etc/passwd", "a/b", ".", "<b>é</b>"]
+    for name in names:
+        assert server.post("/api/views", {"name": name, "address": "?sort=loss"}).status == 200, name
+    assert sorted(view["name"] for view in server.json("/api/views")["views"]) == sorted(names)
+    files = list(rtrain.storage.rglob("*.json"))
+    assert len(files) == len(names) and {file.parent for file in files} == {rtrain.storage / ".views"}
+    server.post("/api/views", {"name": "best", "address": "?sort=-acc"})
+    (rtrain.storage / ".views" / "62.json").write_text("{")
+    (rtrain.storage / ".views" / "63.json").write_text('{"name": 3}')
+    views = {view["name"]: view["address"] for view in server.json("/api/views")["views"]}
+    assert len(views) == len(names) and views["best"] == "?sort=-acc", "replaced, and what cannot be read is left out"
+    for name in names:
+        assert server.post("/api/views", {"name": name}).status == 200
+    assert server.json("/api/views") == {"views": []}
+    assert server.post("/api/views", {"name": "best"}).status == 404
+    for wrong in (
+        {"name": "", "address": "?"},
+        {"name": "x" * 101, "address": "?"},
+        {"name": "x", "address": "y" * 20_000},
+    ):
+        assert server.post("/api/views", wrong).status == 400
+    viewer = server.post("/api/views", {"name": "x", "address": "?"}, Authorization=f"Bearer {server.viewer()}")
+    assert viewer.status == 403
+    assert server.stop().returncode == 0
+
+
+def test_several_writers_leave_whole_views(rtrain):
+    servers = [Dash(rtrain), Dash(rtrain)]
+    addresses = [f"?text={character * 5000}" for character in "abcdefgh"]
+
+    def save(at):
+        for _ in range(5):
+            assert servers[at % 2].post("/api/views", {"name": "one", "address": addresses[at]}).status == 200
+            (view,) = servers[(at + 1) % 2].json("/api/views")["views"]
+            assert view["address"] in addresses
+
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        list(threads.map(save, range(len(addresses))))
+    for server in servers:
+        assert server.stop().returncode == 0
+
+
+def test_a_file_has_the_views(rtrain):
+    rtrain.run_ok(SEEDED, "--name", "one", "-q")
+    server = Dash(rtrain)
+    server.post("/api/views", {"name": "</script>", "address": "?sort=loss"})
+    page = rtrain("export", "one", "--html").stdout
+    answers = json.loads(page.split('id="stored">')[1].split("</script>")[0])["answers"]
+    assert [view["name"] for view in answers["api/views"]["views"]] == ["</script>"]
     assert server.stop().returncode == 0
