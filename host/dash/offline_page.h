@@ -2,8 +2,8 @@
 // needs neither a server nor a network.
 //
 // The file has the scripts of web/, and an answer for each request that they would make, under that
-// request's text (web/server/stored.js finds it). Its size is bounded: curves in parts, last lines of
-// logs, media up to a number of bytes. No text of a run can become markup or a script: texts are
+// request's text (web/server/stored.js finds it). Its size is bounded: curves in parts, last lines
+// of logs, media up to a number of bytes. No text of a run can become markup or a script: texts are
 // JSON without "<", in an element that the browser does not run, and a script runs only with a
 // nonce, which no text of a run can contain.
 #pragma once

@@ -3,6 +3,7 @@ and in an exported file.
 """
 
 import json
+import urllib.parse
 
 import pytest
 
@@ -208,3 +209,45 @@ def test_what_is_written_on_a_page_stays_text(trained, dash, watched):
     shows(window, "2 runs")
     untouched(window)
     assert window.messages() == []
+
+
+REPORT = "# {0}\n\n{0}\n\n- {0}\n\n> {0}\n\n[{0}]({0}) `{0}` **{0}**\n\n![{0}](view:{0})\n\n![loss](view:{0})\n"
+
+
+def see_names(window):
+    """Opens the pages of sweeps, views and reports with the names of payloads."""
+    see_everything(window)
+    untouched(window)
+    window.run("location.hash = '#/sweep'")
+    shows(window, SIGNS["script"], "main table")
+    see_everything(window)
+    untouched(window)
+    for text in PAYLOADS.values():
+        if may_be_a_tag("sweep:" + text):
+            window.run("location.hash = `#/sweep/${encodeURIComponent(arguments[0])}`", text)
+            shows(window, "second")
+            see_everything(window)
+            untouched(window)
+        window.run("location.hash = `#/report?text=${encodeURIComponent(arguments[0])}`", REPORT.format(text))
+        wait_until(lambda: window.count(".report h2") > 0, message="the report")
+        see_everything(window)
+        untouched(window)
+    assert window.messages() == []
+
+
+def test_names_of_sweeps_and_views_stay_text(trained, dash, watched, tmp_path):
+    server = dash()
+    tags = [part for text in PAYLOADS.values() if may_be_a_tag("sweep:" + text) for part in ("--tag", "sweep:" + text)]
+    assert trained("edit", "second", *tags).returncode == 0
+    names = [text for text in PAYLOADS.values() if len(text.encode()) <= 100]
+    for name in names:
+        address = f"?text={urllib.parse.quote(name)}"
+        assert server.post("/api/views", {"name": name, "address": address}).status == 200
+    window = watched(server.url.geturl())
+    wait_until(lambda: window.count("select[name=view] option") == 1 + len(names), message="the views")
+    see_names(window)
+    file = tmp_path / "names.html"
+    assert trained("export", "second", "--html", "-o", file).returncode == 0
+    offline = watched(file.as_uri())
+    wait_until(lambda: offline.count("select[name=view] option") == 1 + len(names), message="the views in the file")
+    see_names(offline)

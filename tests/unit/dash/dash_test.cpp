@@ -255,7 +255,8 @@ TEST(ByteRange, OneRangeOfBytes) {
 TEST(ScriptBundle, FilesBecomeFunctionsInTheOrderOfTheirImports) {
   const std::vector<NamedText> files = {
       {"main.js", "import {a, B} from './part/x.js';\nimport {c} from './y.js';\na(c);\n"},
-      {"part/x.js", "import {c} from '../y.js';\nexport const a = (v) => v + c;\nexport class B {\n}\n"},
+      {"part/x.js",
+       "import {c} from '../y.js';\nexport const a = (v) => v + c;\nexport class B {\n}\n"},
       {"y.js", "const own = 1;\nexport const c = own;\n"}};
   const std::string text = bundle_scripts(files, "main.js");
   EXPECT_LT(text.find("modules['y.js'] ="), text.find("modules['part/x.js'] ="));
