@@ -2,17 +2,17 @@
 import {get, runPath} from './server/api.js';
 import {placeOf} from './base/place.js';
 import {THEMES, theme} from './base/theme.js';
-import {brief, briefName, el, later} from './base/view.js';
+import {brief, briefName, el, everyOf, later} from './base/view.js';
 
 const MOST = 30;
 const MOST_RUNS = 20;
 
 const goTo = (hash) => () => { location.hash = hash; };
 
-const pages = () => [...document.querySelectorAll('nav a')].map((link) =>
+const pages = () => everyOf('nav a').map((link) =>
   ({kind: 'Page', text: link.textContent, act: goTo(link.hash)}));
 
-const tabs = () => [...document.querySelectorAll('[role=tab]')].map((tab) =>
+const tabs = () => everyOf('[role=tab]').map((tab) =>
   ({kind: 'Tab', text: tab.textContent, act: goTo(tab.hash)}));
 
 const themes = () => THEMES.map(([value, text]) =>

@@ -1,7 +1,7 @@
 // The keys of all pages, and the list of them. Keys without Ctrl can be turned off: people who speak to it use none.
 import {openCommands} from './commands.js';
 import {keep, kept} from './base/kept.js';
-import {el} from './base/view.js';
+import {el, everyOf} from './base/view.js';
 
 const TYPED = 'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range])';
 const LIST = 'main tbody tr';
@@ -10,7 +10,7 @@ const isSeen = (node) => node.getClientRects().length > 0;
 
 /** Focuses the link of the next or previous row of the page's lists. */
 const moveInList = (by) => {
-  const links = [...document.querySelectorAll(LIST)].map((row) => row.querySelector('a[href]'))
+  const links = everyOf(LIST).map((row) => row.querySelector('a[href]'))
     .filter((link) => link && isSeen(link));
   const at = links.findIndex((link) => link.closest('tr').contains(document.activeElement));
   const next = links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + by))];
@@ -19,7 +19,7 @@ const moveInList = (by) => {
 };
 
 const search = () => {
-  const fields = [...document.querySelectorAll('main input[type=search], main form input, main input')];
+  const fields = everyOf('main input[type=search], main form input, main input');
   const field = fields.find((input) => input.matches(TYPED) && isSeen(input));
   if (!field) return openCommands();
   field.focus();
@@ -28,15 +28,15 @@ const search = () => {
 
 /** Opens the tab before or after the one that is shown. */
 const turnTab = (by) => {
-  const tabs = [...document.querySelectorAll('[role=tab]')];
+  const tabs = everyOf('[role=tab]');
   const at = tabs.findIndex((tab) => tab.getAttribute('aria-selected') === 'true');
   tabs[(at + by + tabs.length) % tabs.length]?.click();
 };
 
-const choose = () => document.activeElement.closest('tr')?.querySelector('input[type=checkbox]')?.click();
+const choose = () => everyOf('tr:focus-within input[type=checkbox]')[0]?.click();
 
 /** The links of the header that have keys: [keys, text, act]. */
-const pages = () => [...document.querySelectorAll('nav [aria-keyshortcuts]')].map((link) =>
+const pages = () => everyOf('nav [aria-keyshortcuts]').map((link) =>
   [link.getAttribute('aria-keyshortcuts').toLowerCase(), `Page ${link.textContent}`, () => link.click()]);
 
 const LETTERS = [

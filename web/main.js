@@ -3,7 +3,7 @@
 // place if the page has it, and says whether it has.
 import {ApiError} from './server/api.js';
 import {placeOf} from './base/place.js';
-import {el, time} from './base/view.js';
+import {el, everyOf, time} from './base/view.js';
 import {commandsButton} from './commands.js';
 import {showCompare} from './runs/compare.js';
 import {keysButton} from './keys.js';
@@ -18,8 +18,10 @@ import {themeSwitch} from './base/theme.js';
 
 const main = document.getElementById('main');
 let current = new AbortController();
+/** @type {(place: object) => boolean} */
 let turn = () => false;
 
+/** @return {[string, (place: object, main: HTMLElement, signal: AbortSignal) => any]} */
 const pageOf = ([page]) => {
   if (page === undefined) return ['runs', showRuns];
   if (page === 'run') return ['run', showRun];
@@ -50,7 +52,7 @@ const open = async (place) => {
   turn = () => false;
   document.getElementById('live').textContent = '';
   const [name, page] = pageOf(place.parts);
-  for (const link of document.querySelectorAll('nav a')) {
+  for (const link of everyOf('nav a')) {
     if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }

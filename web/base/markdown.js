@@ -3,6 +3,8 @@
 import {el} from './view.js';
 
 const INLINE = /(`[^`]+`)|(\*\*[^*]+\*\*)|(\*[^*]+\*)|(\[[^\]]+\]\([^()\s]+\))/;
+/** @type {[string, RegExp][]} */
+const LISTS = [['ul', /^[-*] +/], ['ol', /^\d+[.)] +/]];
 const isSafe = (address) => /^(https?:\/\/|#\/)/.test(address);
 
 const inline = (text) => {
@@ -33,7 +35,7 @@ const blocks = [
   },
   (lines, at) => (/^(-{3,}|\*{3,})$/.test(lines[at].trim()) ? [el('hr'), at + 1] : undefined),
   (lines, at) => {
-    const kind = [['ul', /^[-*] +/], ['ol', /^\d+[.)] +/]].find(([, mark]) => mark.test(lines[at]));
+    const kind = LISTS.find(([, mark]) => mark.test(lines[at]));
     if (!kind) return undefined;
     let end = at;
     while (end < lines.length && kind[1].test(lines[end])) ++end;

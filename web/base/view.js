@@ -147,7 +147,13 @@ export const keepingFocus = (box, replace) => {
   again?.focus({preventScroll: true});
 };
 
-/** Debounces calls: calls the function once, after a pause. */
+/** The elements with a CSS selector, in the order of the page.
+    @return {any[]} */
+export const everyOf = (selector) => [...document.querySelectorAll(selector)];
+
+/** Debounces calls: calls the function once, after a pause.
+    @param {(...args: any[]) => void} call
+    @return {(...args: any[]) => void} */
 export const later = (delay, call) => {
   let timer = 0;
   return (...args) => {

@@ -32,7 +32,7 @@ export class Chart {
   /** Where its buttons are. */
   tools = el('span', {class: 'buttons'});
   /** Called with the name of the curve at the pointer; with undefined when it leaves the curve. */
-  onhover = () => {};
+  onhover = (_name) => {};
   /** What the last painting drew: {curve, xs, place, name, colour, dash, isStrong}, and its Frame. */
   drawn = [];
   frame = undefined;
@@ -129,7 +129,7 @@ export class Chart {
       curve, xs: xsOf(this.axis, curve), place: curve.place, name: curve.run,
       colour: colourOf(curve.place), dash: dashOf(curve.place), isStrong: curve.run === this.#linked.highlighted,
     }));
-    return shown.sort((a, b) => a.isStrong - b.isStrong);
+    return shown.sort((a, b) => Number(a.isStrong) - Number(b.isStrong));
   }
 
   /** Paints it on a context of that size. Returns its frame; undefined without values. */

@@ -61,7 +61,7 @@ export class Curves {
   #sections = new Sections((metric) => this.#entryOf(metric).chart.node);
   #sight;
   #said = el('p', {class: 'quiet', role: 'status'});
-  #offer = () => {};
+  #offer = (_names) => {};
   #part;
   #legend = el('div');
   #isUnknown = false;
@@ -77,8 +77,8 @@ export class Curves {
       have the names and colours of runs. onhover: called with the name of the run whose curve is at the pointer, or
       with undefined. */
   constructor({
-    runs, query, signal, rank = 0, marks = [], isWanted = () => true, hidesEmpty = false, isCompared = runs.length > 1,
-    onhover = () => {},
+    runs, query, signal, rank = 0, marks = [], isWanted = (_name) => true, hidesEmpty = false,
+    isCompared = runs.length > 1, onhover = (_name) => {},
   }) {
     this.#runs = this.#wanted = runs;
     this.#isCompared = isCompared;
@@ -95,7 +95,7 @@ export class Curves {
     const settled = later(SETTLED_MS, () => this.load().catch(() => {}));
     this.#sight = new IntersectionObserver((entries) => {
       for (const {target, isIntersecting} of entries) {
-        this.#charts.get(target.dataset.key).chart.isSeen = isIntersecting;
+        this.#charts.get(target.getAttribute('data-key')).chart.isSeen = isIntersecting;
       }
       settled();
     }, {rootMargin: NEAR});

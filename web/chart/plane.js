@@ -20,7 +20,7 @@ export const linked = ({href, title}, node) => {
 
 /** items: {title, href, x, y, colour, isOut}: those that are out are weak. path: the places of a line, as [x, y]
     values. xText: the text of a value of x. */
-export const plane = (xName, yName, items, {path = [], xText} = {}) => {
+export const plane = (xName, yName, items, {path = [], xText = undefined} = {}) => {
   const x = new Scale(xName, items.map((item) => item.x));
   const y = new Scale(yName, items.map((item) => item.y));
   const px = (at) => LEFT + at * (WIDTH - LEFT - RIGHT);

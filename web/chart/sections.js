@@ -1,7 +1,7 @@
 // Charts in sections: those that are pinned, then by the first part of a metric's name, at last what rtrain records of
 // itself, which is folded. The viewer's order, pins, folds and number of charts in a row are remembered.
 import {recall, recallList, remember} from '../base/remembered.js';
-import {el} from '../base/view.js';
+import {el, everyOf} from '../base/view.js';
 
 const OWN = ['data', 'gpu', 'host', 'process', 'time'];
 const TITLES = {pinned: 'Pinned', plain: 'Metrics', own: 'System'};
@@ -18,7 +18,8 @@ const sectionOf = ({name}) => {
 const rankOf = (key) => ['pinned', 'plain'].indexOf(key) + 1 || (key === 'own' ? 4 : 3);
 const titleOf = (key) => TITLES[key] ?? `${key.slice('of/'.length)}/`;
 
-/** [[key, metrics]] in their order. `order`: the titles that the viewer has moved, before the others. */
+/** [[key, metrics]] in their order. `order`: the titles that the viewer has moved, before the others.
+    @return {[string, any[]][]} */
 const grouped = (metrics, pins, order) => {
   const place = new Map(order.map((title, at) => [title, at]));
   const placeOf = (list) => ({title}) => (list.includes(title) ? list.indexOf(title) : place.get(title) ?? Infinity);
@@ -121,9 +122,9 @@ export class Sections {
   #order(titles) {
     if (titles.every((title) => this.isPinned(title))) remember('chart-pins', titles);
     else remember('chart-order', [...recallList('chart-order').filter((each) => !titles.includes(each)), ...titles]);
-    const focused = document.activeElement;
+    const [focused] = everyOf(':focus');
     this.#arrange();
-    if (focused.isConnected) focused.focus({preventScroll: true});
+    if (focused?.isConnected) focused.focus({preventScroll: true});
   }
 
   /** Lets the chart be dragged by its handle to the place of another chart of its section. */

@@ -6,7 +6,7 @@ import {el, later, section, time} from '../base/view.js';
 const MOST_LINES = 3000;
 const TAIL = 500;
 
-export const logView = (run, {rank, attempt} = {}, signal) => {
+export const logView = (run, {rank = undefined, attempt = undefined}, signal) => {
   const text = el('pre', {class: 'log', tabindex: 0, role: 'log', 'aria-label': 'Output', 'aria-live': 'off'});
   const state = el('span', {class: 'quiet', role: 'status'}, 'waiting for lines');
   let isCut = false;

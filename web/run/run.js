@@ -90,7 +90,7 @@ class RunPage {
   async #show({parts, query}) {
     this.#left.abort();
     this.#left = new AbortController();
-    const signal = AbortSignal.any([this.#signal, this.#left.signal]);
+    const signal = /** @type {any} */ (AbortSignal).any([this.#signal, this.#left.signal]);
     const box = el('div', {}, el('p', {class: 'loading'}, 'Loading…'));
     const tab = tabOf(parts[2]);
     this.parts = parts;

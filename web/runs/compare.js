@@ -13,7 +13,7 @@ const FEW_RUNS = 16;
 const chooser = () => el('form',
   {class: 'bar', onsubmit: (event) => {
     event.preventDefault();
-    const names = new FormData(event.target).get('runs').split(/[\s,]+/).filter(Boolean);
+    const names = event.target.elements.runs.value.split(/[\s,]+/).filter(Boolean);
     location.hash = `#/compare?${names.map((name) => `run=${encodeURIComponent(name)}`).join('&')}`;
   }},
   el('label', {}, 'Runs, by name', el('input', {name: 'runs', size: 40, placeholder: 'wide narrow'})),
@@ -48,7 +48,7 @@ const curveCharts = async (runs, query, signal) => {
   return curves.node('Curves');
 };
 
-const codeDifference = async ([first, second], signal) => {
+const codeDifference = async (first, second, signal) => {
   let files;
   try {
     const answer = await get('api/compare', {a: first.name, b: second.name}, signal);
@@ -73,7 +73,7 @@ export const showCompare = async ({query}, main, signal) => {
   }
   if (names.length < all.length) {
     const more = new URLSearchParams(query);
-    more.set('runs', Math.min(all.length, names.length + FEW_RUNS));
+    more.set('runs', String(Math.min(all.length, names.length + FEW_RUNS)));
     main.append(el('p', {role: 'status'}, `The first ${names.length} of ${all.length} runs. `,
       linkTo(`compare?${more}`, `Show ${more.get('runs')}`)));
   }
@@ -87,5 +87,5 @@ export const showCompare = async ({query}, main, signal) => {
     differences('Config', runs, (run) => run.config),
     differences('Scaling', runs, (run) => run.scaling),
     differences('Environment', runs, ({environment: {command, job, ...rest}}) => rest));
-  if (runs.length === 2) main.append(await codeDifference(runs, signal));
+  if (runs.length === 2) main.append(await codeDifference(runs[0], runs[1], signal));
 };

@@ -20,6 +20,7 @@ export class RunList {
   #windows = new Map();
   #asked = new Set();
   #turn = 0;
+  /** @type {any} */
   #query = {};
   #groups = undefined;
   #rows = [];

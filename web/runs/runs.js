@@ -223,7 +223,7 @@ class RunsPage {
   // Rows.
 
   #row(item, at) {
-    const isShown = this.#isShown(item, at);
+    const isShown = this.#isShown(item);
     const eye = el('button', {
       type: 'button', class: 'eye', 'aria-pressed': String(isShown), data: {key: item.name},
       'aria-label': `${isShown ? 'Hide' : 'Show'} the curves of ${item.name}`,

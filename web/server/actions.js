@@ -51,8 +51,11 @@ export class Outcome {
   }
 }
 
+/** @type {(answer: any) => any} */
+const nothing = () => '';
+
 /** A button for a request to a run. `does(answer)` may return a text about the result. */
-const action = (run, outcome, {label, question, yes, path, body, fields, during = 'asking', does = () => ''}) =>
+const action = (run, outcome, {label, question, yes, path, body, fields = [], during = 'asking', does = nothing}) =>
   el('button', {type: 'button', onclick: async (event) => {
     if (!await confirmed(question, yes, fields)) return;
     event.target.disabled = true;

@@ -1,6 +1,6 @@
 // Durations of what has not ended: they count on.
 import {storedAt} from './stored.js';
-import {duration, el} from '../base/view.js';
+import {duration, el, everyOf} from '../base/view.js';
 
 const BEAT_MS = 1000;
 
@@ -11,7 +11,7 @@ export const counting = (seconds, hasEnded) => {
 };
 
 setInterval(() => {
-  for (const node of document.querySelectorAll('.counting')) {
+  for (const node of everyOf('.counting')) {
     node.textContent = duration((Date.now() - Number(node.dataset.from)) / 1000);
   }
 }, BEAT_MS);

@@ -89,8 +89,9 @@ const rankCorrelation = (xs, ys) => {
 const featureOf = (values, ys) => {
   if (values.every((value) => typeof value === 'number')) return values;
   const groups = Map.groupBy(values.keys(), (at) => JSON.stringify(values[at] ?? null));
-  const order = [...groups].map(([text, rows]) => [text, mean(rows.map((row) => ys[row]))]).sort((a, b) => a[1] - b[1]);
-  const places = new Map(order.map(([text], at) => [text, at]));
+  const order = [...groups].map(([text, rows]) => ({text, mean: mean(rows.map((row) => ys[row]))}))
+    .sort((a, b) => a.mean - b.mean);
+  const places = new Map(order.map(({text}, at) => [text, at]));
   return values.map((value) => places.get(JSON.stringify(value ?? null)));
 };
 

@@ -30,7 +30,7 @@ export const choice = (label, name, query, options, fallback, change) => el('lab
 
 /** The chosen parts of axes: a Map of names to [from, to]. */
 const chosenIn = (query) => new Map([...query].filter(([name]) => name.startsWith(CHOSEN))
-  .map(([name, part]) => [name.slice(CHOSEN.length), part.split('_').map(Number)])
+  .map(([name, part]) => /** @type {[string, number[]]} */ ([name.slice(CHOSEN.length), part.split('_').map(Number)]))
   .filter(([, part]) => part.length === 2 && part.every((at) => at >= 0 && at <= 1)));
 
 const keepChosen = (query, chosen) => {
@@ -57,7 +57,7 @@ const itemsOf = (runs, metric, mode) => {
 
 /** Scatter and parallel coordinates of runs with `config` and `metrics`, coloured by a metric, '' for none. mode:
     whether 'min' or 'max' is best. changed: called with the runs within the chosen parts, at first too. */
-export const spaceView = (runs, query, {metric, mode}, changed = () => {}) => {
+export const spaceView = (runs, query, {metric, mode}, changed = (_runs) => {}) => {
   const keys = varying(runs);
   const metrics = numbersOf(runs);
   if (!keys.length || !metrics.length) {
