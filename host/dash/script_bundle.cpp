@@ -56,6 +56,22 @@ std::string exported_name(std::string_view line) {
   return {};
 }
 
+// Knows which lines of a file are comments as a whole.
+class CommentLines {
+ public:
+  // REQUIRES: called with each line of the file in turn.
+  bool has(std::string_view line) {
+    const std::string_view text = trim(line);
+    if (!is_open_ && !text.starts_with("/**")) return text.starts_with("//");
+    const size_t end = text.find("*/");
+    is_open_ = end == std::string_view::npos;
+    return is_open_ || end + 2 == text.size();
+  }
+
+ private:
+  bool is_open_ = false;
+};
+
 class Bundle {
  public:
   explicit Bundle(std::span<const NamedText> files) : files_(files) {}
@@ -107,7 +123,9 @@ class Bundle {
   std::string body_of(const NamedText& file) {
     std::string body;
     std::vector<std::string> exports;
+    CommentLines comments;
     for (const std::string& line : split(file.text, '\n')) {
+      if (comments.has(line)) continue;
       body += statement(file.name, line, exports);
       body += '\n';
     }

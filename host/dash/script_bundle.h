@@ -2,7 +2,8 @@
 // one file. Pure.
 //
 // It understands only the forms that web/ uses: imports of names by relative paths, one a line,
-// and exports of a const or class at the beginning of a line.
+// and exports of a const or class at the beginning of a line. Lines that begin with // and blocks
+// from /** to */ are left out, also where they stand within a template.
 #pragma once
 
 #include <span>

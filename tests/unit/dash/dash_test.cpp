@@ -268,10 +268,18 @@ TEST(ScriptBundle, FilesBecomeFunctionsInTheOrderOfTheirImports) {
   EXPECT_EQ(text.find("modules['y.js'] ="), text.rfind("modules['y.js'] =")) << "once";
 }
 
+TEST(ScriptBundle, CommentsAreLeftOut) {
+  const std::vector<NamedText> files = {{"main.js",
+                                         "// one\n/** two */\n  /** three\n  four\n      five "
+                                         "*/\nsix(); // seven\n/** @type {a} */ (eight);\n"}};
+  EXPECT_NE(bundle_scripts(files, "main.js").find("(() => {\nsix(); // seven\n/** @type"),
+            std::string::npos);
+}
+
 TEST(ScriptBundle, WhatItDoesNotUnderstandIsRefused) {
   for (const char* wrong :
        {"import a from './y.js';", "import {a} from './none.js';", "import {a} from './main.js';",
-        "export default 1;", "export {a};", "const a = '</script>';", "// <!-- comment"}) {
+        "export default 1;", "export {a};", "const a = '</script>';", "a(); // <!-- comment"}) {
     const std::vector<NamedText> files = {{"main.js", wrong}, {"y.js", ""}};
     EXPECT_THROW(bundle_scripts(files, "main.js"), Error) << wrong;
   }
