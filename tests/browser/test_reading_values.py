@@ -11,6 +11,7 @@ import pytest
 
 from conftest import Rtrain, wait_until
 from dash_server import dash  # noqa: F401  (a fixture)
+from measured import POINTER_MS
 from pages import CONTRAST, UNNAMED
 from webdriver import KEYS
 
@@ -54,23 +55,6 @@ return tooltip && {
   colours: [...tooltip.querySelectorAll('li path')].map((each) => each.getAttribute('stroke')),
 };
 """
-# Milliseconds that the page takes for a move of the pointer: all charts with their cursors, the tooltip and its layout.
-TIMES = (
-    FIGURE
-    + """
-const canvas = figure.querySelector('canvas');
-const box = canvas.getBoundingClientRect();
-const times = [];
-for (let at = 0; at < 40; ++at) {
-  const began = performance.now();
-  canvas.dispatchEvent(new PointerEvent('pointermove', {
-    clientX: box.left + (0.2 + at / 100) * box.width, clientY: box.top + box.height / 2, bubbles: true}));
-  document.querySelector('.tooltip').getBoundingClientRect();
-  times.push(performance.now() - began);
-}
-return times;
-"""
-)
 # Draws the charts again and returns what one of them has written.
 WRITTEN = (
     FIGURE
@@ -260,7 +244,7 @@ def test_a_tooltip_of_twenty_curves_is_drawn_within_a_frame(opened):
     window = opened(compare(), "loss")
     wait_until(lambda: "seed-19: from 19" in window.run(LABEL, "loss"), message="all curves")
     point(window, "loss", 0.5, 0.5)
-    times = window.run(TIMES, "loss")
+    times = window.run(POINTER_MS, "loss")
     print(f"a tooltip of {RUNS} curves takes {statistics.median(times):.1f} ms, at most {max(times):.1f} ms")
     assert statistics.median(times) < 500
 

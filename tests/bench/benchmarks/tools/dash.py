@@ -3,29 +3,27 @@ of viewers.
 """
 
 import contextlib
-import json
 import os
 import pathlib
 import selectors
-import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.parse
-import urllib.request
 
 from harness import sides
 from harness.benchmark import OWN, BenchError, Benchmark, Goal, Metric, Skipped
-from harness.job import Job, proportional_bytes
+from harness.dashboard import Asker, Server, browser_of, cpu_s, free_port, wait_until
+from harness.job import Job
 
 NAME = "dash"
 RUNS, METRICS, STEPS = 1000, 10, 1000
 QUICK = 20, 3, 50
 REPORTS, QUICK_REPORTS = 10**6, 2000
 CHARTS = 20
+COMPARED = 20
+MANY, SORTS = 10_000, 10
 VIEWERS, QUICK_VIEWERS = 64, 4
 WATCH_S, QUICK_WATCH_S = 10, 2
 SETTLE_S, QUICK_SETTLE_S = 5, 2
@@ -36,7 +34,7 @@ WATCH_SENT = r"""
   window.sent = [];
   new MutationObserver((changes) => {
     for (const {target} of changes) {
-      const [, sent] = /sent: .*last (\d+)$/.exec(target.getAttribute('aria-label')) ?? [];
+      const [, sent] = /Chart of sent\b.*last (\d+)$/.exec(target.getAttribute('aria-label')) ?? [];
       if (sent !== undefined && window.sent.at(-1)?.[0] !== Number(sent)) {
         const entry = [Number(sent)];
         window.sent.push(entry);
@@ -44,13 +42,11 @@ WATCH_SENT = r"""
       }
     }
   }).observe(document.body, {subtree: true, attributes: true, attributeFilter: ['aria-label']});"""
-PAINT = "return performance.getEntriesByName('first-contentful-paint').map((each) => each.startTime)[0] ?? null"
-WEIGHT = """return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
-  .filter((each) => !each.name.includes('/api/')).reduce((sum, each) => sum + each.encodedBodySize, 0)"""
 
 
 def build(config):
     sys.path.append(os.path.join(config.root, "tests", "browser"))
+    import measured
     import webdriver
 
     if not webdriver.is_there():
@@ -66,8 +62,11 @@ def build(config):
 
     def sample(side):
         with servers[side]() as server:
-            figures = _page(webdriver, server, QUICK_SETTLE_S if config.quick else SETTLE_S)
-        return {**figures, **({**_live(config), **_screen(config, webdriver), **data.chart()} if side == OWN else {})}
+            figures = _page(webdriver, measured, server, QUICK_SETTLE_S if config.quick else SETTLE_S)
+        if side != OWN:
+            return figures
+        reading = data.reading(webdriver, measured)
+        return {**figures, **_live(config), **_screen(config, webdriver), **data.chart(), **reading}
 
     benchmark = Benchmark(
         name=NAME,
@@ -86,15 +85,19 @@ def build(config):
             Metric("screen", "ms", "from a report to its point on the screen", 0),
             Metric("chart", "ms", "of 10⁶ reports, again", 0),
             Metric("first_chart", "ms", "of them, the first time", 0),
+            Metric("tooltip", "ms", f"of the page for a move over {COMPARED} curves", 1),
+            Metric("sort", "ms", f"from a click until {MANY} runs are in another order", 0),
         ],
         goals=[
-            Goal("paint", 300),
-            Goal("weight", 300),
-            Goal("memory", 25),
+            Goal("paint", 100),
+            Goal("weight", 90),
+            Goal("memory", 15),
             Goal("tick", 10),
             Goal("viewers", 5),
             Goal("screen", 300),
             Goal("chart", 200),
+            Goal("tooltip", 16),
+            Goal("sort", 50),
         ],
         sides={side: (lambda side=side: sample(side)) for side in servers},
         skipped={side: config.trackers_missing for side in ("mlflow", "trackio") if config.trackers_missing},
@@ -105,89 +108,6 @@ def build(config):
     )
     benchmark.folder = folder  # the folder must live as long as the benchmark
     return benchmark
-
-
-class Server:
-    """A running dashboard server."""
-
-    def __init__(self, command, env, address=None):
-        self._log = tempfile.TemporaryFile("w+")
-        began = time.monotonic()
-        self._process = subprocess.Popen(
-            command,
-            env={**os.environ, **env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if address is None else self._log,
-            stderr=self._log,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            self.address = address or self._process.stdout.readline().strip()
-            self._wait()
-        except BaseException:
-            self.__exit__()
-            raise
-        self.start_s = time.monotonic() - began
-
-    @property
-    def pid(self):
-        return self._process.pid
-
-    def _wait(self):
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline:
-            if self._process.poll() is not None:
-                self._log.seek(0)
-                raise BenchError(f"the server has ended: {self._log.read()[-2000:]}")
-            with contextlib.suppress(OSError), urllib.request.urlopen(self.address, timeout=60):
-                return
-            time.sleep(0.02)
-        raise BenchError(f"{self.address} does not answer")
-
-    def memory_mib(self):
-        return sum(proportional_bytes(pid) for pid in _session(self.pid)) / 2**20
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGTERM)
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.pid, signal.SIGKILL)
-            self._process.wait()
-        if self._process.stdout:
-            self._process.stdout.close()
-        self._log.close()
-
-
-def _stat(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        return file.read().rpartition(")")[2].split()
-
-
-def _session(leader):
-    """Returns the pids of all processes in the session."""
-    out = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if int(_stat(name)[3]) == leader:
-                out.append(int(name))
-    return out
-
-
-def _cpu_s(pid):
-    fields = _stat(pid)
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _checked(command, **options):
@@ -206,7 +126,7 @@ class Data:
         self._program = os.path.join(sides.PEERS, "dash_data.py")
         self._own_env = sides.rtrain_environment(config)
         self._folders = {}
-        for name in ("csv", "storage", "long", "events", "mlflow", "trackio"):
+        for name in ("csv", "storage", "long", "many", "events", "mlflow", "trackio"):
             self._folders[name] = os.path.join(folder, name)
             os.mkdir(self._folders[name])
 
@@ -245,6 +165,21 @@ class Data:
             [self._config.rtrain, "import", one, "--storage", folders["long"]], env={**os.environ, **self._own_env}
         )
 
+        self._make_many()
+
+    def _make_many(self):
+        """Makes many runs of one report."""
+        folder = os.path.join(self._folders["many"], "csv")
+        os.mkdir(folder)
+        for run in range(MANY):
+            with open(os.path.join(folder, f"run-{run:05}.csv"), "w") as file:
+                file.write(f"step,loss\n0,{run * 7919 % MANY}\n")
+        files = sorted(str(file) for file in pathlib.Path(folder).iterdir())
+        _checked(
+            [self._config.rtrain, "import", *files, "--storage", self._folders["many"]],
+            env={**os.environ, **self._own_env},
+        )
+
     def make_trackers(self):
         for tracker in ("mlflow", "trackio"):
             _checked(
@@ -256,7 +191,7 @@ class Data:
         return Server([self._config.rtrain, "dash", "--storage", self._folders[storage], "--port", "0"], self._own_env)
 
     def tensorboard(self):
-        port = _free_port()
+        port = free_port()
         program = os.path.join(os.path.dirname(self._config.torch_python), "tensorboard")
         return Server(
             [
@@ -275,7 +210,7 @@ class Data:
         )
 
     def mlflow(self):
-        port = _free_port()
+        port = free_port()
         program = os.path.join(os.path.dirname(self._config.trackers_python), "mlflow")
         store = f"sqlite:///{self._folders['mlflow']}/mlflow.db"
         return Server(
@@ -296,7 +231,7 @@ class Data:
         )
 
     def trackio(self):
-        port = _free_port()
+        port = free_port()
         code = (
             "import trackio; trackio.show('bench', open_browser=False, block_thread=True, host='127.0.0.1', "
             f"server_port={port})"
@@ -323,47 +258,33 @@ class Data:
                 times.append(ms)
         return {"first_chart": first, "chart": sorted(times)[len(times) // 2]}
 
-
-class Asker:
-    def __init__(self, address):
-        url = urllib.parse.urlsplit(address)
-        self.host = url.netloc
-        self.token = urllib.parse.parse_qs(url.query)["token"][0]
-
-    def timed_ms(self, path):
-        request = urllib.request.Request(f"http://{self.host}{path}", headers={"Authorization": f"Bearer {self.token}"})
-        began = time.monotonic()
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            body = answer.read()
-        return (time.monotonic() - began) * 1000, json.loads(body)
-
-    def stream(self, path):
-        """Opens a connection on which events arrive."""
-        host, port = self.host.split(":")
-        out = socket.create_connection((host, int(port)))
-        out.sendall(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
-        return out
+    def reading(self, webdriver, measured):
+        """Returns the median milliseconds of a move over many curves, and of a click that sorts many runs."""
+        with self.dash() as server, browser_of(webdriver) as browser:
+            names = [run["name"] for run in Asker(server.address).timed_ms(f"/api/runs?limit={COMPARED}")[1]["runs"]]
+            browser.open(f"{server.address}#/compare?runs={COMPARED}&{'&'.join(f'run={name}' for name in names)}")
+            wait_until(
+                browser, "return document.querySelector('figure canvas')?.getAttribute('aria-label')?.includes('last')"
+            )
+            title = browser.run("return document.querySelector('figcaption').firstChild.textContent")
+            tooltip = statistics.median(browser.run(measured.POINTER_MS, title))
+        with self.dash("many") as server, browser_of(webdriver) as browser:
+            browser.open(server.address)
+            wait_until(browser, "return document.querySelectorAll('.grid th button').length > 3")
+            sort = statistics.median(
+                browser.run(measured.SORT_MS, key) for key in ["name", "name", "loss", "loss"] * SORTS
+            )
+        return {"tooltip": tooltip, "sort": sort}
 
 
-@contextlib.contextmanager
-def _browser(webdriver):
-    """Starts a browser with an empty profile."""
-    with tempfile.TemporaryDirectory(prefix="bench-browser-", ignore_cleanup_errors=True) as folder:
-        browser = webdriver.Browser(pathlib.Path(folder), {**os.environ, "HOME": folder})
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-def _page(webdriver, server, settle_s):
-    with _browser(webdriver) as browser:
+def _page(webdriver, measured, server, settle_s):
+    with browser_of(webdriver) as browser:
         browser.open(server.address)
         deadline = time.monotonic() + 60
-        while browser.run(PAINT) is None and time.monotonic() < deadline:
+        while browser.run(measured.PAINT) is None and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(settle_s)
-        paint, weight, memory = browser.run(PAINT), browser.run(WEIGHT), server.memory_mib()
+        paint, weight, memory = browser.run(measured.PAINT), browser.run(measured.WEIGHT), server.memory_mib()
     if paint is None:
         raise BenchError(f"{server.address} has painted nothing")
     return {"paint": paint, "weight": weight / 1000, "memory": memory, "start": server.start_s}
@@ -408,12 +329,12 @@ def _live(config):
         streams = [ask.stream("/api/runs/live/events") for _ in range(viewers)]
         try:
             _read(streams, 1)
-            begin_s, server_s, controller_s = time.monotonic(), _cpu_s(server.pid), _cpu_s(job.pid)
+            begin_s, server_s, controller_s = time.monotonic(), cpu_s(server.pid), cpu_s(job.pid)
             sent, ticks = _read(streams, watch_s)
             took_s, server_s, controller_s = (
                 time.monotonic() - begin_s,
-                _cpu_s(server.pid) - server_s,
-                _cpu_s(job.pid) - controller_s,
+                cpu_s(server.pid) - server_s,
+                cpu_s(job.pid) - controller_s,
             )
         finally:
             for each in streams:
@@ -428,7 +349,7 @@ def _screen(config, webdriver):
     next one.
     """
     count = QUICK_SCREEN_REPORTS if config.quick else SCREEN_REPORTS
-    with _live_run(config, SCREEN_PAUSE_S) as (_, server), _browser(webdriver) as browser:
+    with _live_run(config, SCREEN_PAUSE_S) as (_, server), browser_of(webdriver) as browser:
         browser.open(f"{server.address}#/run/live")
         browser.run(WATCH_SENT)
         deadline = time.monotonic() + 60 + 2 * count * SCREEN_PAUSE_S
