@@ -70,8 +70,8 @@ std::string gzipped(std::string_view bytes) {
   constexpr int kLevel = 4;  // the pages' script is 15 % smaller than with 1, and takes 3 ms more
   constexpr int kMemoryLevel = 8;
   z_stream stream{};
-  RT_CHECK(deflateInit2(&stream, kLevel, Z_DEFLATED, kGzip, kMemoryLevel,
-                        Z_DEFAULT_STRATEGY) == Z_OK);
+  RT_CHECK(deflateInit2(&stream, kLevel, Z_DEFLATED, kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) ==
+           Z_OK);
   std::string out(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
