@@ -192,6 +192,8 @@ class Answers {
     const Pairs query = {{"hash", row.hash}};
     if (row.kind == "image") {
       write_answer(path, query, cat("data:image/png;base64,", to_base64(content)));
+    } else if (row.kind == "audio") {
+      write_answer(path, query, cat("data:audio/wav;base64,", to_base64(content)));
     } else if (row.kind == "text") {
       write_answer(path, query, Value(content));
     } else {
@@ -253,7 +255,7 @@ std::string head_of(const std::vector<PageFile>& pages, const std::string& nonce
           cat(R"(<meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-)",
               nonce, "'; style-src 'nonce-", nonce,
-              R"('; img-src data:; base-uri 'none'; form-action 'none'">
+              R"('; img-src data:; media-src data:; base-uri 'none'; form-action 'none'">
 <meta name="referrer" content="no-referrer">)"));
   replace(
       out, R"(href="icon.svg")",

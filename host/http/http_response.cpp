@@ -18,8 +18,8 @@ constexpr size_t kWorthCompressing = 1024;
 // Allows only scripts and styles from our own files, and no frame, form or request of other sites.
 constexpr std::string_view kGuards =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
-    "'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
-    "'none'\r\n"
+    "'self' data:; media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "X-Frame-Options: DENY\r\n"
     "Referrer-Policy: no-referrer\r\n"

@@ -46,6 +46,10 @@ const contentOf = async (row, signal) => {
   const path = `${runPath(row.run)}/media/content`;
   try {
     if (row.kind === 'image') return el('img', {src: contentUrl(path, {hash: row.hash}), alt: title, loading: 'lazy'});
+    if (row.kind === 'audio') {
+      const src = contentUrl(path, {hash: row.hash});
+      return el('audio', {src, controls: true, preload: 'metadata', 'aria-label': title});
+    }
     if (row.kind === 'text') return el('pre', {tabindex: 0}, await getText(path, {hash: row.hash}, signal));
     const document = await get(path, {hash: row.hash}, signal);
     return row.kind === 'histogram' ? histogram(document, title) : loggedTable(document, title);

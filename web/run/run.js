@@ -28,8 +28,8 @@ const showLogs = async (page, box, signal) => {
 
 const showMedia = async ({run}, box, signal) => {
   const media = await mediaView([run], signal);
-  box.replaceChildren(media
-    || el('p', {class: 'empty'}, 'Nothing here: train.log_image, log_histogram, log_table and log_text record media.'));
+  box.replaceChildren(media || el('p', {class: 'empty'},
+    'Nothing here: train.log_image, log_audio, log_histogram, log_table and log_text record media.'));
 };
 
 // A tab is a function of (page, box, signal) that fills the box. It may return {live, filled}: `live` is called with

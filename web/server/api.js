@@ -66,7 +66,7 @@ export const getText = async (path, query = {}, signal = undefined) =>
 /** The address of a file of the server. */
 export const fileUrl = (path, query = {}) => path + queryOf(query);
 
-/** The address of an image. */
+/** The address of an image or of audio. */
 export const contentUrl = (path, query = {}) => (storedAt ? inThisFile(path, query) : fileUrl(path, query));
 
 /** Asks once: whether a server that does not answer has done it is not known. */

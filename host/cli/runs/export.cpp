@@ -123,6 +123,8 @@ void add_media_event(store::EventFile& file, const store::MediaRow& row,
   const std::string tag = row.rank == 0 ? row.name : cat("rank-", row.rank, "/", row.name);
   if (row.kind == "image") {
     file.add_image(tag, row.step, row.time_ms, content);
+  } else if (row.kind == "audio") {
+    file.add_audio(tag, row.step, row.time_ms, content);
   } else if (row.kind == "histogram") {
     file.add_histogram(tag, row.step, row.time_ms, histogram_of(from_json(content)));
   } else {

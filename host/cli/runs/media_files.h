@@ -14,8 +14,8 @@ class MediaFiles {
   // Creates the folder. Throws Error(kEnvironment).
   explicit MediaFiles(std::string folder, store::CsvFormulas formulas = store::CsvFormulas::kKept);
 
-  // Writes the file and returns its path: <name>-<step>-rank<rank>.png, .json, .csv or .txt, with
-  // '_' for characters in the name that do not belong in file names. Paths are unique.
+  // Writes the file and returns its path: <name>-<step>-rank<rank>.png, .wav, .json, .csv or .txt,
+  // with '_' for characters in the name that do not belong in file names. Paths are unique.
   std::string write(const store::MediaRow& row, const std::string& content);
 
  private:

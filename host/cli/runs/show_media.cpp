@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/base/codec/json.h"
+#include "host/base/codec/wav.h"
 #include "host/base/text/counted.h"
 #include "host/base/text/terminal_text.h"
 #include "host/base/text/text.h"
@@ -108,6 +109,12 @@ void print_histogram(const Value& histogram) {
   std::cout << "\n";
 }
 
+void print_audio(const std::string& wav) {
+  const WavFormat format = read_wav_format(wav);
+  std::cout << human_number(format.seconds()) << " s, " << format.sample_rate << " Hz, "
+            << counted(format.channels, "channel") << "\n";
+}
+
 void print_logged_table(const Value& table, size_t width) {
   constexpr size_t kRows = 10;
   std::vector<Column> columns;
@@ -147,6 +154,8 @@ void print_contents(const ListingOptions& options, store::OpenRun& run,
     std::cout << "\n" << label << "\n";
     if (row.kind == "histogram") {
       print_histogram(from_json(content));
+    } else if (row.kind == "audio") {
+      print_audio(content);
     } else if (row.kind == "table") {
       print_logged_table(from_json(content), options.width());
     } else {
@@ -174,8 +183,8 @@ void show_media(const ListingOptions& options, store::OpenRun& run, const MediaO
   }
   if (options.for_programs()) return options.print(rows);
   if (rows.empty()) {
-    std::cerr << "the run '" << run.ref.name << "' has logged no images, histograms, tables or "
-              << "texts\n";
+    std::cerr << "the run '" << run.ref.name << "' has logged no images, audio, histograms, tables "
+              << "or texts\n";
     return;
   }
   print_list(rows, options.width());

@@ -72,6 +72,7 @@ Map content_of(const Route& route) {
       return media("application/octet-stream", binary());
     case Content::kMedia: {
       Map out = media("image/png", binary());
+      out.set("audio/wav", Map{{"schema", binary()}});
       out.set("application/json", Map{{"schema", type("object")}});
       out.set("text/plain", Map{{"schema", type("string")}});
       return out;

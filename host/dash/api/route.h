@@ -43,7 +43,7 @@ enum class Content {
   kText,      // a file, also in parts
   kBytes,     // the same
   kDownload,  // bytes, always all
-  kMedia,     // PNG, JSON or text
+  kMedia,     // PNG, WAV, JSON or text
 };
 
 // The descriptions are for web pages and /openapi.json (host/dash/api/openapi.h).

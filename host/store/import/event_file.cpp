@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "host/base/codec/masked_crc.h"
+#include "host/base/codec/wav.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
@@ -97,6 +98,21 @@ void EventFile::add_image(std::string_view tag, int64_t step, int64_t time_ms,
   add_bytes(image, 4, png);                             // encoded_image_string
   std::string value;
   add_bytes(value, 4, image);
+  add_value(tag, step, time_ms, value);
+}
+
+void EventFile::add_audio(std::string_view tag, int64_t step, int64_t time_ms,
+                          std::string_view wav) {
+  const WavFormat format = read_wav_format(wav);
+  std::string audio;
+  add_varint(audio, 1 << 3 | 5);  // sample_rate, a float
+  add_fixed(audio, std::bit_cast<uint32_t>(static_cast<float>(format.sample_rate)));
+  add_number(audio, 2, format.channels);  // num_channels
+  add_number(audio, 3, format.frames);    // length_frames
+  add_bytes(audio, 4, wav);               // encoded_audio_string
+  add_bytes(audio, 5, "audio/wav");       // content_type
+  std::string value;
+  add_bytes(value, 6, audio);
   add_value(tag, step, time_ms, value);
 }
 

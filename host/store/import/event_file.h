@@ -1,5 +1,5 @@
-// host/store/import/event_file.h: writes scalars, images, histograms and texts in TensorBoard's
-// format: records with checksums, each an Event of its protocol buffers.
+// host/store/import/event_file.h: writes scalars, images, audio, histograms and texts in
+// TensorBoard's format: records with checksums, each an Event of its protocol buffers.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ class EventFile {
 
   // A PNG. Error(kArgument) for anything else.
   void add_image(std::string_view tag, int64_t step, int64_t time_ms, std::string_view png);
+
+  // A WAV file. Error(kArgument) for anything else.
+  void add_audio(std::string_view tag, int64_t step, int64_t time_ms, std::string_view wav);
 
   struct Histogram {
     double min = 0;

@@ -2,8 +2,9 @@
 // and their contents.
 //
 // A content is stored once per run, by its hash, in the same transaction as the first row that
-// refers to it. Both are removed with their run. Image: a PNG. Histogram: JSON {edges, counts, num,
-// min, max, sum, sum_squares, nonfinite}. Table: JSON {columns, rows}. Text: UTF-8.
+// refers to it. Both are removed with their run. Image: a PNG. Audio: a WAV file. Histogram: JSON
+// {edges, counts, num, min, max, sum, sum_squares, nonfinite}. Table: JSON {columns, rows}. Text:
+// UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct MediaRow {
   int64_t attempt = 0;
   int64_t rank = 0;
   int64_t time_ms = 0;
-  std::string kind;  // image, histogram, table, text
+  std::string kind;  // image, audio, histogram, table, text
   std::string name;
   int64_t step = 0;
   std::string data;  // empty if it was not read

@@ -4,28 +4,36 @@
 #include "host/base/text/text.h"
 
 namespace rtrain::worker {
+namespace {
+
+const char* form_of(std::string_view kind) {
+  if (kind == "image") return " as a PNG";
+  if (kind == "audio") return " as a WAV file";
+  return kind == "text" ? "" : " as JSON";
+}
+
+}  // namespace
 
 void MediaLimits::add(const message::Media& media) {
   const std::string call = cat("log_", media.kind, ": ");
   if (media.data.size() > kMaxItemBytes) {
-    const char* form = media.kind == "image" ? " as a PNG" : media.kind == "text" ? "" : " as JSON";
     throw Error(Code::kArgument,
-                cat(call, "'", media.name, "' has ", media.data.size(), " bytes", form,
-                    ", at most ", kMaxItemBytes, " are allowed: ",
+                cat(call, "'", media.name, "' has ", media.data.size(), " bytes",
+                    form_of(media.kind), ", at most ", kMaxItemBytes, " are allowed: ",
                     media.kind == "image" ? "log a smaller image" : "log less of it"));
   }
   if (items_ == kMaxItems) {
     throw Error(Code::kArgument,
                 cat(call, "this rank has logged ", kMaxItems,
-                    " images, histograms, tables and texts, and no more are allowed in one "
-                    "attempt: log them every few steps"));
+                    " images, audio clips, histograms, tables and texts, and no more are "
+                    "allowed in one attempt: log them every few steps"));
   }
   if (bytes_ + media.data.size() > kMaxBytes) {
     throw Error(
         Code::kArgument,
         cat(call, "with '", media.name,
-            "' the images, histograms, tables and texts of this "
-            "rank would have more than ",
+            "' the images, audio clips, histograms, tables and texts "
+            "of this rank would have more than ",
             kMaxBytes >> 20, " MiB, which is what one attempt may log: log them less often"));
   }
   ++items_;

@@ -1,5 +1,5 @@
--- rtrain/functions/media.lua: train.log_image, log_histogram, log_table, log_text: record media of a rank, in addition
--- to numbers.
+-- rtrain/functions/media.lua: train.log_image, log_audio, log_histogram, log_table, log_text: record media of a rank, in
+-- addition to numbers.
 --
 -- In one attempt a rank may log 10,000 media, each of at most 1,000,000 bytes, and 256 MiB together
 -- (host/worker/report/media_limits.h); more raises an error.
@@ -17,6 +17,8 @@ local MAX_NAME_BYTES = 256
 local MAX_BINS = 512
 local MAX_SIDE = 8192
 local FORMATS = {'CHW', 'HWC', 'HW'}
+local MAX_CHANNELS = 8
+local MAX_SAMPLE_RATE = 768000
 
 local function fail(format, ...) errors.raise('argument', format:format(...)) end
 
@@ -94,8 +96,8 @@ end
 ---@param img_tensor torch.Tensor uint8, bool, or floating point from 0 to 1 (other values are clamped); {c, h, w}
 ---  with 1 to 4 channels, or {h, w}
 ---@param options? {step: integer, dataformats: 'CHW'|'HWC'|'HW'}
----Errors: 'argument' for other tensors, and beyond the limits: 10,000 images, histograms, tables and texts and 256 MiB
----for each rank in an attempt.
+---Errors: 'argument' for other tensors, and beyond the limits: 10,000 images, audio clips, histograms, tables and texts
+---and 256 MiB for each rank in an attempt.
 ---
 ---```lua
 ---local train, torch = require 'rtrain', require 'torch'
@@ -113,6 +115,63 @@ function media.log_image(name, img_tensor, options)
   local image = pixels_of(planes_of(img_tensor:detach():cpu(), format)):contiguous()
   local png = require('torch._C').data.encode_png(image, 6)
   record('log_image', name, options.step, require 'torch.tensor.tensor_bytes'(png))
+end
+
+-- Returns the waveform as {channels, samples}.
+local function channels_of(waveform)
+  if waveform:dim() == 1 then waveform = waveform:unsqueeze(0) end
+  if waveform:dim() ~= 2 then
+    fail('log_audio: the tensor has the shape %s: expected {samples} or {channels, samples}', shape_text(waveform))
+  end
+  local channels, samples = waveform.shape[1], waveform.shape[2]
+  if channels < 1 or channels > MAX_CHANNELS then
+    fail('log_audio: the tensor of shape %s would have %d channels, expected 1 to %d: is it {samples, channels}? Log its :t()',
+      shape_text(waveform), channels, MAX_CHANNELS)
+  end
+  if samples < 1 then fail('log_audio: the tensor of shape %s has no samples', shape_text(waveform)) end
+  return waveform
+end
+
+-- Returns samples of 16 bits; floating-point values are from -1 to 1.
+local function samples_of(waveform)
+  if waveform.dtype == 'int16' then return waveform end
+  if not waveform:is_floating_point() then
+    fail('log_audio: the dtype is %s: expected int16, or floating point from -1 to 1', tostring(waveform.dtype))
+  end
+  return waveform:float():nan_to_num(0):clamp(-1, 1):mul(32767):round():to('int16')
+end
+
+---Records audio: `rtrain show RUN --media -o FOLDER` writes it, `rtrain dash` plays it. PyTorch equivalent:
+---SummaryWriter.add_audio; W&B equivalent: wandb.Audio.
+---
+---It is stored as a WAV file with 16 bits for each sample, of at most 1,000,000 bytes: 22 s of one channel at 22,050 samples
+---a second. The default of `step` is one more than the last step of that name, from 0 in each attempt; that of
+---`sample_rate`, in samples a second, is 44100.
+---@param name string at most 256 bytes, such as 'samples/voice'
+---@param snd_tensor torch.Tensor floating point from -1 to 1 (other values are clamped, NaN is 0), or int16; {samples}, or
+---  {channels, samples} with 1 to 8 channels
+---@param options? {step: integer, sample_rate: integer}
+---Errors: those of log_image.
+---
+---```lua
+---local train, torch = require 'rtrain', require 'torch'
+---train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    local seconds = torch.arange(8000) / 8000
+---    train.log_audio('tone', (2 * math.pi * 440 * seconds):sin(), {step = 1, sample_rate = 8000})
+---    train.report {epoch = 1}
+---  end,
+---}):fit()
+---```
+function media.log_audio(name, snd_tensor, options)
+  options = begin('log_audio', name, options, {'step', 'sample_rate'})
+  local rate = options.sample_rate or 44100
+  if type(rate) ~= 'number' or rate % 1 ~= 0 or rate < 1 or rate > MAX_SAMPLE_RATE then
+    fail('log_audio: sample_rate = %s: expected an integer from 1 to %d', tostring(rate), MAX_SAMPLE_RATE)
+  end
+  if not is_tensor(snd_tensor) then fail('log_audio: expected a tensor, got %s', type(snd_tensor)) end
+  local samples = samples_of(channels_of(snd_tensor:detach():cpu()))
+  record('log_audio', name, options.step, require 'rtrain.functions.wav'(samples, rate))
 end
 
 ---Records a text, for example the output of a model: `rtrain show RUN --media` prints it. PyTorch equivalent:

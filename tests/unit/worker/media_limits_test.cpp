@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "host/base/error.h"
 #include "host/loop/channel/frame.h"
 
@@ -28,6 +30,22 @@ TEST(MediaLimits, AnItemFitsIntoAFrame) {
             "log_image: 'samples' has 1000001 bytes as a PNG, at most 1000000 are allowed: log a "
             "smaller image");
   EXPECT_LT(MediaLimits::kMaxItemBytes, loop::kMaxFrameBytes);
+}
+
+TEST(MediaLimits, ARefusalNamesTheForm) {
+  MediaLimits limits;
+  for (const auto& [kind, form] :
+       {std::pair{"audio", "bytes as a WAV file, at most"}, std::pair{"text", "bytes, at most"},
+        std::pair{"table", "bytes as JSON, at most"}}) {
+    message::Media media = media_of(MediaLimits::kMaxItemBytes + 1);
+    media.kind = kind;
+    try {
+      limits.add(media);
+      ADD_FAILURE() << kind;
+    } catch (const Error& e) {
+      EXPECT_NE(e.message().find(form), std::string::npos) << e.message();
+    }
+  }
 }
 
 TEST(MediaLimits, AllTogetherAreBoundedInBytesAndWhatIsRefusedDoesNotCount) {
