@@ -5,7 +5,7 @@ import {Axis, boundsOf} from './axis.js';
 import {contextOf, paintCrosshair} from './crosshair.js';
 import {frameOf} from './frame.js';
 import {FONT, paint} from './painter.js';
-import {colourOf, dashOf, isDark} from './palette.js';
+import {colourOf, dashOf, isDark, themeOf} from './palette.js';
 import {Pointing} from './pointing.js';
 import {byDistance, readingsAt, readingText} from './reading.js';
 import {iecBytes, unitOf} from './ticks.js';
@@ -117,11 +117,7 @@ export class Chart {
 
   valueText = (value) => (this.unit && value !== null ? iecBytes(value) : number(value));
 
-  get theme() {
-    const style = getComputedStyle(this.#canvas);
-    const [back, text, line] = ['--back', '--quiet', '--line'].map((name) => style.getPropertyValue(name));
-    return {back, text, line};
-  }
+  get theme() { return themeOf(this.#canvas); }
 
   /** The curves that are not hidden, the highlighted one last. */
   #shownCurves() {

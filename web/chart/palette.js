@@ -29,3 +29,10 @@ export const swatch = (index) => el('svg', {class: 'swatch', viewBox: '0 0 18 8'
     d: 'M0 4h18', fill: 'none', stroke: colourOf(index), 'stroke-width': 2,
     'stroke-dasharray': dashOf(index).join(' ') || undefined,
   }));
+
+/** The colours of a chart's canvas, as the theme has them now. */
+export const themeOf = (canvas) => {
+  const style = getComputedStyle(canvas);
+  const [back, text, line, link] = ['back', 'quiet', 'line', 'link'].map((name) => style.getPropertyValue(`--${name}`));
+  return {back, text, line, link};
+};

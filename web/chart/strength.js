@@ -5,9 +5,9 @@ import {el} from '../base/view.js';
 const WEAKEST = 22;
 const STEPS = 12;
 
-/** The colour for a strength from 0 to 1. */
-export const colourFor = (strength) =>
-  `color-mix(in oklab, var(--link) ${Math.round(WEAKEST + (100 - WEAKEST) * strength)}%, var(--back))`;
+/** The colour for a strength from 0 to 1. A canvas knows no variables: it names the colours. */
+export const colourFor = (strength, link = 'var(--link)', back = 'var(--back)') =>
+  `color-mix(in oklab, ${link} ${Math.round(WEAKEST + (100 - WEAKEST) * strength)}%, ${back})`;
 
 /** A function of a run's place in `values`: 1 for the best, 0 for the worst and for one without a number. By order, so
     that a single bad value does not hide the differences of the others. */
@@ -18,9 +18,9 @@ export const strengths = (values, mode) => {
   return (at) => order.get(values[at]) ?? 0;
 };
 
-export const strengthLegend = (name) => el('p', {class: 'quiet'},
-  'Colour: ', name, ', from the worst ',
+export const strengthLegend = (name, from = 'the worst', to = 'the best') => el('p', {class: 'quiet'},
+  'Colour: ', name, `, from ${from} `,
   el('svg', {class: 'ramp', viewBox: `0 0 ${STEPS} 1`, preserveAspectRatio: 'none', 'aria-hidden': 'true'},
     Array.from({length: STEPS}, (_, at) =>
       el('rect', {x: at, y: 0, width: 1.02, height: 1, fill: colourFor(at / (STEPS - 1))}))),
-  ' to the best');
+  ` to ${to}`);

@@ -10,7 +10,7 @@ import {eventsView} from './events.js';
 import {failureView} from './failure.js';
 import {showHang} from './hang.js';
 import {logView} from './log.js';
-import {mediaView} from './media.js';
+import {mediaView} from '../media/media.js';
 import {showCharts, showOverview} from './overview.js';
 import {showRank} from './rank.js';
 import {showRanks} from './ranks.js';
@@ -26,8 +26,8 @@ const showLogs = async (page, box, signal) => {
   return {filled: fill};
 };
 
-const showMedia = async ({run}, box, signal) => {
-  const media = await mediaView([run], signal);
+const showMedia = async ({run, query}, box, signal) => {
+  const media = await mediaView([run], query, signal);
   box.replaceChildren(media || el('p', {class: 'empty'},
     'Nothing here: train.log_image, log_audio, log_histogram, log_table and log_text record media.'));
 };

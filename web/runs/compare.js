@@ -2,7 +2,7 @@
 import {get, runPath} from '../server/api.js';
 import {Curves} from '../chart/curves.js';
 import {diffView} from '../run/diff.js';
-import {mediaView} from '../run/media.js';
+import {mediaView} from '../media/media.js';
 import {eachMetric, numbersOf} from '../base/metrics.js';
 import {objectiveOf} from '../sweep/objective.js';
 import {spaceView} from '../sweep/space.js';
@@ -81,7 +81,7 @@ export const showCompare = async ({query}, main, signal) => {
   main.append(
     table('Runs', [{title: 'Run'}, {title: 'Status'}], runs.map((run) => [runLink(run.name), status(run.status)])),
     await curveCharts(runs, query, signal),
-    await mediaView(runs, signal),
+    await mediaView(runs, query, signal),
     runs.length > 2 ? spaceView(runs, query, objectiveOf({}, numbersOf(runs))) : '',
     lastMetrics(runs),
     differences('Config', runs, (run) => run.config),

@@ -30,6 +30,14 @@ const curve = (path, {name, rank = 0, from, to, logged}) => {
   return {...whole, ...Object.fromEntries(lists)};
 };
 
+/** Those of the histograms of a name and rank whose contents the file has. */
+const histograms = (path, {name, rank}) => {
+  const rows = (answerOf(path) ?? [])
+    .filter((row) => row.kind === 'histogram' && row.name === name && row.rank === rank);
+  const stored = rows.map(({step, hash}) => ({step, ...answerOf(`${path}/content`, {hash})}));
+  return {histograms: stored.filter(({counts}) => counts), total: rows.length};
+};
+
 /** The answer to a GET of the path; undefined if the file does not contain it. */
 export const storedAnswer = (coded, query) => {
   const path = decodeURIComponent(coded);
@@ -42,6 +50,7 @@ export const storedAnswer = (coded, query) => {
   if (path === 'api/nodes') return nodes(query);
   if (path.endsWith('/curve')) return curve(path, query);
   if (path.endsWith('/media')) return pageOf('media', answerOf(path) ?? [], query);
+  if (path.endsWith('/media/histograms')) return histograms(path.replace(/\/histograms$/, ''), query);
   if (path.endsWith('/memory')) return answerOf(path, query) ?? {profile: null};
   if (path.endsWith('/flame')) return answerOf(path, query) ?? {flame: null};
   return answerOf(path, query);

@@ -340,27 +340,6 @@ def test_a_body_has_the_fields_of_the_openapi_document_alone(dash, trained):
         assert answer.status == 400 and b"the body has no 'nothing'" in answer.body, path
 
 
-def test_images_histograms_tables_and_texts(dash, trained):
-    server = dash()
-    answer = server.json("/api/runs/two/media")
-    listed = trained.json("show", "two", "--media")
-    assert answer["media"] == [{key: value for key, value in row.items() if key != "path"} for row in listed]
-    assert answer["total"] == len(listed) == 12
-    samples = [row for row in answer["media"] if row["name"] == "samples"]
-    assert server.json("/api/runs/two/media", name="samples", offset=4, limit=9)["media"] == samples[4:]
-    for row in answer["media"]:
-        content = server.ask(f"/api/runs/two/media/content?hash={row['hash']}")
-        assert content.status == 200 and len(content.body) == row["bytes"]
-        assert content.getheader("Content-Type") == {"image": "image/png", "text": "text/plain; charset=utf-8"}.get(
-            row["kind"], "application/json"
-        )
-        assert content.getheader("X-Content-Type-Options") == "nosniff"
-    assert server.error("/api/runs/two/media/content") == (400, "usage")
-    assert server.error("/api/runs/one/media/content?hash=" + answer["media"][-1]["hash"]) == (404, "not_found"), (
-        "of another run"
-    )
-
-
 def test_nodes_of_runs(dash, trained):
     trained.run(
         """
