@@ -5,6 +5,7 @@ interface MapConstructor {
 
 interface Array<T> {
   findLast(is: (value: T) => boolean): T | undefined;
+  findLastIndex(is: (value: T) => boolean): number;
   toSorted(compare?: (a: T, b: T) => number): T[];
   toSpliced(from: number, count: number, ...values: T[]): T[];
 }

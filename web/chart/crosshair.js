@@ -15,7 +15,7 @@ export const contextOf = (canvas) => {
 };
 
 /** x: in pixels; undefined without a cursor. readings: {place, y}. drag: two pixels. */
-export const paintCrosshair = (canvas, frame, {x, readings = [], drag, theme}) => {
+export const paintCrosshair = (canvas, frame, {x, readings = [], drag = undefined, theme}) => {
   const g = contextOf(canvas);
   if (drag) {
     g.globalAlpha = 0.2;
