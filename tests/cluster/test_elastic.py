@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import ALL, RTRAIN, wait_until
+from conftest import ALL, RTRAIN, nightly, wait_until
 from test_heal import LOSE, SAVE, attempts, ends, statuses, training
 
 KILLS = pathlib.Path(__file__).resolve().parent.parent / "soak" / "kills" / "elastic.py"
@@ -76,6 +76,7 @@ def test_the_only_rank_of_a_node_is_replaced(rtrain, job):
     assert statuses(rtrain) == ["HEALED", "HEALED", "HEALED", "FINISHED"]
 
 
+@nightly
 def test_workers_killed_at_random_moments_leave_the_bits_alone(hosts, tmp_path):
     command = [sys.executable, KILLS, "--kills", "12" if ALL else "4", "--hosts", "2"]
     result = subprocess.run(

@@ -2,9 +2,11 @@
 
 import pytest
 
-from conftest import wait_until
+from conftest import nightly, wait_until
 from grown import check_grown, larger
 from test_heal import ends, statuses
+
+pytestmark = nightly
 
 # The run must still have steps to do when the second node arrives.
 SLOW = "os.execute(train.get_context():get_world_size() == 1 and 'sleep 0.3' or 'sleep 0.1')"

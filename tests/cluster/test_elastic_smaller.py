@@ -5,9 +5,11 @@ import signal
 
 import pytest
 
-from conftest import ALL, wait_until
+from conftest import ALL, nightly, wait_until
 from test_heal import ends, statuses
 from test_heal_smaller import end_of_reference, reference, seen, smaller
+
+pytestmark = nightly
 
 # All ranks wait in the sixth step until the file `go` exists.
 WAIT = """

@@ -6,8 +6,10 @@ import time
 
 import pytest
 
-from conftest import processes_of, wait_until
+from conftest import nightly, processes_of, wait_until
 from faulted_run import Run, reporting
+
+pytestmark = nightly
 
 # Faults for a run of four ranks. Each function returns when the fault is over and was noticed.
 

@@ -6,10 +6,12 @@ import sys
 
 import pytest
 
-from conftest import RTRAIN, wait_until
+from conftest import RTRAIN, nightly, wait_until
 from fake_driver import simulate_driver, use_libtorch
 from launchers import Task
 from test_port import STRANGER, listening
+
+pytestmark = nightly
 
 # All ranks make steps together until the file `go` exists.
 TRAIN = """

@@ -4,7 +4,9 @@ import contextlib
 import os
 import pathlib
 
-from conftest import processes_of, wait_until
+from conftest import nightly, processes_of, wait_until
+
+pytestmark = nightly
 
 SCRIPT = """
 local data, torch, train = require 'rtrain.data', require 'torch', require 'rtrain'

@@ -11,11 +11,13 @@ import textwrap
 
 import pytest
 
-from conftest import RTRAIN, SOURCE, Running, wait_until
+from conftest import RTRAIN, SOURCE, Running, nightly, wait_until
 from fashion_mnist import FashionMnist
 from node_scripts import script
 from test_ranks import PLACES, places_of
 from test_slurm import SAVING
+
+pytestmark = nightly
 
 NODES = "train.report{node = context:get_node_rank()}"
 SKYPILOT = SOURCE / "examples" / "cluster" / "skypilot.yaml"

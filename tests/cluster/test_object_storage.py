@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
-from conftest import RTRAIN, wait_until
+from conftest import RTRAIN, nightly, wait_until
 
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
 from s3_server import S3Server
+
+pytestmark = nightly
 
 URI = "s3://bucket/results"
 SCRIPT = """

@@ -10,8 +10,10 @@ import signal
 import time
 
 import checker
-from conftest import wait_until
+from conftest import nightly, wait_until
 from faulted_run import TRAINING, Run
+
+pytestmark = nightly
 
 
 class Disturber:

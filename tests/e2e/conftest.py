@@ -43,7 +43,7 @@ def sample(*cases):
     return cases if ALL else cases[-1:]
 
 
-# A test by night alone: what it covers is covered by day too, by another test of its file or of the library's modules.
+# A test by night alone: another test covers its subject in part by day. As `pytestmark` it marks a file.
 nightly = pytest.mark.skipif(not ALL, reason="scripts/test --nightly runs it")
 
 
@@ -327,11 +327,13 @@ def wait_until(condition, timeout_s=60, message="the condition"):
     The deadline only allows for machines that are busy: it does not measure any promise of rtrain.
     """
     deadline = time.monotonic() + timeout_s
+    pause_s = 0.005
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
-        time.sleep(0.01)
+        time.sleep(pause_s)
+        pause_s = min(0.05, 1.2 * pause_s)  # many conditions start a process or ask a server
     pytest.fail(f"{message} did not hold within {timeout_s} s")
 
 

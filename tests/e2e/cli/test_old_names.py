@@ -6,9 +6,11 @@ import subprocess
 
 import pytest
 
-from conftest import Rtrain, refused
+from conftest import Rtrain, nightly, refused
 from test_check import SCRIPT as MODEL
 from test_lr_find import SCRIPT as TRAINED
+
+pytestmark = nightly
 
 RUNS = """
 local train = require 'rtrain'

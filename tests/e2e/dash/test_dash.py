@@ -11,7 +11,7 @@ import urllib.parse
 
 import pytest
 
-from conftest import refused, wait_until
+from conftest import nightly, refused, wait_until
 from dash_server import NASTY, Dash, dash, many_runs, results  # noqa: F401  (fixtures)
 
 
@@ -42,6 +42,7 @@ MANY = (
 ENDLESS_FILTER = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n) > 0"
 
 
+@nightly
 def test_a_filter_takes_a_bounded_part_of_memory_and_time(dash, trained):
     server = dash()
     for where in (COUNTS, GROWING, MANY, ENDLESS_FILTER, f"name LIKE '{'%a' * 2000}'"):

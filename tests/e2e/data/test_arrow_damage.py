@@ -3,6 +3,10 @@ memory."""
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 # Writes small files with many kinds of columns: Parquet with each codec, Arrow's two formats, CSV.
 MAKE_SEEDS = """
 local arrow, data, torch = require 'base._arrow', require('torch._C').data, require 'torch'

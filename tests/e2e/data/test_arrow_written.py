@@ -6,6 +6,9 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not here: scripts/test --
 pytest.importorskip("numpy")
 pq = pytest.importorskip("pyarrow.parquet")
 from arrow_tables import NUMBERS, PEAK, ROWS, execute, expected_rows, plain, table_of_all_types
+from conftest import nightly
+
+pytestmark = nightly
 
 # Reads with one function of base._arrow and writes every batch, by way of tensors, with another one.
 COPY = """

@@ -11,7 +11,9 @@ import sys
 
 import pytest
 
-from conftest import RTRAIN, Rtrain, sample
+from conftest import RTRAIN, Rtrain, nightly, sample
+
+pytestmark = nightly
 
 # grown(f): by how many MB f raises the peak memory of this process, the controller, above that of a first short run.
 SCRIPT = """

@@ -9,7 +9,9 @@ np = pytest.importorskip("numpy")
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from conftest import sample
+from conftest import nightly, sample
+
+pytestmark = nightly
 
 # In the second case, the smallest memory that is allowed, most rows are spilled to files.
 MEMORY = pytest.mark.parametrize("memory_bytes", sample(2**27, 2**20), ids=sample("memory", "files"))

@@ -12,6 +12,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from arrow_scripts import MEMORY, lua, read
+from conftest import nightly
+
+pytestmark = nightly
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 IDS = [2**53 + 1 + 2 * i for i in range(8)]

@@ -7,7 +7,10 @@ import struct
 
 import pytest
 
+from conftest import nightly
 from test_terminal import OnTerminal
+
+pytestmark = nightly
 
 WRITE = """
 local data, torch = require 'rtrain.data', require 'torch'

@@ -13,6 +13,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from arrow_scripts import MEMORY, lua, read
+from conftest import nightly
+
+pytestmark = nightly
 
 
 def error(rtrain, text):

@@ -11,6 +11,10 @@ import threading
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 FILES = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"]
 
 

@@ -4,6 +4,10 @@ import io
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
 np = pytest.importorskip("numpy", reason="Python's NumPy is not here: scripts/test --oracle installs it")
 

@@ -13,7 +13,10 @@ import pytest
 
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
+from conftest import nightly
 from s3_server import s3, server  # noqa: F401  (fixtures)
+
+pytestmark = nightly
 
 DATA = "local data = require 'rtrain.data'\n"
 ROWS = (

@@ -8,7 +8,9 @@ import subprocess
 
 import pytest
 
-from conftest import RTRAIN
+from conftest import RTRAIN, nightly
+
+pytestmark = nightly
 
 
 def zstd(data):

@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
+from conftest import nightly
 from fake_driver import simulate_gpus
+
+pytestmark = nightly
 
 GIB = 1 << 30
 

@@ -10,8 +10,10 @@ import time
 
 import pytest
 
-from conftest import ALL, RTRAIN, SOURCE, set_cpus, wait_until
+from conftest import ALL, RTRAIN, SOURCE, nightly, set_cpus, wait_until
 from fake_driver import FAKE_DRIVER, simulate_gpus
+
+pytestmark = nightly
 
 KILLS = SOURCE / "tests" / "soak" / "kills" / "elastic.py"
 

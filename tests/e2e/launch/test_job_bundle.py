@@ -8,7 +8,9 @@ import subprocess
 
 import pytest
 
-from conftest import ALL, Rtrain, refused
+from conftest import ALL, Rtrain, nightly, refused
+
+pytestmark = nightly
 
 TRAIN = """
     local model = require 'parts.model'

@@ -14,7 +14,9 @@ import zipfile
 
 import pytest
 
-from conftest import SOURCE
+from conftest import SOURCE, nightly
+
+pytestmark = nightly
 
 KINDS = ["wheel", "deb", "tarball"]
 VERSION = "1.2.3"

@@ -5,8 +5,10 @@ import json
 
 import pytest
 
-from conftest import refused
+from conftest import nightly, refused
 from python_programs import launched, lines_of, python  # noqa: F401  (a fixture)
+
+pytestmark = nightly
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="Python's torch is missing (RTRAIN_TEST_PYTHON)"

@@ -8,7 +8,9 @@ import xml.etree.ElementTree
 
 import pytest
 
-from conftest import ENDLESS, processes_of, sample, wait_until
+from conftest import ENDLESS, nightly, processes_of, sample, wait_until
+
+pytestmark = nightly
 
 # A train function with lines of known cost. Each step runs LINES once and adds up their processor time, which is the
 # counter, while the profile is taken. The first of two tasks costs several times as much as the second.

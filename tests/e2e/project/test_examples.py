@@ -81,6 +81,7 @@ def test_hello(rtrain):
     assert losses[-1] < 0.1 < losses[0]
 
 
+@nightly
 def test_image_folder_draws_its_images_once_and_learns(alone):
     given = [part for s in ("images=500", "batch_size=16", "lr=0.002") for part in ("--set", s)]
     for run in "first", "second":
@@ -157,6 +158,7 @@ def accuracy_on_new_images(text):
     return float(re.search(r"Best model from epoch \d+, accuracy on 200 new images: ([\d.]+)", text).group(1))
 
 
+@nightly
 @pytest.mark.parametrize("workers, images", sample(("1", "fashion-mnist"), ("3", "mnist")))
 def test_mnist_convnet_learns_and_keeps_the_best_two(small, workers, images):
     settings = ["--set", "batch_size=16", "--set", "epochs=3"]
@@ -261,6 +263,7 @@ def test_cifar_vit(alone, workers):
     assert_saved_transformer(alone, 7)
 
 
+@nightly
 @pytest.mark.parametrize("workers, augment", sample(("2", "false"), ("1", "true")))
 def test_cifar_vit_fast_runs_without_a_gpu(alone, workers, augment):
     given = [part for s in (*VIT, "batch_size_per_worker=4", f"augment={augment}") for part in ("--set", s)]
@@ -316,6 +319,7 @@ def test_download_needs_a_mirror(alone, name):
     )
 
 
+@nightly
 def test_cifar_vit_data(alone):
     made = alone("exec", alone.script(SHAPES, "shapes.lua"))
     assert made.returncode == 0, made.stderr

@@ -7,8 +7,10 @@ import subprocess
 
 import pytest
 
-from conftest import SOURCE
+from conftest import SOURCE, nightly
 from lint_trees import lint  # noqa: F401  (a fixture)
+
+pytestmark = nightly
 
 
 @pytest.mark.parametrize(

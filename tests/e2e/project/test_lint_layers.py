@@ -5,8 +5,10 @@ import subprocess
 
 import pytest
 
-from conftest import SOURCE
+from conftest import SOURCE, nightly
 from lint_trees import lint  # noqa: F401  (a fixture)
+
+pytestmark = nightly
 
 
 def test_the_layers_of_this_tree_are_clean():

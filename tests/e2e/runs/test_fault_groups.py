@@ -7,7 +7,9 @@ import time
 
 import pytest
 
-from conftest import wait_until
+from conftest import nightly, wait_until
+
+pytestmark = nightly
 
 
 # fault: worker spawned by a thread that ends

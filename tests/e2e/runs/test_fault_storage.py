@@ -9,7 +9,9 @@ import time
 import pytest
 
 import checker
-from conftest import leftovers, wait_until
+from conftest import leftovers, nightly, wait_until
+
+pytestmark = nightly
 
 
 # fault: disk full while a checkpoint is written

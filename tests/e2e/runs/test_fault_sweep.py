@@ -4,6 +4,9 @@ import pytest
 
 import conftest  # noqa: F401  (the path of sweep)
 import sweep
+from conftest import nightly
+
+pytestmark = nightly
 
 
 # fault: kill at every system call of a save

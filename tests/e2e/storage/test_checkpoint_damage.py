@@ -6,7 +6,10 @@ import sqlite3
 
 import pytest
 
+from conftest import nightly
 from test_resume import COUNTING
+
+pytestmark = nightly
 
 # Each attempt prints where it starts; the first attempt ends with an error after three checkpoints.
 SCRIPT = """

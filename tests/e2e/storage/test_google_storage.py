@@ -13,7 +13,7 @@ import urllib.request
 
 import pytest
 
-from conftest import sample, wait_until
+from conftest import nightly, sample, wait_until
 
 pytest.importorskip(
     "gcp_storage_emulator", reason="gcp-storage-emulator is not here: scripts/test --oracle installs it"
@@ -23,6 +23,8 @@ from gcp_storage_emulator.server import RequestHandler
 from gcp_storage_emulator.storage import Storage
 
 from s3_proxy import Proxy
+
+pytestmark = nightly
 
 URI = "gs://anonymous@bucket/results"
 SCRIPT = """

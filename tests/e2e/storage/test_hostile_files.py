@@ -7,6 +7,10 @@ import zipfile
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 # Reads each of the files arg[2…] with the expression arg[1] of `path`; prints the outcome and the peak of the memory.
 READ = """
 local torch, data = require 'torch', require 'rtrain.data'

@@ -7,8 +7,11 @@ import pytest
 
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
 from checker import xxh3
+from conftest import nightly
 from s3_server import s3, server  # noqa: F401  (fixtures)
 from test_object_storage import empty_disk, files, known
+
+pytestmark = nightly
 
 SCRIPT = """
 local epochs, train = require 'epochs', require 'rtrain'

@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 READ = """
 local data = require 'rtrain.data'
 local ok, result = pcall(function() return data.read_json(arg[1]):take_all() end)

@@ -7,7 +7,9 @@ import shutil
 
 import pytest
 
-from conftest import ALL, Rtrain, leftovers
+from conftest import ALL, Rtrain, leftovers, nightly
+
+pytestmark = nightly
 
 TRAINED = """
 local torch, train = require 'torch', require 'rtrain'

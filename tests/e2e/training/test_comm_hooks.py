@@ -9,6 +9,10 @@ import textwrap
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 # Name → the hook, options of PowerSGDState, bucket_cap_mb. With 0.008 MB the gradients are split into several buckets.
 CASES = {
     "allreduce": ("allreduce_hook", None, 0.008),

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from conftest import SOURCE
+from conftest import ALL, SOURCE, nightly
 
 FOLDER = SOURCE / "tests" / "e2e" / "programs"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.lua"))
@@ -21,6 +21,7 @@ PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.lua"))
 TOLERANCE = {}
 
 # These print the bytes of their numbers.
+LONG = {"word_language_model"}
 EXACT = {"half_numbers", "one_assignment"}
 
 missing = [name for name in ("torch", "torchvision") if importlib.util.find_spec(name) is None]
@@ -82,6 +83,7 @@ def run_python(tmp_path_factory):
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|\bnan\b|-?\binf\b")
 
 
+@pytest.mark.skipif(not missing and not ALL, reason="the next test runs each program, next to its original")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_runs(rtrain, name):
     lines = run_lua(rtrain, name)
@@ -90,7 +92,7 @@ def test_a_program_runs(rtrain, name):
 
 
 @pytest.mark.skipif(bool(missing), reason=f"Python has no {', '.join(missing)}: scripts/test --oracle installs it")
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=nightly if name in LONG else ()) for name in PROGRAMS])
 def test_a_program_equals_its_original_step_by_step(rtrain, run_python, name):
     ours, theirs = run_lua(rtrain, name), run_python(name)
     if name in EXACT:

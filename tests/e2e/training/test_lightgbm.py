@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import sockets_of, tcp_listeners
+from conftest import nightly, sockets_of, tcp_listeners
 from tree_runs import (
     NAMES,
     check_error_of_one_rank,
@@ -16,6 +16,8 @@ from tree_runs import (
 
 lightgbm = pytest.importorskip("lightgbm", reason="LightGBM's wheel is not here: scripts/test --oracle installs it")
 import numpy as np  # tree_runs has found it
+
+pytestmark = nightly
 
 PARAMS = {
     "objective": "binary",

@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from conftest import leftovers
+from conftest import leftovers, nightly
 from test_terminal import OnTerminal
+
+pytestmark = nightly
 
 SCRIPT = """
     local torch = require 'torch'

@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 # Two ranks. In step 3 the layer fc2 gives NaN on rank 1; through the gradients all ranks have NaN in step 4.
 NET = """
     local torch = require 'torch'

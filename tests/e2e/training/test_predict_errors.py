@@ -9,8 +9,10 @@ import zlib
 
 import pytest
 
-from conftest import sample, wait_until
+from conftest import nightly, sample, wait_until
 from predictions import SCRIPT, predict, trained  # noqa: F401  (a fixture)
+
+pytestmark = nightly
 
 WRONG = {
     ("nothing", "test"): "nothing",

@@ -2,6 +2,10 @@
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
 
 STEPS = 40

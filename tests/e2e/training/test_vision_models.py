@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from conftest import SOURCE
+from conftest import SOURCE, nightly
 
 torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
 vision = pytest.importorskip("torchvision.models", reason="torchvision is not here: scripts/test --oracle installs it")
@@ -169,6 +169,7 @@ def assert_equal_states(actual, expected):
         assert value.dtype == expected[key].dtype and torch.equal(value, expected[key]), key
 
 
+@nightly
 @pytest.mark.parametrize("name, lua, make, shape", MODELS, ids=[model[0] for model in MODELS])
 def test_parameters_logits_and_trained_states_are_those_of_python(rtrain, name, lua, make, shape):
     torch.manual_seed(11)

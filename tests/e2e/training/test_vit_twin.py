@@ -7,6 +7,10 @@ import os
 
 import pytest
 
+from conftest import nightly
+
+pytestmark = nightly
+
 torch = pytest.importorskip("torch", reason="Python's torch is not here: scripts/test --oracle installs it")
 vision = pytest.importorskip("torchvision", reason="torchvision is not here: scripts/test --oracle installs it")
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from conftest import wait_until
+from conftest import nightly, wait_until
 from tree_runs import (
     NAMES,
     check_error_of_one_rank,
@@ -20,6 +20,8 @@ from tree_runs import (
 
 xgboost = pytest.importorskip("xgboost", reason="XGBoost's wheel is not here: scripts/test --oracle installs it")
 import numpy as np  # tree_runs has found it
+
+pytestmark = nightly
 
 PARAMS = {
     "objective": "binary:logistic",

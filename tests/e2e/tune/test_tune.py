@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from conftest import wait_until
+from conftest import nightly, wait_until
 
 GRID = """
 local train = require 'rtrain'
@@ -289,6 +289,7 @@ for _, result in grid:iter() do print(result.config.x, result.config.kind) end
 """
 
 
+@nightly
 # fault: SIGKILL of a sweep with a sampler
 def test_a_killed_search_goes_on_with_what_it_would_have_tried(rtrain):
     calm = rtrain.run_ok(TPE % (1, "calm")).stdout

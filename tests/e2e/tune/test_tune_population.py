@@ -7,7 +7,9 @@ import signal
 
 import pytest
 
-from conftest import Rtrain, wait_until
+from conftest import Rtrain, nightly, wait_until
+
+pytestmark = nightly
 
 # Each step adds the trial's rate to a weight; `by` lists the rates that were added. Trials take turns, one at a time,
 # always in the same order.
