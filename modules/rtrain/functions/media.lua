@@ -119,16 +119,17 @@ end
 
 -- Returns the waveform as {channels, samples}.
 local function channels_of(waveform)
+  local shape = shape_text(waveform)
   if waveform:dim() == 1 then waveform = waveform:unsqueeze(0) end
   if waveform:dim() ~= 2 then
-    fail('log_audio: the tensor has the shape %s: expected {samples} or {channels, samples}', shape_text(waveform))
+    fail('log_audio: the tensor has the shape %s: expected {samples} or {channels, samples}', shape)
   end
   local channels, samples = waveform.shape[1], waveform.shape[2]
   if channels < 1 or channels > MAX_CHANNELS then
     fail('log_audio: the tensor of shape %s would have %d channels, expected 1 to %d: is it {samples, channels}? Log its :t()',
-      shape_text(waveform), channels, MAX_CHANNELS)
+      shape, channels, MAX_CHANNELS)
   end
-  if samples < 1 then fail('log_audio: the tensor of shape %s has no samples', shape_text(waveform)) end
+  if samples < 1 then fail('log_audio: the tensor of shape %s has no samples', shape) end
   return waveform
 end
 

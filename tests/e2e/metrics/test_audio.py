@@ -50,9 +50,9 @@ def samples(path):
 def test_python_reads_what_was_logged(store):
     rows = store.json("show", "run", "--media", "-o", "files")
     assert [(row["kind"], row["name"], row["step"]) for row in rows] == [
+        ("audio", "stereo", 0),
         ("audio", "tone", 3),
         ("audio", "tone", 4),
-        ("audio", "stereo", 0),
     ]
     rate, channels, tone = samples(store.folder / "files/tone-3-rank0.wav")
     assert (rate, channels, len(tone)) == (RATE, 1, 800)
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_said(rtrain):
             "has no samples",
             "the dtype is int64: expected int16, or floating point from -1 to 1",
             "sample_rate = 0.5: expected an integer from 1 to 768000",
-            "expected 'step' or 'sample_rate'",
+            "unknown option 'rate': valid names: step, sample_rate",
             "'long' has 1000044 bytes as a WAV file, at most 1000000 are allowed: log less of it",
             "expected a string, got an empty one",
         ],
@@ -144,7 +144,7 @@ def test_a_store_of_an_older_rtrain_keeps_its_media_and_takes_audio(rtrain):
     assert rtrain.query("PRAGMA user_version") == [(7,)]
     rtrain.run_ok(LOGGING, "--name", "later")
     assert rtrain.json("show", "run", "--media") == before and len(before) == 5
-    kept = "SELECT media.* FROM media JOIN runs USING(run_id) WHERE name = 'run' ORDER BY media_id"
+    kept = "SELECT media.* FROM media JOIN runs USING(run_id) WHERE runs.name = 'run' ORDER BY media_id"
     assert rtrain.query(kept) == rows
     assert [row["kind"] for row in rtrain.json("show", "later", "--media")] == ["audio"] * 3
     assert rtrain.query("SELECT tbl_name FROM sqlite_master WHERE name = 'media_of_run'") == [("media",)]
