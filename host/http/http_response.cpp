@@ -110,7 +110,36 @@ void drop_known(const HttpRequest& request, const std::string& tag, HttpResponse
   response.body.clear();
 }
 
+// Returns the part of a body of that size that the request asks for, or all of it. Such a body is
+// not compressed, since ranges count its own bytes.
+ByteRange choose_part(const HttpRequest& request, HttpResponse& response, const std::string& tag,
+                      int64_t size, std::string& extra) {
+  extra += cat("ETag: ", tag, "\r\nAccept-Ranges: bytes\r\n");
+  drop_known(request, tag, response);
+  if (response.status == 304) return {};
+  const std::string& condition = request.header("if-range");
+  const bool is_current = condition.empty() || condition == tag;
+  if (response.status != 200 || request.method != "GET" || !is_current) return {0, size};
+  const auto range = parse_range(request.header("range"), size);
+  if (!range) return {0, size};
+  const bool has_bytes = range->end > range->begin;
+  response.status = has_bytes ? 206 : 416;
+  extra += has_bytes
+               ? cat("Content-Range: bytes ", range->begin, "-", range->end - 1, "/", size, "\r\n")
+               : cat("Content-Range: bytes */", size, "\r\n");
+  return has_bytes ? *range : ByteRange{};
+}
+
 SentResponse choose_body(const HttpRequest& request, HttpResponse& response, std::string& extra) {
+  if (response.has_parts) {
+    const std::string tag = cat('"', hash_text(hash64(response.body)), '"');
+    const auto size = static_cast<int64_t>(response.body.size());
+    const auto [begin, end] = choose_part(request, response, tag, size, extra);
+    if (response.status == 304) return {};
+    response.body =
+        response.body.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    return {};
+  }
   if (response.status == 200 && !request.is_write()) {
     const std::string tag = cat('"', hash_text(hash64(response.body)), '"');
     // The ETag is weak because the same answer may be compressed or not.
@@ -124,28 +153,11 @@ SentResponse choose_body(const HttpRequest& request, HttpResponse& response, std
   return {};
 }
 
-// A file is not compressed, since ranges count its own bytes.
-SentResponse choose_part(const HttpRequest& request, HttpResponse& response, std::string& extra) {
+SentResponse choose_file(const HttpRequest& request, HttpResponse& response, std::string& extra) {
   const FileBody& file = *response.file;
-  SentResponse out;
-  out.file = response.file;
-  out.part = {0, file.size()};
-  extra += cat("ETag: ", file.tag(), "\r\nAccept-Ranges: bytes\r\n");
-  drop_known(request, file.tag(), response);
-  const std::string& condition = request.header("if-range");
-  const bool is_current = condition.empty() || condition == file.tag();
-  if (response.status == 200 && request.method == "GET" && is_current) {
-    if (const auto range = parse_range(request.header("range"), file.size())) {
-      const bool has_bytes = range->end > range->begin;
-      response.status = has_bytes ? 206 : 416;
-      out.part = *range;
-      extra += has_bytes ? cat("Content-Range: bytes ", range->begin, "-", range->end - 1, "/",
-                               file.size(), "\r\n")
-                         : cat("Content-Range: bytes */", file.size(), "\r\n");
-    }
-  }
-  if (response.status == 304 || response.status == 416) out.part = {};
-  return out;
+  return {.bytes = "",
+          .file = response.file,
+          .part = choose_part(request, response, file.tag(), file.size(), extra)};
 }
 
 }  // namespace
@@ -163,7 +175,7 @@ HttpResponse error_response(int status, std::string_view code, std::string_view 
 SentResponse sent_response(const HttpRequest& request, HttpResponse response, bool keep_alive) {
   std::string extra;
   SentResponse out =
-      response.file ? choose_part(request, response, extra) : choose_body(request, response, extra);
+      response.file ? choose_file(request, response, extra) : choose_body(request, response, extra);
   const int64_t size =
       out.file ? out.part.end - out.part.begin : static_cast<int64_t>(response.body.size());
   out.bytes = cat("HTTP/1.1 ", response.status, " ", reason_of(response.status), "\r\n");

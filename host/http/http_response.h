@@ -22,6 +22,7 @@ struct HttpResponse {
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::shared_ptr<const FileBody> file = nullptr;  // sent instead of the body
+  bool has_parts = false;  // a request may ask for a part of the body, which is not compressed
 };
 
 // The encoded answer: bytes, then a part of a file.
@@ -37,8 +38,8 @@ HttpResponse error_response(int status, std::string_view code, std::string_view 
 
 // Encodes head and body. A GET for an answer that the client already has (If-None-Match) gets 304.
 // A client that accepts gzip gets a compressed body, if that saves enough. A request may ask for a
-// part of a file (Range, If-Range): the answer is 206, or 416 if the part does not exist. Every
-// answer has the headers that keep other sites out.
+// part of a file or of a body that has parts (Range, If-Range): the answer is 206, or 416 if the
+// part does not exist. Every answer has the headers that keep other sites out.
 SentResponse sent_response(const HttpRequest& request, HttpResponse response, bool keep_alive);
 
 // Returns the head of an answer whose events follow one by one, until the connection is closed.

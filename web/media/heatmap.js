@@ -49,13 +49,22 @@ export class HeatMap {
     signal.addEventListener('abort', () => sizes.disconnect(), {once: true});
   }
 
-  /** Asks for the histograms, once. */
+  /** Asks for the histograms, once, and draws them. */
   async load() {
     if (this.#isLoading) return;
     this.#isLoading = true;
     const {run, name, rank} = this.#of;
-    const {histograms, total} = await get(`${runPath(run)}/media/histograms`, {name, rank}, this.#signal);
-    if (histograms.length < 2 || this.#signal.aborted) return;
+    try {
+      const {histograms, total} = await get(`${runPath(run)}/media/histograms`, {name, rank}, this.#signal);
+      if (!this.#signal.aborted && histograms.length > 1) this.#fill(histograms, total);
+    } catch (error) {
+      if (error.name === 'AbortError') throw error;
+      this.node.append(el('p', {class: 'quiet'}, error.message));
+      this.node.hidden = false;
+    }
+  }
+
+  #fill(histograms, total) {
     this.#set(histograms);
     this.node.append(
       el('div', {class: 'plot'}, this.#canvas, this.#over), this.#said,

@@ -59,7 +59,8 @@ HttpReply answer_media_content(const Api& api, const ApiRequest& request) {
   return {http::HttpResponse{
       .status = 200,
       .type = type_of(row->kind),
-      .body = store::read_media_content(run.store.database(), run.ref.run_id, hash)}};
+      .body = store::read_media_content(run.store.database(), run.ref.run_id, hash),
+      .has_parts = row->kind == "audio"}};  // a player asks for the part that it goes to
 }
 
 HttpReply answer_histograms(const Api& api, const ApiRequest& request) {

@@ -37,6 +37,31 @@ def test_audio_is_a_wav_file(dash, trained):
     assert "media-src 'self'" in content.getheader("Content-Security-Policy")
 
 
+def test_a_player_gets_a_part_of_audio(dash, trained):
+    trained.run_ok(
+        script("train.log_audio('tone', require('torch').ones(800), {sample_rate = 8000}) train.report {}", workers=1)
+    )
+    server = dash()
+    [row] = server.json("/api/runs/run/media")["media"]
+    path = f"/api/runs/run/media/content?hash={row['hash']}"
+    whole = server.ask(path, Accept_Encoding="gzip")
+    assert whole.getheader("Accept-Ranges") == "bytes" and whole.getheader("Content-Encoding") is None
+    for asked, begin, end in (
+        ("bytes=0-", 0, 1644),
+        ("bytes=0-3", 0, 4),
+        ("bytes=44-45", 44, 46),
+        ("bytes=-2", 1642, 1644),
+    ):
+        part = server.ask(path, Range=asked)
+        assert (part.status, part.body) == (206, whole.body[begin:end]), asked
+        assert part.getheader("Content-Range") == f"bytes {begin}-{end - 1}/1644"
+    beyond = server.ask(path, Range="bytes=1644-")
+    assert (beyond.status, beyond.body, beyond.getheader("Content-Range")) == (416, b"", "bytes */1644")
+    assert server.ask(path, Range="bytes=0-3", If_Range='"another"').body == whole.body
+    known = server.ask(path, If_None_Match=whole.getheader("ETag"))
+    assert (known.status, known.body) == (304, b"")
+
+
 def test_histograms_of_a_name_over_the_steps(dash, trained):
     trained.run_ok(
         script("""
