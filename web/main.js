@@ -73,15 +73,16 @@ if (storedAt) {
 if (new URLSearchParams(location.search).has('token')) {
   history.replaceState(null, '', location.pathname + location.hash);
 }
-addEventListener('hashchange', async () => {
+addEventListener('hashchange', () => {
   const place = placeOf(location.hash);
   if (turn(place)) {
     titled(place);
     return;
   }
-  await open(place);
+  // At once: what a viewer focuses while the page loads keeps the focus.
   main.focus({preventScroll: true});
   scrollTo(0, 0);
+  open(place);
 });
 // An address after # is a page: this link only moves the focus.
 document.querySelector('.skip').addEventListener('click', (event) => {

@@ -109,6 +109,8 @@ def test_media_of_a_run_at_a_step(page, screenshot):
 
 def test_media_of_runs_side_by_side(page, screenshot):
     go(page, "compare")
+    wait_until(lambda: page.count("section[aria-label=Media]") > 0, message="the media")
+    page.run("document.querySelector('section[aria-label=Media]').scrollIntoView()")
     wait_until(
         lambda: (
             sorted(pictures(page))

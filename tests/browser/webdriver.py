@@ -109,10 +109,22 @@ class Browser:
         return self.run("return document.querySelectorAll(arguments[0]).length", selector)
 
     def click(self, selector):
-        self._call("POST", f"{self._session}/element/{self._find(selector)}/click")
+        self._act(selector, "click")
 
     def type(self, selector, text):
-        self._call("POST", f"{self._session}/element/{self._find(selector)}/value", {"text": text})
+        self._act(selector, "value", {"text": text})
+
+    def _act(self, selector, *action):
+        """A page may replace the element after it was found: it is then found again, as a person would."""
+        for is_last in (False, False, True):
+            try:
+                return self._act_once(selector, *action)
+            except RuntimeError as error:
+                if is_last or "stale element" not in str(error):
+                    raise
+
+    def _act_once(self, selector, name, body=None):
+        self._call("POST", f"{self._session}/element/{self._find(selector)}/{name}", body or {})
 
     def press(self, *keys):
         """Presses keys where the focus is, all of them at the same time."""
