@@ -124,7 +124,7 @@ class Browser:
                     raise
 
     def _act_once(self, selector, name, body=None):
-        self._call("POST", f"{self._session}/element/{self._find(selector)}/{name}", body or {})
+        self._call("POST", f"{self._session}/element/{self._find(selector)}/{name}", body)
 
     def press(self, *keys):
         """Presses keys where the focus is, all of them at the same time."""
