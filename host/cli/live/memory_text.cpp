@@ -66,7 +66,7 @@ std::string table_text(const std::string& title, const std::vector<Column>& colu
                        const std::vector<std::vector<std::string>>& rows) {
   if (rows.empty()) return "";
   std::string out = title + "\n";
-  for (const std::string& line : table_lines(columns, rows, kAnyWidth)) out += line + "\n";
+  for (const std::string& line : table_of(columns, rows, kAnyWidth).lines) out += line + "\n";
   return out;
 }
 

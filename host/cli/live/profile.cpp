@@ -168,11 +168,12 @@ void print_hottest(const profile::SampledStacks& stacks) {
   }
   if (rows.empty()) return;
   std::cerr << "hottest lines of " << stacks.name << ":\n" << std::flush;
-  for (const std::string& line : table_lines({{.header = "own", .right = true},
-                                              {.header = "total", .right = true},
-                                              {.header = "waits", .right = true},
-                                              {.header = "line", .fills = true}},
-                                             rows, kAnyWidth)) {
+  const Table table = table_of({{.header = "own", .right = true},
+                                {.header = "total", .right = true},
+                                {.header = "waits", .right = true},
+                                {.header = "line", .fills = true}},
+                               rows, kAnyWidth);
+  for (const std::string& line : table.lines) {
     std::cerr << line << "\n";
   }
 }
@@ -248,18 +249,15 @@ void print_timeline(const store::RankTimeline& timeline) {
                     seconds_text(times.wait), seconds_text(times.checkpoint + times.other),
                     phase_bar(times, longest_s)});
   }
-  for (const std::string& line : table_lines({{.header = "rank", .right = true, .key = true},
-                                              {.header = "step", .right = true},
-                                              {.header = "compute", .right = true},
-                                              {.header = "communication", .right = true},
-                                              {.header = "data", .right = true},
-                                              {.header = "wait", .right = true},
-                                              {.header = "other", .right = true},
-                                              {.header = "c compute, x communication, d data, "
-                                                         ". wait, o other"}},
-                                             rows, kAnyWidth)) {
-    std::cout << line << "\n";
-  }
+  print_table({{.header = "rank", .right = true, .key = true},
+               {.header = "step", .right = true},
+               {.header = "compute", .right = true},
+               {.header = "communication", .right = true},
+               {.header = "data", .right = true},
+               {.header = "wait", .right = true},
+               {.header = "other", .right = true},
+               {.header = "c compute, x communication, d data, . wait, o other"}},
+              rows);
   if (!timeline.straggler) {
     if (timeline.ranks.size() > 1) std::cout << "no rank keeps the others waiting for long\n";
     return;

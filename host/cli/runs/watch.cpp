@@ -65,7 +65,7 @@ std::string size_text(const Value& bytes) {
 
 void add_lines(std::vector<std::string>& out, const std::vector<Column>& columns,
                const std::vector<std::vector<std::string>>& rows, size_t width) {
-  for (std::string& line : table_lines(columns, rows, width)) out.push_back(std::move(line));
+  for (std::string& line : table_of(columns, rows, width).lines) out.push_back(std::move(line));
 }
 
 void add_runs(std::vector<std::string>& out, const List& runs, size_t width) {

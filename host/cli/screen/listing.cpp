@@ -109,7 +109,7 @@ Option add_json_option(Command& command, ListingOptions& options) {
   return json.offers({.words = {"lines"}});
 }
 
-void add_listing_options(Command& command, ListingOptions& options) {
+Option add_listing_options(Command& command, ListingOptions& options) {
   command.explain_errors(&reading_error);
   command
       .option("--storage", &options.storage,
@@ -119,6 +119,7 @@ void add_listing_options(Command& command, ListingOptions& options) {
   command.old_option("--format", &options.json, "--json=lines")
       .one_of({"text", "json"})
       .excludes(json);
+  return json;
 }
 
 void add_wide_option(Command& command, ListingOptions& options) {
@@ -173,9 +174,11 @@ void write_output(const std::string& path, const std::string& bytes) {
 
 void print_json(const Value& value) { std::cout << to_json(value, 2) << "\n"; }
 
-void print_table(const std::vector<Column>& columns,
-                 const std::vector<std::vector<std::string>>& rows, size_t width) {
-  for (const std::string& line : table_lines(columns, rows, width)) std::cout << line << "\n";
+size_t print_table(const std::vector<Column>& columns,
+                   const std::vector<std::vector<std::string>>& rows, size_t width) {
+  const Table table = table_of(columns, rows, width);
+  for (const std::string& line : table.lines) std::cout << line << "\n";
+  return table.left_out;
 }
 
 std::string human_duration(double seconds) {

@@ -10,6 +10,7 @@
 #include "host/base/value.h"
 #include "host/cli/parser/parser.h"
 #include "host/cli/screen/layout.h"
+#include "host/cli/screen/table.h"
 #include "host/store/read/open_store.h"
 
 namespace rtrain::cli {
@@ -42,8 +43,8 @@ Error reading_error(const Error& error);
 
 // Adds --json, which may be --json=lines.
 Option add_json_option(Command& command, ListingOptions& options);
-// Adds --storage and --json.
-void add_listing_options(Command& command, ListingOptions& options);
+// Adds --storage and --json, which is returned.
+Option add_listing_options(Command& command, ListingOptions& options);
 // Adds --wide.
 void add_wide_option(Command& command, ListingOptions& options);
 // What RUN may be, for help texts.
@@ -71,8 +72,9 @@ void write_output(const std::string& path, const std::string& bytes);
 // One JSON document on stdout.
 void print_json(const Value& value);
 
-void print_table(const std::vector<Column>& columns,
-                 const std::vector<std::vector<std::string>>& rows, size_t width = kAnyWidth);
+// Prints the table and returns the number of columns that were left out.
+size_t print_table(const std::vector<Column>& columns,
+                   const std::vector<std::vector<std::string>>& rows, size_t width = kAnyWidth);
 
 std::string human_duration(double seconds);       // "3.2 s", "4 m 05 s", "2 h 10 m", "3 d 4 h"
 std::string human_size(int64_t bytes);            // "12.3 MB"

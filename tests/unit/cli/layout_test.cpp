@@ -30,55 +30,15 @@ TEST(Layout, TextIsBrokenAtSpacesAndBehindCommas) {
   EXPECT_EQ(wrapped("as it is", kAnyWidth), Lines{"as it is"});
 }
 
-TEST(Layout, ATableBeyondTheWidthGoesOnBelowWithItsKeys) {
-  const std::vector<Column> columns{{.header = "INDEX", .right = true, .key = true},
-                                    {"loss", true},
-                                    {"accuracy", true},
-                                    {"NOTE"}};
-  const std::vector<Lines> rows{{"0", "0.25", "0.5", "x"}, {"10", "0.125", "0.75", ""}};
-  EXPECT_EQ(table_lines(columns, rows, kAnyWidth),
-            (Lines{"INDEX   loss  accuracy  NOTE", "    0   0.25       0.5  x",
-                   "   10  0.125      0.75"}));
-  EXPECT_EQ(table_lines(columns, rows, 22),
-            (Lines{"INDEX   loss  accuracy", "    0   0.25       0.5", "   10  0.125      0.75", "",
-                   "INDEX  NOTE", "    0  x", "   10"}));
-}
-
-TEST(Layout, ALineBreakInACellLeavesTheTableInItsLines) {
-  EXPECT_EQ(
-      table_lines({{.header = "INDEX", .right = true, .key = true}, {"loss\nof b", true}, {"NOTE"}},
-                  {{"0", "0.25", "a\tb\r"}}, kAnyWidth),
-      (Lines{"INDEX  loss\\nof b  NOTE", "    0        0.25  a\\tb\\r"}));
-}
-
-TEST(Layout, WhatATerminalObeysIsEscapedAndCountedSo) {
-  EXPECT_EQ(table_lines({{.header = "N\x1b[2J", .key = true}, {"NOTE"}},
-                        {{"a\x1b]0;x\x07", "\x1b[31mred"},
-                         {"b",
-                          "\xc2\x9b"
-                          "\x7f\xff"}},
-                        kAnyWidth),
-            (Lines{"N\\x1b[2J       NOTE", "a\\x1b]0;x\\x07  \\x1b[31mred",
-                   "b              \\u009b\\x7f\\xff"}));
-}
-
-TEST(Layout, AColumnThatFillsALineIsShortenedToWhatIsLeft) {
-  const std::vector<Column> columns{{.header = "NAME", .key = true},
-                                    {.header = "METRICS", .fills = true}};
-  const std::vector<Lines> rows{{"a", "loss 1  accuracy 2  perplexity 3  rate 4"}};
-  EXPECT_EQ(table_lines(columns, rows, 36),
-            (Lines{"NAME  METRICS", "a     loss 1  accuracy 2  …"}));
-}
-
-TEST(Layout, NoLineOfATableIsWiderThanAsked) {
-  const std::vector<Column> columns{{.header = "NAME", .key = true}, {"METRICS"}, {"TAGS"}};
-  const std::vector<Lines> rows{
-      {std::string(70, 'n'), "loss 1  accuracy 2  learning_rate 3  perplexity 4", "a"}};
-  for (const size_t width : {20U, 40U, 80U}) {
-    for (const std::string& line : table_lines(columns, rows, width)) {
-      EXPECT_LE(text_width(line), width) << line;
-    }
-  }
+TEST(Layout, AMiddleThatDoesNotFitIsLeftOut) {
+  EXPECT_EQ(without_middle("resnet50-seed1", 14, 4), "resnet50-seed1");
+  EXPECT_EQ(without_middle("resnet50-seed1", 10, 4), "resn…seed1");
+  EXPECT_EQ(without_middle("resnet50-seed1", 10, 0), "…t50-seed1");
+  EXPECT_EQ(without_middle("resnet50-seed1", 10, 20), "resnet50-…");
+  EXPECT_EQ(without_middle("東京都の実験", 7, 3), "東…験") << "characters are not columns";
+  EXPECT_EQ(without_middle("東京都の実験", 8, 3), "東…実験");
+  EXPECT_EQ(without_middle("abc", 1, 5), "…");
+  EXPECT_EQ(without_middle("abc", 0, 5), "");
 }
 
 TEST(Layout, LongNamesLoseTheirMiddleAndLongValuesTheirEnd) {
