@@ -155,14 +155,23 @@ void offer_runs(store::OpenStore& store, const Request& request) {
   offer(std::string(store::kBestOf), current, "METRIC[:min|max], the best run");
 }
 
-// `plot` takes several metrics, separated by commas; in `ls --sort` a "-" reverses the order.
+// `plot` and `ls --columns` take several, separated by commas; in `ls --sort` a "-" reverses the
+// order.
 void offer_metrics(store::OpenStore& store, const Request& request) {
+  const bool is_list = request.command == "ls";
   std::string front;
-  if (request.command == "plot") front = request.current.substr(0, request.current.rfind(',') + 1);
+  if (is_list || request.command == "plot") {
+    front = request.current.substr(0, request.current.rfind(',') + 1);
+  }
   if (request.current.starts_with("-")) front = "-";
   std::vector<store::RunRef> runs = named_runs(store, request);
   if (runs.empty()) runs = newest_runs(store);
   for (const std::string& name : metric_names(store, runs)) {
+    offer(front + name, request.current);
+  }
+  if (!is_list) return;
+  for (const std::string& name :
+       store::ListingColumns(store.database()).config_names(kRunsForMetrics)) {
     offer(front + name, request.current);
   }
 }

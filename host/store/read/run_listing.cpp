@@ -278,6 +278,13 @@ List RunListing::cells(const List& ids, const std::vector<std::string>& names) {
   return out;
 }
 
+void RunListing::check_names(std::string_view option, const std::vector<std::string>& names) {
+  ListingColumns columns(database_);
+  for (const std::string& name : names) {
+    if (!columns.find(name)) throw unknown_column(option, name, columns);
+  }
+}
+
 void RunListing::each_cells(const RunFilter& filter, const std::vector<std::string>& names,
                             const std::function<void(const List& cells)>& see) {
   ListingColumns columns(database_);

@@ -57,6 +57,9 @@ class RunListing {
   // The values of columns of a run, with nil for a column that no run has: a list for each id.
   // The names are those of an order.
   List cells(const List& ids, const std::vector<std::string>& names);
+  // Throws Error(kUsage), which begins with the option and has a suggestion, for a name of a column
+  // that no run has.
+  void check_names(std::string_view option, const std::vector<std::string>& names);
   // Calls see(values) for each run, in order, with the values of the columns.
   void each_cells(const RunFilter& filter, const std::vector<std::string>& names,
                   const std::function<void(const List& cells)>& see);
