@@ -334,7 +334,7 @@ def test_a_body_has_the_fields_of_the_openapi_document_alone(dash, trained):
     server = dash()
     paths = server.json("/openapi.json")["paths"]
     posts = {path: methods["post"]["requestBody"] for path, methods in paths.items() if "post" in methods}
-    assert len(posts) == 7
+    assert len(posts) == 8
     for path, body in posts.items():
         assert body["content"]["application/json"]["schema"]["additionalProperties"] is False
         answer = server.post(path.replace("{run}", "one"), {"nothing": 1})

@@ -68,7 +68,7 @@ def test_the_first_commands_of_the_readme_run(empty_home):
 def test_the_readme_is_a_front_page():
     lines = (SOURCE / "README.md").read_text().splitlines()
     assert len(lines) <= 120
-    assert "scripts/test      # sets up, builds, runs every test" in lines, "continuous integration runs this command"
+    assert "scripts/test      # sets up, builds, runs the tests" in lines, "continuous integration runs this command"
     for picture in re.findall(r"!\[[^\]]+\]\((\S+)\)", "\n".join(lines)):
         assert (SOURCE / picture).stat().st_size < 120_000, picture
 
