@@ -130,7 +130,7 @@ void add_metrics(RunTable& table, const List& runs, const std::string& first) {
       column[i] = value_text(value);
     });
   }
-  std::ranges::stable_partition(names, is_loss);
+  std::stable_partition(names.begin(), names.end(), is_loss);
   const auto found = std::ranges::find(names, first);
   if (found != names.end()) std::rotate(names.begin(), found, found + 1);
   for (size_t i = 0; i < names.size(); ++i) {
