@@ -5,11 +5,16 @@ PAINT = "return performance.getEntriesByName('first-contentful-paint').map((each
 # Bytes of the page as they were sent, without answers of an API.
 WEIGHT = """return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
   .filter((each) => !each.name.includes('/api/')).reduce((sum, each) => sum + each.encodedBodySize, 0)"""
-# Milliseconds that the page takes for each move of the pointer over the chart with the title: all charts with their
-# cursors, the tooltip and its layout.
-POINTER_MS = """
+# Finds the figure with the title: the beginning of other scripts.
+FIGURE = """
 const figure = [...document.querySelectorAll('figure')]
   .find((each) => each.querySelector('figcaption').firstChild.textContent === arguments[0]);
+"""
+# Milliseconds that the page takes for each move of the pointer over the chart with the title: all charts with their
+# cursors, the tooltip and its layout.
+POINTER_MS = (
+    FIGURE
+    + """
 const canvas = figure.querySelector('canvas');
 const box = canvas.getBoundingClientRect();
 const times = [];
@@ -22,6 +27,7 @@ for (let at = 0; at < 40; ++at) {
 }
 return times;
 """
+)
 # Milliseconds from a click on the head of a column until the table begins with another run.
 SORT_MS = """
 const first = () => document.querySelector('.grid tbody:not(.gap) tr').dataset.name;

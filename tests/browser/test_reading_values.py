@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Rtrain, wait_until
 from dash_server import dash  # noqa: F401  (a fixture)
-from measured import POINTER_MS
+from measured import FIGURE, POINTER_MS
 from pages import CONTRAST, UNNAMED
 from webdriver import KEYS
 
@@ -29,11 +29,6 @@ train.TorchTrainer {
 }:fit()
 """
 
-# Finds the figure with the title: the beginning of other scripts.
-FIGURE = """
-const figure = [...document.querySelectorAll('figure')]
-  .find((each) => each.querySelector('figcaption').firstChild.textContent === arguments[0]);
-"""
 # Sends pointer events to a chart: [types, part of its width, part of its height].
 POINTER = (
     FIGURE
