@@ -190,7 +190,7 @@ class Answers {
                      const std::string& content) {
     const std::string path = path_of(run) + "/media/content";
     const Pairs query = {{"hash", row.hash}};
-    if (row.kind == "image") {
+    if (row.kind == "image" || row.kind == "video") {
       write_answer(path, query, cat("data:image/png;base64,", to_base64(content)));
     } else if (row.kind == "audio") {
       write_answer(path, query, cat("data:audio/wav;base64,", to_base64(content)));

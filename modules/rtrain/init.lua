@@ -31,6 +31,7 @@ local errors = require 'base.errors'
 ---@field log fun(metrics: table<string, number>, options?: {step: integer})
 ---@field annotate fun(text: string, options?: {severity: string, rank_zero_only: boolean})
 ---@field log_image fun(name: string, img_tensor: torch.Tensor, options?: {step: integer, dataformats: string})
+---@field log_video fun(name: string, vid_tensor: torch.Tensor, options?: {step: integer, fps: number})
 ---@field log_audio fun(name: string, snd_tensor: torch.Tensor, options?: {step: integer, sample_rate: integer})
 ---@field log_histogram fun(name: string, values: torch.Tensor|number[], options?: {step: integer, bins: integer})
 ---@field log_table fun(name: string, table: table, options?: {step: integer})
@@ -72,7 +73,8 @@ local train = require 'base.namespace'('train', {
     {'rtrain.functions.reported_checkpoints', 'get_all_reported_checkpoints'},
     {'rtrain.config.validation', 'ValidationConfig', 'ValidationTaskConfig'},
     {'rtrain.functions.log', 'log', 'annotate'},
-    {'rtrain.functions.media', 'log_image', 'log_audio', 'log_histogram', 'log_table', 'log_text'},
+    {'rtrain.functions.media', 'log_image', 'log_video', 'log_audio', 'log_histogram', 'log_table',
+      'log_text'},
     {'rtrain.functions.context', 'get_context'},
     {'rtrain.state', 'state'},
     {'rtrain.elastic', 'elastic'},

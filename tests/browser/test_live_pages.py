@@ -9,7 +9,7 @@ from conftest import ENDLESS, set_cpus, wait_until
 from dash_server import Dash, dash, results  # noqa: F401  (fixtures)
 from pages import CLICK, CONTRAST, UNNAMED, go, page, shows  # noqa: F401  (a fixture)
 from test_dash import PIPELINE
-from test_watch import Stepped
+from test_watch import STEPPED, Stepped
 from webdriver import KEYS
 
 # The focused box of a flame graph: its name, and the width and place of its rectangle.
@@ -104,6 +104,41 @@ def watched(rtrain, browser):
     yield window
     window.open("about:blank")
     run.running.kill()
+    assert server.stop().returncode == 0
+
+
+# The texts of all cells on the page of media.
+TEXTS = "return [...document.querySelectorAll('.media pre')].map((each) => each.textContent)"
+
+
+def test_the_media_of_a_live_run_appear(rtrain, browser):
+    logging = STEPPED.replace(
+        "torch.distributed.barrier()",
+        "if rank == 0 then train.log_text('said', 'at ' .. done, {step = done}) "
+        "train.log_histogram('weights', {0, done}, {step = done}) end torch.distributed.barrier()",
+    )
+    server = Dash(rtrain)
+    run = Stepped(rtrain, "live", logging)
+    window = browser()
+    window.open(server.url.geturl() + "#/run/live/media")
+    wait_until(lambda: window.run(TEXTS) == ["at 1"], message="the first text")
+    assert window.run("return document.querySelector('.heat').checkVisibility()") is False, (
+        "of one step there is no map"
+    )
+    run.go_to(3)
+    wait_until(lambda: window.run(TEXTS) == ["at 3"], message="the newest text")
+    steps = "return document.querySelector('.heat canvas').ariaValueMax"
+    wait_until(lambda: window.run(steps) == "3", message="the heat map")
+    window.run(
+        "const slider = document.querySelector('input[name=step]'); slider.value = 0;"
+        "slider.dispatchEvent(new Event('input'));"
+    )
+    wait_until(lambda: window.run(TEXTS) == ["at 1"], message="the text of the step that was chosen")
+    run.go_to(4)
+    wait_until(lambda: window.run(steps) == "4", message="the new step on the heat map")
+    assert window.run(TEXTS) == ["at 1"], "a step that was chosen stays"
+    run.end()
+    window.open("about:blank")
     assert server.stop().returncode == 0
 
 

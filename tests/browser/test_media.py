@@ -21,6 +21,7 @@ train.TorchTrainer {
       train.log_audio('tone', (2 * math.pi * 440 * (n + 1) * seconds):sin(), {step = 10 * n, sample_rate = 8000})
       train.log_histogram('weights', torch.linspace(n, n + 1, 1000), {step = 10 * n, bins = 10})
     end
+    train.log_video('dot', torch.eye(4):reshape(4, 1, 2, 2), {step = 10, fps = 8})
     for step = 0, config.steps - 1 do train.log_histogram('many', {step, step + 1}, {step = step, bins = 2}) end
     train.report {}
   end,
@@ -113,6 +114,46 @@ def test_each_run_shows_its_last_record_up_to_the_step(compared):
     shows(compared, "step 15", ".stepped output")
 
 
+# Videos.
+
+DECODED = """
+const [found] = arguments;
+return (async () => {
+  const {body} = await fetch(document.querySelectorAll('.media img')[found].src);
+  const decoder = new ImageDecoder({data: body, type: 'image/png'});
+  await decoder.completed;
+  const out = [];
+  for (let frameIndex = 0; frameIndex < decoder.tracks.selectedTrack.frameCount; ++frameIndex) {
+    const {image} = await decoder.decode({frameIndex});
+    const g = new OffscreenCanvas(2, 2).getContext('2d');
+    g.drawImage(image, 0, 0);
+    out.push([image.duration / 1000, [...g.getImageData(0, 0, 2, 2).data].filter((_, at) => at % 4 === 0)]);
+  }
+  return out;
+})();
+"""
+VIDEO = """
+const [video] = [...document.querySelectorAll('.media > div')].filter((each) => each.querySelector('img'));
+const [still, moving] = ['canvas', 'img'].map((name) => video.querySelector(name));
+const {data} = still.getContext('2d').getImageData(0, 0, 2, 2);
+return [still.checkVisibility(), moving.checkVisibility(), [...data].filter((_, at) => at % 4 === 0)];
+"""
+
+
+def test_a_video_has_its_frames_and_stands_still_until_it_is_played(compared):
+    wait_until(lambda: len(compared.run("return [...document.querySelectorAll('.media img')]")) == 2, message="videos")
+    if compared.run("return typeof ImageDecoder") == "function":
+        frames = [[125, [255 if pixel == at else 0 for pixel in range(4)]] for at in range(4)]
+        assert compared.run(DECODED, 0) == frames, "as the browser decodes them"
+    first = [255, 0, 0, 0]
+    wait_until(lambda: compared.run(VIDEO) == [True, False, first], message="its first frame")
+    compared.run("document.querySelector('.media button').click()")
+    assert compared.run(VIDEO)[:2] == [False, True]
+    compared.run("document.querySelector('.media button').click()")
+    assert compared.run(VIDEO) == [True, False, first]
+    assert compared.run(UNNAMED) == []
+
+
 # Heat maps of histograms.
 
 HEAT = """
@@ -151,6 +192,9 @@ def test_histograms_over_steps_are_a_heat_map(compared, screenshot):
     # In the last column the numbers are in the upper third.
     assert compared.run(INK, "first", "weights", 0.9, 0.15) == 255
     assert compared.run(INK, "first", "weights", 0.91, 0.62) == 0
+    said(compared, "second", "weights", 20)
+    assert compared.run(INK, "second", "weights", 0.9, 0.15) == 255
+    assert compared.run(INK, "second", "weights", 0.91, 0.42) == 0, "its y axis is that of the other run"
     upper, lower = (compared.run(READ, "first", "weights", 0.9, y) for y in (0.15, 0.62))
     assert upper.startswith("Step 20, 2.") and upper.endswith(": 3 % of 1000 numbers")
     assert lower.startswith("Step 20, ") and lower.endswith(": 0 % of 1000 numbers")

@@ -16,6 +16,22 @@ const OPTIONS = {logX: false, logY: false, hidesOutliers: false};
 
 const percent = (share) => `${number(100 * share, 2)} %`;
 
+/** What heat maps next to each other have in common: the range of y, and the share of the strongest colour. */
+export class Shades {
+  #maps = new Set();
+  range;
+  highest = 0;
+
+  /** Draws all maps again if this one has larger values. */
+  take(map, edges, highest) {
+    this.#maps.add(map);
+    const [least, largest] = this.range ?? [Infinity, -Infinity];
+    this.range = [Math.min(least, edges[0]), Math.max(largest, edges.at(-1))];
+    this.highest = Math.max(this.highest, highest);
+    for (const each of this.#maps) each.draw();
+  }
+}
+
 export class HeatMap {
   #canvas = el('canvas', {role: 'slider', tabindex: 0});
   #over = el('canvas', {class: 'cursor', 'aria-hidden': 'true'});
@@ -23,16 +39,19 @@ export class HeatMap {
   #of;
   #choose;
   #signal;
-  #isLoading = false;
+  #records = 0;
   #edges = [];
   #columns = []; // {step, num, counts, from, to: the part of x}
-  #highest = 0; // share
   #chosen = 0;
   #frame;
 
-  node = el('figure', {class: 'heat', hidden: true});
+  #legend = el('div');
+  #note = el('p', {class: 'quiet'});
 
-  /** of: {run, name, rank}. choose: called with the step that the viewer chooses. */
+  node = el('figure', {class: 'heat', hidden: true},
+    el('div', {class: 'plot'}, this.#canvas, this.#over), this.#said, this.#legend, this.#note);
+
+  /** of: {run, name, rank, shades}. choose: called with the step that the viewer chooses. */
   constructor(of, choose, signal) {
     this.#of = of;
     this.#choose = choose;
@@ -43,36 +62,32 @@ export class HeatMap {
     on(this.#canvas, 'keydown', (event) => this.#press(event));
     on(this.#canvas, 'pointermove', ({offsetX, offsetY}) => this.#read(offsetX, offsetY));
     on(this.#canvas, 'pointerleave', () => this.#point());
-    on(isDark, 'change', () => this.#draw());
-    const sizes = new ResizeObserver(() => this.#draw());
+    on(isDark, 'change', () => this.draw());
+    const sizes = new ResizeObserver(() => this.draw());
     sizes.observe(this.#canvas);
     signal.addEventListener('abort', () => sizes.disconnect(), {once: true});
   }
 
-  /** Asks for the histograms, once, and draws them. */
-  async load() {
-    if (this.#isLoading) return;
-    this.#isLoading = true;
+  /** Asks for the histograms and draws them, if there are more records than the last time. */
+  async load(records) {
+    if (records <= this.#records) return;
+    this.#records = records;
     const {run, name, rank} = this.#of;
     try {
       const {histograms, total} = await get(`${runPath(run)}/media/histograms`, {name, rank}, this.#signal);
       if (!this.#signal.aborted && histograms.length > 1) this.#fill(histograms, total);
     } catch (error) {
       if (error.name === 'AbortError') throw error;
-      this.node.append(el('p', {class: 'quiet'}, error.message));
+      this.#note.textContent = error.message;
       this.node.hidden = false;
     }
   }
 
   #fill(histograms, total) {
-    this.#set(histograms);
-    this.node.append(
-      el('div', {class: 'plot'}, this.#canvas, this.#over), this.#said,
-      strengthLegend("share of a step's numbers in a bin", '0', percent(this.#highest)));
-    if (histograms.length < total) {
-      this.node.append(el('p', {class: 'quiet'}, `${histograms.length} of ${total} steps are drawn.`));
-    }
+    const highest = this.#set(histograms);
+    this.#note.textContent = histograms.length < total ? `${histograms.length} of ${total} steps are drawn.` : '';
     this.node.hidden = false;
+    this.#of.shades.take(this, this.#edges, highest);
     this.#point();
   }
 
@@ -82,6 +97,7 @@ export class HeatMap {
     if (this.#columns.length) this.#point();
   }
 
+  // Returns the largest share of a step's numbers that is in one bin.
   #set(histograms) {
     const {edges, counts} = inCommonBins(histograms, BINS);
     const middle = (at) => (histograms[at].step + histograms[at + 1].step) / 2;
@@ -92,15 +108,15 @@ export class HeatMap {
       from: at ? middle(at - 1) : 1.5 * step - histograms[1].step / 2,
       to: at < last ? middle(at) : 1.5 * step - histograms[last - 1].step / 2,
     }));
-    this.#highest = Math.max(...this.#columns.map((column) => Math.max(...column.counts) / column.num));
+    return Math.max(...this.#columns.map((column) => Math.max(...column.counts) / column.num));
   }
 
-  #draw() {
+  draw() {
+    const {shades: {range, highest}} = this.#of;
     const {clientWidth: width, clientHeight: height} = this.#canvas;
     if (!width || !this.#columns.length) return;
     const g = contextOf(this.#canvas);
     const theme = themeOf(this.#canvas);
-    const range = [this.#edges[0], this.#edges[BINS]];
     const part = {from: this.#columns[0].from, to: this.#columns.at(-1).to};
     g.font = FONT;
     const frame = this.#frame = frameOf(g, {
@@ -108,19 +124,20 @@ export class HeatMap {
       xUnit: unitOfX('steps'), yUnit: '', titles: ['step', 'value'], valueText: number,
     });
     paint(g, frame, {curves: [], marks: [], smooth: 0, theme});
-    const shades = Array.from({length: SHADES}, (_, at) => colourFor(at / (SHADES - 1), theme.link, theme.back));
-    for (const column of this.#columns) this.#paint(g, column, shades);
+    const colours = Array.from({length: SHADES}, (_, at) => colourFor(at / (SHADES - 1), theme.link, theme.back));
+    for (const column of this.#columns) this.#paint(g, column, colours, highest);
+    this.#legend.replaceChildren(strengthLegend("share of a step's numbers in a bin", '0', percent(highest)));
     this.#point();
   }
 
   // The square root shows what is rare too. Whole pixels: nothing shines through between the cells.
-  #paint(g, {from, to, num, counts}, shades) {
+  #paint(g, {from, to, num, counts}, colours, highest) {
     const {x, y} = this.#frame;
     const [left, right] = [from, to].map((each) => Math.round(x.at(each)));
     counts.forEach((count, bin) => {
       if (!count) return;
       const [bottom, top] = [this.#edges[bin], this.#edges[bin + 1]].map((each) => Math.round(y.at(each)));
-      g.fillStyle = shades[Math.round(Math.sqrt(count / num / this.#highest) * (SHADES - 1))];
+      g.fillStyle = colours[Math.round(Math.sqrt(count / num / highest) * (SHADES - 1))];
       g.fillRect(left, top, Math.max(1, right - left), Math.max(1, bottom - top));
     });
   }

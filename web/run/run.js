@@ -10,7 +10,7 @@ import {eventsView} from './events.js';
 import {failureView} from './failure.js';
 import {showHang} from './hang.js';
 import {logView} from './log.js';
-import {mediaView} from '../media/media.js';
+import {MediaView} from '../media/media.js';
 import {showCharts, showOverview} from './overview.js';
 import {showRank} from './rank.js';
 import {showRanks} from './ranks.js';
@@ -27,9 +27,12 @@ const showLogs = async (page, box, signal) => {
 };
 
 const showMedia = async ({run, query}, box, signal) => {
-  const media = await mediaView([run], query, signal);
-  box.replaceChildren(media || el('p', {class: 'empty'},
-    'Nothing here: train.log_image, log_audio, log_histogram, log_table and log_text record media.'));
+  const nothing = el('p', {class: 'empty'},
+    'Nothing here: train.log_image, log_video, log_audio, log_histogram, log_table and log_text record media.');
+  const media = new MediaView([run], query, signal, nothing);
+  await media.load();
+  box.replaceChildren(media.node, nothing);
+  return {live: () => media.reload()};
 };
 
 // A tab is a function of (page, box, signal) that fills the box. It may return {live, filled}: `live` is called with

@@ -2,7 +2,7 @@
 import {get, runPath} from '../server/api.js';
 import {Curves} from '../chart/curves.js';
 import {diffView} from '../run/diff.js';
-import {mediaView} from '../media/media.js';
+import {MediaView} from '../media/media.js';
 import {eachMetric, numbersOf} from '../base/metrics.js';
 import {objectiveOf} from '../sweep/objective.js';
 import {spaceView} from '../sweep/space.js';
@@ -78,10 +78,12 @@ export const showCompare = async ({query}, main, signal) => {
       linkTo(`compare?${more}`, `Show ${more.get('runs')}`)));
   }
   const runs = await Promise.all(names.map((name) => get(runPath(name), {}, signal)));
+  const media = new MediaView(runs, query, signal);
+  await media.load();
   main.append(
     table('Runs', [{title: 'Run'}, {title: 'Status'}], runs.map((run) => [runLink(run.name), status(run.status)])),
     await curveCharts(runs, query, signal),
-    await mediaView(runs, query, signal),
+    media.node,
     runs.length > 2 ? spaceView(runs, query, objectiveOf({}, numbersOf(runs))) : '',
     lastMetrics(runs),
     differences('Config', runs, (run) => run.config),

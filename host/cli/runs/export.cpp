@@ -121,7 +121,7 @@ store::EventFile::Histogram histogram_of(const Value& stored) {
 void add_media_event(store::EventFile& file, const store::MediaRow& row,
                      const std::string& content) {
   const std::string tag = row.rank == 0 ? row.name : cat("rank-", row.rank, "/", row.name);
-  if (row.kind == "image") {
+  if (row.kind == "image" || row.kind == "video") {
     file.add_image(tag, row.step, row.time_ms, content);
   } else if (row.kind == "audio") {
     file.add_audio(tag, row.step, row.time_ms, content);

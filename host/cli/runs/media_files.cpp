@@ -24,7 +24,7 @@ std::string file_name(std::string_view name) {
 }
 
 std::string ending_of(std::string_view kind) {
-  if (kind == "image") return ".png";
+  if (kind == "image" || kind == "video") return ".png";
   if (kind == "audio") return ".wav";
   if (kind == "histogram") return ".json";
   return kind == "table" ? ".csv" : ".txt";

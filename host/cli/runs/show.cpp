@@ -372,7 +372,8 @@ void add_show(Parser& parser) {
   command.flag("--script", &options->script, "print the script that the run keeps").excludes(diff);
   command
       .flag("--media", &options->media,
-            "images, audio, histograms, tables and texts that the run has logged, the newest shown")
+            "images, videos, audio, histograms, tables and texts that the run has logged, the "
+            "newest shown")
       .excludes(diff);
   command
       .option("-o,--output", &options->output, "with --media: write them to files in this folder")
@@ -406,7 +407,8 @@ void add_show(Parser& parser) {
       "environment: git_commit, git_dirty, git_diff_cut (the diff that is kept is not whole),\n"
       "hostname, command, version, libtorch, kernel, cores, memory_bytes, variables; of a QUEUED\n"
       "run launcher and job. With --diff or --script: kind, path, text. With --media a list: kind\n"
-      "(image, audio, histogram, table, text), name, step, rank, attempt, time, bytes, hash\n"
+      "(image, video, audio, histogram, table, text), name, step, rank, attempt, time, bytes, "
+      "hash\n"
       "(XXH3-64), path (of the file that -o wrote: .png, .wav, .json, .csv, .txt).\n"
       "checkpoints, best_checkpoints: as those of `rtrain checkpoint ls`");
   command.action([options] {

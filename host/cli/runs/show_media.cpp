@@ -141,7 +141,7 @@ void print_contents(const ListingOptions& options, store::OpenRun& run,
   for (const store::MediaRow& row : newest_of(rows)) {
     const std::string label =
         terminal_line(cat(row.kind, " ", row.name, ", step ", row.step, ", rank ", row.rank));
-    const bool is_image = row.kind == "image";
+    const bool is_image = row.kind == "image" || row.kind == "video";
     if (is_image && !form) form = picture_form(images);
     if (is_image && *form == PictureForm::kNone) continue;
     const std::string content =
@@ -183,8 +183,9 @@ void show_media(const ListingOptions& options, store::OpenRun& run, const MediaO
   }
   if (options.for_programs()) return options.print(rows);
   if (rows.empty()) {
-    std::cerr << "the run '" << run.ref.name << "' has logged no images, audio, histograms, tables "
-              << "or texts\n";
+    std::cerr << "the run '" << run.ref.name
+              << "' has logged no images, videos, audio, histograms, "
+              << "tables or texts\n";
     return;
   }
   print_list(rows, options.width());

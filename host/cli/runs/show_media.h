@@ -1,5 +1,5 @@
-// host/cli/runs/show_media.h: rtrain show RUN --media: images, audio, histograms, tables and texts
-// of a run.
+// host/cli/runs/show_media.h: rtrain show RUN --media: images, videos, audio, histograms, tables
+// and texts of a run.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 
 // A text of a run is always plain text for the browser, never HTML.
 const char* type_of(std::string_view kind) {
-  if (kind == "image") return "image/png";
+  if (kind == "image" || kind == "video") return "image/png";
   if (kind == "audio") return "audio/wav";
   return kind == "text" ? http::kTextType : http::kJsonType;
 }

@@ -214,7 +214,8 @@ std::span<const Route> all_routes() {
        .answer = answer_curve},
       {.method = "GET",
        .path = "/api/runs/{run}/media",
-       .summary = "Images, audio, histograms, tables and texts, by kind, name, step and rank",
+       .summary =
+           "Images, videos, audio, histograms, tables and texts, by kind, name, step and rank",
        .queries = {{"name", kString, "Only this name"}, kOffset, kLimit},
        .result = "media (kind, name, step, rank, attempt, time, bytes, hash), total, offset, limit",
        .answer = answer_media},
@@ -222,7 +223,7 @@ std::span<const Route> all_routes() {
        .path = "/api/runs/{run}/media/content",
        .summary = "The content of one of them",
        .queries = {{"hash", kString, "A hash from /media"}},
-       .result = "An image as PNG; audio as WAV; a histogram or table as JSON; a text",
+       .result = "An image or video as PNG; audio as WAV; a histogram or table as JSON; a text",
        .content = Content::kMedia,
        .answer = answer_media_content},
       {.method = "GET",

@@ -171,11 +171,11 @@ struct Annotation {
       required("text", &Annotation::text), optional("id", &Annotation::id)};
 };
 
-// train.log_image(), log_audio(), log_histogram(), log_table(), log_text().
+// train.log_image(), log_video(), log_audio(), log_histogram(), log_table(), log_text().
 struct Media {
   static constexpr std::string_view kType = "media";
   int64_t time_ms = 0;
-  std::string kind;  // image, audio, histogram, table, text
+  std::string kind;  // image, video, audio, histogram, table, text
   std::string name;
   int64_t step = 0;
   std::string data;  // encoded as in host/store/runs/media_store.h

@@ -250,6 +250,24 @@ SELECT media_id, run_id, attempt, rank, kind, name, step, time, hash FROM media;
 DROP TABLE media;               -- SQLite changes no CHECK of a table
 ALTER TABLE media_with_audio RENAME TO media;
 CREATE INDEX media_of_run ON media(run_id, kind, name, rank);
+)sql",
+                                                                 R"sql(
+CREATE TABLE media_with_video(  -- what a train function logged apart from numbers; becomes the table media
+  media_id INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  attempt INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK(kind IN ('image', 'video', 'audio', 'histogram', 'table', 'text')),
+  name TEXT NOT NULL,
+  step INTEGER NOT NULL,
+  time INTEGER NOT NULL,
+  hash TEXT NOT NULL            -- of its row in media_contents: PNG of an image or video, WAV of audio
+);
+INSERT INTO media_with_video(media_id, run_id, attempt, rank, kind, name, step, time, hash)
+SELECT media_id, run_id, attempt, rank, kind, name, step, time, hash FROM media;
+DROP TABLE media;
+ALTER TABLE media_with_video RENAME TO media;
+CREATE INDEX media_of_run ON media(run_id, kind, name, rank);
 )sql"};
 
 int64_t user_version(Database& database) {

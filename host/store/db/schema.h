@@ -7,7 +7,7 @@ namespace rtrain::store {
 
 class Database;
 
-inline constexpr int kSchemaVersion = 8;
+inline constexpr int kSchemaVersion = 9;
 
 // Migrates the file from its `PRAGMA user_version` to kSchemaVersion in one transaction. Throws
 // kEnvironment if a newer rtrain wrote the file.

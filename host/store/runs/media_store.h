@@ -22,7 +22,7 @@ struct MediaRow {
   int64_t attempt = 0;
   int64_t rank = 0;
   int64_t time_ms = 0;
-  std::string kind;  // image, audio, histogram, table, text
+  std::string kind;  // image, video, audio, histogram, table, text
   std::string name;
   int64_t step = 0;
   std::string data;  // empty if it was not read

@@ -12,8 +12,8 @@ namespace rtrain::train {
 namespace {
 
 constexpr size_t kMaxUnwrittenBytes = size_t{8} << 20;
-constexpr std::array<std::string_view, 5> kMediaKinds = {"image", "audio", "histogram", "table",
-                                                         "text"};
+constexpr std::array<std::string_view, 6> kMediaKinds = {"image",     "video", "audio",
+                                                         "histogram", "table", "text"};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
--- rtrain/functions/media.lua: train.log_image, log_audio, log_histogram, log_table, log_text: record media of a rank, in
--- addition to numbers.
+-- rtrain/functions/media.lua: train.log_image, log_video, log_audio, log_histogram, log_table, log_text: record media of
+-- a rank, in addition to numbers.
 --
 -- In one attempt a rank may log 10,000 media, each of at most 1,000,000 bytes, and 256 MiB together
 -- (host/worker/report/media_limits.h); more raises an error.
@@ -17,6 +17,8 @@ local MAX_NAME_BYTES = 256
 local MAX_BINS = 512
 local MAX_SIDE = 8192
 local FORMATS = {'CHW', 'HWC', 'HW'}
+local MIN_FPS, MAX_FPS = 0.1, 60
+local PNG_LEVEL = 6
 local MAX_CHANNELS = 8
 local MAX_SAMPLE_RATE = 768000
 
@@ -76,11 +78,11 @@ local function planes_of(image, format)
 end
 
 -- Returns the pixels as bytes; floating-point values are from 0 to 1.
-local function pixels_of(image)
+local function pixels_of(call, image)
   if image.dtype == 'uint8' then return image end
   if image.dtype == 'bool' then return image:to('uint8'):mul(255) end
   if not image:is_floating_point() then
-    fail('log_image: the dtype is %s: expected uint8, bool, or floating point from 0 to 1', tostring(image.dtype))
+    fail('%s: the dtype is %s: expected uint8, bool, or floating point from 0 to 1', call, tostring(image.dtype))
   end
   return image:float():nan_to_num(0):clamp(0, 1):mul(255):add(0.5):floor():to('uint8')
 end
@@ -96,8 +98,8 @@ end
 ---@param img_tensor torch.Tensor uint8, bool, or floating point from 0 to 1 (other values are clamped); {c, h, w}
 ---  with 1 to 4 channels, or {h, w}
 ---@param options? {step: integer, dataformats: 'CHW'|'HWC'|'HW'}
----Errors: 'argument' for other tensors, and beyond the limits: 10,000 images, audio clips, histograms, tables and texts
----and 256 MiB for each rank in an attempt.
+---Errors: 'argument' for other tensors, and beyond the limits: 10,000 images, videos, audio clips, histograms, tables and
+---texts and 256 MiB for each rank in an attempt.
 ---
 ---```lua
 ---local train, torch = require 'rtrain', require 'torch'
@@ -112,9 +114,62 @@ function media.log_image(name, img_tensor, options)
   options = begin('log_image', name, options, {'step', 'dataformats'})
   local format = args.one_of('log_image: dataformats', options.dataformats or 'CHW', FORMATS)
   if not is_tensor(img_tensor) then fail('log_image: expected a tensor, got %s', type(img_tensor)) end
-  local image = pixels_of(planes_of(img_tensor:detach():cpu(), format)):contiguous()
-  local png = require('torch._C').data.encode_png(image, 6)
+  local image = pixels_of('log_image', planes_of(img_tensor:detach():cpu(), format)):contiguous()
+  local png = require('torch._C').data.encode_png(image, PNG_LEVEL)
   record('log_image', name, options.step, require 'torch.tensor.tensor_bytes'(png))
+end
+
+-- Returns the video as {t, c, h, w}: several of the same length are put next to each other.
+local function frames_of(video)
+  local shape = shape_text(video)
+  if video:dim() == 5 then
+    video = video:permute(1, 2, 3, 0, 4):flatten(3)
+  elseif video:dim() ~= 4 then
+    fail('log_video: the tensor has the shape %s: expected {t, c, h, w} or {n, t, c, h, w}', shape)
+  end
+  local frames, channels, height, width = unpack(video.shape)
+  if channels < 1 or channels > 4 then
+    fail('log_video: the tensor of shape %s would have %d channels, expected 1 to 4: is it {t, h, w, c}? Permute it', shape,
+      channels)
+  end
+  if frames < 1 then fail('log_video: the tensor of shape %s has no frame', shape) end
+  if math.min(height, width) < 1 or math.max(height, width) > MAX_SIDE then
+    fail('log_video: the frames have %d x %d pixels, expected 1 to %d on each side', height, width, MAX_SIDE)
+  end
+  return video
+end
+
+---Records a video: `rtrain show RUN --media -o FOLDER` writes it, `rtrain dash` plays it. PyTorch equivalent:
+---SummaryWriter.add_video; W&B equivalent: wandb.Video.
+---
+---It is stored as an animated PNG of at most 1,000,000 bytes, without loss; browsers play it, and other programs show its
+---first frame. The default of `step` is one more than the last step of that name, from 0 in each attempt; that of `fps`, in
+---frames a second, is 4.
+---@param name string at most 256 bytes, such as 'episodes/cartpole'
+---@param vid_tensor torch.Tensor uint8, bool, or floating point from 0 to 1 (other values are clamped); {t, c, h, w} with 1
+---  to 4 channels, or {n, t, c, h, w}: n videos next to each other
+---@param options? {step: integer, fps: number} fps from 0.1 to 60
+---Errors: those of log_image.
+---
+---```lua
+---local train, torch = require 'rtrain', require 'torch'
+---train.TorchTrainer({
+---  train_loop_per_worker = function()
+---    train.log_video('noise', torch.rand(10, 3, 8, 8), {step = 1, fps = 5})
+---    train.report {epoch = 1}
+---  end,
+---}):fit()
+---```
+function media.log_video(name, vid_tensor, options)
+  options = begin('log_video', name, options, {'step', 'fps'})
+  local fps = options.fps or 4
+  if not number.of(fps) or not (fps >= MIN_FPS and fps <= MAX_FPS) then
+    fail('log_video: fps = %s: expected a number from %s to %s', tostring(fps), MIN_FPS, MAX_FPS)
+  end
+  if not is_tensor(vid_tensor) then fail('log_video: expected a tensor, got %s', type(vid_tensor)) end
+  local frames = pixels_of('log_video', frames_of(vid_tensor:detach():cpu()))
+  local png = require('torch._C').data.encode_apng(frames, fps, PNG_LEVEL)
+  record('log_video', name, options.step, require 'torch.tensor.tensor_bytes'(png))
 end
 
 -- Returns the waveform as {channels, samples}.

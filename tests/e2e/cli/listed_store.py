@@ -40,7 +40,7 @@ def store(rtrain):
     assert schema.returncode == 0
     rtrain.storage.mkdir()
     db = sqlite3.connect(rtrain.storage / "rtrain.db", isolation_level=None)
-    db.executescript("PRAGMA journal_mode=WAL;" + schema.stdout + "PRAGMA user_version=8;")
+    db.executescript("PRAGMA journal_mode=WAL;" + schema.stdout + "PRAGMA user_version=9;")
     add_run(
         db,
         "alpha",

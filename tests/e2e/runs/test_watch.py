@@ -45,10 +45,10 @@ train.TorchTrainer {
 class Stepped:
     """A run that makes as many steps as a test requests."""
 
-    def __init__(self, rtrain, name):
+    def __init__(self, rtrain, name, script=STEPPED):
         self._rtrain, self._file, self.name = rtrain, rtrain.folder / f"{name}.steps", name
         self.running = rtrain.start(
-            "run", rtrain.script(STEPPED), "--name", name, "--set", f"file={self._file}", "--oversubscribe", "-q"
+            "run", rtrain.script(script), "--name", name, "--set", f"file={self._file}", "--oversubscribe", "-q"
         )
         self.go_to(1)
         wait_until(lambda: len(self._reports()) == 1, message="the first report")

@@ -35,7 +35,8 @@ TEST(MediaLimits, AnItemFitsIntoAFrame) {
 TEST(MediaLimits, ARefusalNamesTheForm) {
   MediaLimits limits;
   for (const auto& [kind, form] :
-       {std::pair{"audio", "bytes as a WAV file, at most"}, std::pair{"text", "bytes, at most"},
+       {std::pair{"video", "bytes as an animated PNG, at most 1000000 are allowed: log fewer or"},
+        std::pair{"audio", "bytes as a WAV file, at most"}, std::pair{"text", "bytes, at most"},
         std::pair{"table", "bytes as JSON, at most"}}) {
     message::Media media = media_of(MediaLimits::kMaxItemBytes + 1);
     media.kind = kind;

@@ -1,5 +1,5 @@
 // host/engine/data/images/images.cpp: torch._C.data.decode_images, decode_files, gather_strings,
-// decode_image, encode_jpeg, encode_png, read_file and write_file.
+// decode_image, encode_jpeg, encode_png, encode_apng, read_file and write_file.
 #include <array>
 #include <string>
 #include <vector>
@@ -8,6 +8,7 @@
 #include "host/base/files/input_file.h"
 #include "host/base/files/new_file.h"
 #include "host/base/text/text.h"
+#include "host/engine/data/images/apng.h"
 #include "host/engine/data/images/byte_rows.h"
 #include "host/engine/data/images/image_batch.h"
 #include "host/engine/data/images/jpeg.h"
@@ -166,6 +167,14 @@ int encode_to_png(lua_State* L) {
   return 1;
 }
 
+// (frames (t, c, h, w), frames per second, compression_level) → uint8 [n]. The caller has checked
+// them.
+int encode_to_apng(lua_State* L) {
+  const at::Tensor frames = check_tensor(L, 1).permute({0, 2, 3, 1}).contiguous();
+  push_tensor(L, encode_apng(frames, luaL_checknumber(L, 2), luaL_checkint(L, 3)));
+  return 1;
+}
+
 // (path) → uint8 [n]
 int read_file(lua_State* L) {
   const InputFile file(std::string(check_text(L, 1, "read_file: path")), InputFile::Access::kCopy);
@@ -192,6 +201,7 @@ void open_images(lua_State* L) {
                                             torch_method<&decode_one>("decode_image"),
                                             torch_method<&encode_to_jpeg>("encode_jpeg"),
                                             torch_method<&encode_to_png>("encode_png"),
+                                            torch_method<&encode_to_apng>("encode_apng"),
                                             torch_method<&read_file>("read_file"),
                                             torch_method<&write_file>("write_file")};
   lua_getfield(L, -1, "data");

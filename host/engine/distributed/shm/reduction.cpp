@@ -16,7 +16,7 @@
 namespace rtrain::engine {
 namespace {
 
-using Op = c10d::ReduceOp::RedOpType;
+using RedOpType = c10d::ReduceOp::RedOpType;
 
 constexpr size_t kBlock = 1024;  // elements; a block's sums fit into the L1 cache
 
@@ -33,9 +33,9 @@ struct SumOf<c10::BFloat16> {
   using Type = float;
 };
 
-template <Op kOp, class A>
+template <RedOpType kOp, class A>
 [[gnu::always_inline]] inline A combine(A a, A b) {
-  if constexpr (kOp == Op::SUM || kOp == Op::AVG) {
+  if constexpr (kOp == RedOpType::SUM || kOp == RedOpType::AVG) {
     // Integers wrap, as in PyTorch.
     if constexpr (std::is_integral_v<A>) {
       using U = std::make_unsigned_t<A>;
@@ -43,26 +43,26 @@ template <Op kOp, class A>
     } else {
       return a + b;
     }
-  } else if constexpr (kOp == Op::PRODUCT) {
+  } else if constexpr (kOp == RedOpType::PRODUCT) {
     if constexpr (std::is_integral_v<A>) {
       return static_cast<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
     } else {
       return a * b;
     }
-  } else if constexpr (kOp == Op::MIN) {
+  } else if constexpr (kOp == RedOpType::MIN) {
     return b < a || b != b ? b : a;
-  } else if constexpr (kOp == Op::MAX) {
+  } else if constexpr (kOp == RedOpType::MAX) {
     return b > a || b != b ? b : a;
-  } else if constexpr (kOp == Op::BAND) {
+  } else if constexpr (kOp == RedOpType::BAND) {
     return static_cast<A>(a & b);
-  } else if constexpr (kOp == Op::BOR) {
+  } else if constexpr (kOp == RedOpType::BOR) {
     return static_cast<A>(a | b);
   } else {
     return static_cast<A>(a ^ b);
   }
 }
 
-template <class T, Op kOp>
+template <class T, RedOpType kOp>
 [[gnu::always_inline]] inline void reduce_blocks(std::byte* out, const std::byte* const* inputs,
                                                  int num, size_t count) {
   using A = typename SumOf<T>::Type;
@@ -76,7 +76,7 @@ template <class T, Op kOp>
       for (size_t i = 0; i < size; ++i) sums[i] = combine<kOp, A>(sums[i], static_cast<A>(next[i]));
     }
     auto* target = reinterpret_cast<T*>(out) + begin;
-    if constexpr (kOp == Op::AVG) {
+    if constexpr (kOp == RedOpType::AVG) {
       const auto divisor = static_cast<A>(num);
       for (size_t i = 0; i < size; ++i) target[i] = static_cast<T>(sums[i] / divisor);
     } else {
@@ -87,27 +87,27 @@ template <class T, Op kOp>
 
 using Kernel = void (*)(std::byte*, const std::byte* const*, int, size_t);
 
-template <class T, Op kOp>
+template <class T, RedOpType kOp>
 void reduce_plain(std::byte* out, const std::byte* const* inputs, int num, size_t count) {
   reduce_blocks<T, kOp>(out, inputs, num, count);
 }
 
 #if defined(__x86_64__)
 // Without fused multiply-add, which would round differently.
-template <class T, Op kOp>
+template <class T, RedOpType kOp>
 [[gnu::target("avx2")]] void reduce_avx2(std::byte* out, const std::byte* const* inputs, int num,
                                          size_t count) {
   reduce_blocks<T, kOp>(out, inputs, num, count);
 }
 
-template <class T, Op kOp>
+template <class T, RedOpType kOp>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void reduce_avx512(
     std::byte* out, const std::byte* const* inputs, int num, size_t count) {
   reduce_blocks<T, kOp>(out, inputs, num, count);
 }
 #endif
 
-template <class T, Op kOp>
+template <class T, RedOpType kOp>
 Kernel kernel_of_processor() {
 #if defined(__x86_64__)
   static const Kernel kKernel = [] {
@@ -125,7 +125,7 @@ Kernel kernel_of_processor() {
 }
 
 // Returns null for an operation that the dtype does not have.
-template <class T, Op kOp, bool kHasIt>
+template <class T, RedOpType kOp, bool kHasIt>
 Kernel kernel_where() {
   if constexpr (kHasIt) {
     return kernel_of_processor<T, kOp>();
@@ -135,50 +135,50 @@ Kernel kernel_where() {
 }
 
 template <class T>
-Kernel kernel_of_op(Op op) {
+Kernel kernel_of_op(RedOpType op) {
   constexpr bool kHasBits = std::is_integral_v<T>;
   switch (op) {
-    case Op::SUM:
-      return kernel_of_processor<T, Op::SUM>();
-    case Op::PRODUCT:
-      return kernel_of_processor<T, Op::PRODUCT>();
-    case Op::MIN:
-      return kernel_of_processor<T, Op::MIN>();
-    case Op::MAX:
-      return kernel_of_processor<T, Op::MAX>();
-    case Op::AVG:
-      return kernel_where<T, Op::AVG, !kHasBits>();
-    case Op::BAND:
-      return kernel_where<T, Op::BAND, kHasBits>();
-    case Op::BOR:
-      return kernel_where<T, Op::BOR, kHasBits>();
-    case Op::BXOR:
-      return kernel_where<T, Op::BXOR, kHasBits>();
+    case RedOpType::SUM:
+      return kernel_of_processor<T, RedOpType::SUM>();
+    case RedOpType::PRODUCT:
+      return kernel_of_processor<T, RedOpType::PRODUCT>();
+    case RedOpType::MIN:
+      return kernel_of_processor<T, RedOpType::MIN>();
+    case RedOpType::MAX:
+      return kernel_of_processor<T, RedOpType::MAX>();
+    case RedOpType::AVG:
+      return kernel_where<T, RedOpType::AVG, !kHasBits>();
+    case RedOpType::BAND:
+      return kernel_where<T, RedOpType::BAND, kHasBits>();
+    case RedOpType::BOR:
+      return kernel_where<T, RedOpType::BOR, kHasBits>();
+    case RedOpType::BXOR:
+      return kernel_where<T, RedOpType::BXOR, kHasBits>();
     default:
       return nullptr;
   }
 }
 
 // For booleans a sum is logical or, a product is logical and.
-Kernel kernel_of_bool(Op op) {
+Kernel kernel_of_bool(RedOpType op) {
   switch (op) {
-    case Op::SUM:
-    case Op::MAX:
-    case Op::BOR:
-      return kernel_of_op<uint8_t>(Op::BOR);
-    case Op::PRODUCT:
-    case Op::MIN:
-    case Op::BAND:
-      return kernel_of_op<uint8_t>(Op::BAND);
-    case Op::BXOR:
-      return kernel_of_op<uint8_t>(Op::BXOR);
+    case RedOpType::SUM:
+    case RedOpType::MAX:
+    case RedOpType::BOR:
+      return kernel_of_op<uint8_t>(RedOpType::BOR);
+    case RedOpType::PRODUCT:
+    case RedOpType::MIN:
+    case RedOpType::BAND:
+      return kernel_of_op<uint8_t>(RedOpType::BAND);
+    case RedOpType::BXOR:
+      return kernel_of_op<uint8_t>(RedOpType::BXOR);
     default:
       return nullptr;
   }
 }
 
 Kernel kernel_of(const Reduction& reduction) {
-  const Op op = reduction.op;
+  const RedOpType op = reduction.op;
   switch (reduction.dtype) {
     case c10::kFloat:
       return kernel_of_op<float>(op);
@@ -213,29 +213,29 @@ Kernel kernel_of(const Reduction& reduction) {
 
 // Treats a complex number as two real ones.
 Reduction parts_of(const Reduction& reduction) {
-  if (reduction.op != Op::SUM && reduction.op != Op::AVG) return reduction;
+  if (reduction.op != RedOpType::SUM && reduction.op != RedOpType::AVG) return reduction;
   if (reduction.dtype == c10::kComplexFloat) return {reduction.op, c10::kFloat};
   if (reduction.dtype == c10::kComplexDouble) return {reduction.op, c10::kDouble};
   return reduction;
 }
 
-const char* name_of(Op op) {
+const char* name_of(RedOpType op) {
   switch (op) {
-    case Op::SUM:
+    case RedOpType::SUM:
       return "SUM";
-    case Op::AVG:
+    case RedOpType::AVG:
       return "AVG";
-    case Op::PRODUCT:
+    case RedOpType::PRODUCT:
       return "PRODUCT";
-    case Op::MIN:
+    case RedOpType::MIN:
       return "MIN";
-    case Op::MAX:
+    case RedOpType::MAX:
       return "MAX";
-    case Op::BAND:
+    case RedOpType::BAND:
       return "BAND";
-    case Op::BOR:
+    case RedOpType::BOR:
       return "BOR";
-    case Op::BXOR:
+    case RedOpType::BXOR:
       return "BXOR";
     default:
       return "this operation";
