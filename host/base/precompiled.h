@@ -1,5 +1,5 @@
 // host/base/precompiled.h: standard headers that nearly every file of the host includes, compiled
-// once per folder. Files still include what they use, because the dev build has no precompiled
+// once for all folders. Files still include what they use, because the dev build has no precompiled
 // header.
 #pragma once
 

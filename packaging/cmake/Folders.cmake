@@ -18,7 +18,7 @@ function(rtrain_grouped target)
   endif()
 endfunction()
 
-# What computes is compiled with -O3 in a release, tests with -O1: elsewhere more costs time to compile and saves none.
+# What computes is compiled with -O3 in a release, tests with -O0: elsewhere more costs time to compile and saves none.
 function(rtrain_optimized level)
   foreach(target ${ARGN})
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O${level}>)
@@ -51,7 +51,11 @@ function(rtrain_folder name)
   endif()
   add_library(rtrain_${name} STATIC ${sources})
   target_link_libraries(rtrain_${name} PUBLIC rtrain_flags ${ARGN})
-  target_precompile_headers(rtrain_${name} PRIVATE ${PROJECT_SOURCE_DIR}/host/base/precompiled.h)
+  if(name STREQUAL base)
+    target_precompile_headers(rtrain_base PRIVATE ${PROJECT_SOURCE_DIR}/host/base/precompiled.h)
+  else()
+    target_precompile_headers(rtrain_${name} REUSE_FROM rtrain_base)
+  endif()
   if(NOT name STREQUAL lua)  # tests link single objects of it
     rtrain_grouped(rtrain_${name})
   endif()
