@@ -96,8 +96,8 @@ size_t Map::position(const Name& key) const {
                              entries_.begin());
 }
 
-Map::Map(std::initializer_list<std::pair<std::string, Value>> entries) {
-  for (const auto& [key, value] : entries) set(key, value);
+Map::Map(std::initializer_list<MapItem> items) {
+  for (const auto& [key, value] : items) set(std::string(key), value);
 }
 
 void Map::set(Key key, Value value) {
@@ -134,6 +134,19 @@ bool Map::del(std::string_view key) {
 }
 
 bool Map::operator==(const Map& other) const { return entries_ == other.entries_; }
+
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+Value::Value(const char* v) : data_(std::in_place_type<std::string>, v) {}
+Value::Value(std::string v) : data_(std::move(v)) {}
+Value::Value(std::string_view v) : data_(std::in_place_type<std::string>, v) {}
+Value::Value(List v) : data_(std::move(v)) {}
+Value::Value(Map v) : data_(std::move(v)) {}
+
+bool Value::operator==(const Value& other) const { return data_ == other.data_; }
 
 bool Value::as_bool() const {
   if (const auto* v = std::get_if<bool>(&data_)) return *v;

@@ -16,6 +16,7 @@
 namespace rtrain {
 
 class Value;
+struct MapItem;
 class KeyIndex;
 using List = std::vector<Value>;
 using Key = std::variant<std::string, int64_t>;
@@ -34,7 +35,7 @@ class Map {
   Map(Map&& other) noexcept;
   Map& operator=(Map other) noexcept;
   ~Map();
-  Map(std::initializer_list<std::pair<std::string, Value>> entries);
+  Map(std::initializer_list<MapItem> items);
 
   // Adds the entry, or replaces the value of an existing key and keeps its position.
   void set(Key key, Value value);
@@ -60,10 +61,16 @@ class Map {
   std::unique_ptr<KeyIndex> index_;  // null while the map is small
 };
 
-// Wide, because each type has a test and an access.
+// Wide, because each type has a test and an access. Copies, moves and the destructor are in one
+// place: inline, they would be most of the executable's code.
 class Value {
  public:
   Value() = default;
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
   Value(std::nullptr_t) {}
   Value(bool v) : data_(v) {}
   Value(int v) : data_(int64_t{v}) {}
@@ -73,11 +80,11 @@ class Value {
   Value(double v) : data_(v) {}
   // An integer up to 2^64 - 1.
   static Value from_unsigned(uint64_t v);
-  Value(const char* v) : data_(std::string(v)) {}
-  Value(std::string v) : data_(std::move(v)) {}
-  Value(std::string_view v) : data_(std::string(v)) {}
-  Value(List v) : data_(std::move(v)) {}
-  Value(Map v) : data_(std::move(v)) {}
+  Value(const char* v);
+  Value(std::string v);
+  Value(std::string_view v);
+  Value(List v);
+  Value(Map v);
 
   bool is_nil() const { return std::holds_alternative<std::monostate>(data_); }
   bool is_bool() const { return std::holds_alternative<bool>(data_); }
@@ -111,10 +118,16 @@ class Value {
 
   // "nil", "boolean", "integer", "float", "string", "list" or "map".
   std::string_view type_name() const;
-  bool operator==(const Value& other) const { return data_ == other.data_; }
+  bool operator==(const Value& other) const;
 
  private:
   std::variant<std::monostate, bool, int64_t, uint64_t, double, std::string, List, Map> data_;
+};
+
+// An entry of a map that is written down: Map{{"rank", 3}, {"loss", 0.5}}.
+struct MapItem {
+  std::string_view key;
+  Value value;
 };
 
 // Defined here, where the type of an entry is complete.

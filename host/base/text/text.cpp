@@ -13,21 +13,51 @@ namespace {
 constexpr std::string_view kBreaks = "\n\r\t";
 constexpr std::string_view kBreakNames = "nrt";
 
+// Writes the number without its rounding; returns what was written.
+template <class Number>
+std::string_view written(char (&digits)[32], Number number) {
+  const auto [end, status] = std::to_chars(digits, digits + sizeof digits, number);
+  return {digits, end};
+}
+
+// The same of any double.
+std::string_view double_text(char (&digits)[32], double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  return written(digits, number);
+}
+
 }  // namespace
 
 namespace text_detail {
-void append(std::string& out, double part) {
-  const bool is_integer = std::abs(part) < 1e15 && part == std::trunc(part);
-  out.append(is_integer ? std::to_string(static_cast<long long>(part)) : format_double(part));
+
+Part::Part(double number) {
+  const bool is_integer = std::abs(number) < 1e15 && number == std::trunc(number);
+  if (is_integer) {
+    set(static_cast<int64_t>(number));
+  } else {
+    text_ = double_text(digits_, number);
+  }
 }
+
+void Part::set(int64_t number) { text_ = written(digits_, number); }
+
+void Part::set(uint64_t number) { text_ = written(digits_, number); }
+
+std::string joined(std::initializer_list<Part> parts) {
+  size_t size = 0;
+  for (const Part& part : parts) size += part.text().size();
+  std::string out;
+  out.reserve(size);
+  for (const Part& part : parts) out.append(part.text());
+  return out;
+}
+
 }  // namespace text_detail
 
 std::string format_double(double number) {
-  if (std::isnan(number)) return "nan";
-  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
-  char buffer[40];
-  const auto [end, status] = std::to_chars(buffer, buffer + sizeof buffer, number);
-  return std::string(buffer, end);
+  char digits[32];
+  return std::string(double_text(digits, number));
 }
 
 std::string join(std::span<const std::string> parts, std::string_view separator) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,22 +14,42 @@
 namespace rtrain {
 
 namespace text_detail {
-inline void append(std::string& out, std::string_view part) { out.append(part); }
-inline void append(std::string& out, char part) { out.push_back(part); }
-template <std::integral T>
-requires(!std::same_as<T, char> && !std::same_as<T, bool>) void append(std::string& out, T part) {
-  out.append(std::to_string(part));
-}
-void append(std::string& out, double part);
+
+// A part of cat(), which outlives it. Not a template but for integers, so that a call of cat() is
+// little code.
+class Part {
+ public:
+  Part(std::string_view text) : text_(text) {}
+  Part(const std::string& text) : text_(text) {}
+  Part(const char* text) : text_(text) {}
+  Part(char c) : text_(digits_, 1) { digits_[0] = c; }
+  Part(double number);
+  template <std::signed_integral T>
+  requires(!std::same_as<T, char>) Part(T number) { set(static_cast<int64_t>(number)); }
+  template <std::unsigned_integral T>
+  requires(!std::same_as<T, bool>) Part(T number) { set(static_cast<uint64_t>(number)); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  std::string_view text() const { return text_; }
+
+ private:
+  void set(int64_t number);
+  void set(uint64_t number);
+
+  char digits_[32];
+  std::string_view text_;
+};
+
+std::string joined(std::initializer_list<Part> parts);
+
 }  // namespace text_detail
 
 // Concatenates the parts; numbers in decimal, doubles in the shortest form that reads back ("%.17g"
 // trimmed).
 template <class... Parts>
 std::string cat(const Parts&... parts) {
-  std::string out;
-  (text_detail::append(out, parts), ...);
-  return out;
+  return text_detail::joined({text_detail::Part(parts)...});
 }
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
