@@ -207,6 +207,8 @@ bool DiskWorld::take_name(Commit& commit) {
       tick(cat("renames the folder to ", path));
   }
   std::erase(pending_drops_, commit.row.name);
+  demand(manifest_at(path)->row.name == commit.row.name,
+         "a checkpoint has another name than its manifest says");
   return true;
 }
 
@@ -331,6 +333,12 @@ void DiskWorld::judge(const std::string& name, std::vector<Row>& rows,
       mark("deleted at a start");
       return drop.push_back(name);
     case decide::SweepVerdict::kUnrecorded:
+      demand(std::ranges::none_of(attempts_,
+                                  [&](const Attempt& each) {
+                                    return each.number > manifest->row.attempt &&
+                                           each.resumed_index < manifest->row.index;
+                                  }),
+             "a checkpoint is adopted that a later attempt did not go on from");
       if (!is_whole(path_of(name), *manifest)) return;
       mark("adopted");
       tell([&] { return cat("adopts ", name); });

@@ -20,7 +20,10 @@ constexpr double kShortS = 3;
 }  // namespace
 
 NodesWorld::NodesWorld(Draws& draws)
-    : draws_(draws), num_nodes_(2 + draws.below(kMostNodes - 1)), is_exact_(draws.chance(0.3)) {}
+    : draws_(draws),
+      num_nodes_(2 + draws.below(kMostNodes - 1)),
+      is_exact_(draws.chance(0.3)),
+      is_stuttering_(draws.chance(0.2)) {}
 
 void NodesWorld::live() {
   check_at_fault();
@@ -78,6 +81,8 @@ void NodesWorld::say(int node, int peer) {
   const bool is_silent = is_bad && trouble_ == Trouble::kSilent;
   if (is_silent || !is_alive(peer)) {
     link.silent_s = now_s_ - bad_since_s_ + kBetweenS;
+  } else if (is_stuttering_) {
+    link.silent_s = kBetweenS / 2;  // each time anew
   } else if (draws_.chance(0.05)) {
     link.silent_s = draws_.below(static_cast<int>(kShortS));
   }
@@ -98,6 +103,8 @@ void NodesWorld::judge(const decide::LinkFinding& finding) {
   tell([&] { return cat("named: ", finding.node, ", for its link to ", finding.peer); });
   mark("named");
   demand(is_bad(finding.node, finding.peer), "a link is called bad that is good");
+  demand(!evicted_.contains(finding.node) && !evicted_.contains(finding.peer),
+         "a link is called bad of which a node is gone");
   demand(finding.text.starts_with("drops") == (trouble_ == Trouble::kDrops),
          "a link that drops packets is called silent, or the other way round");
   demand(is_alive(finding.node) || trouble_ == Trouble::kDrops,

@@ -37,7 +37,8 @@ class NodesWorld : public World {
 
   Draws& draws_;
   int num_nodes_;
-  bool is_exact_;  // good links lose no packet, and all bad links lose the same number
+  bool is_exact_;       // good links lose no packet, and all bad links lose the same number
+  bool is_stuttering_;  // on good links some answer is always late
   decide::LinkVerdict verdict_;
   Trouble trouble_ = Trouble::kNone;
   std::set<Ends> bad_;     // each link in both directions

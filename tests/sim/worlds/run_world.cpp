@@ -20,6 +20,11 @@ decide::FailureLimits limits_from(Draws& draws) {
           .reset_after_s = 0};
 }
 
+// Whether somebody asks for it; otherwise the run's own condition, or another size.
+bool is_asked_for(decide::StopKind kind) {
+  return kind != decide::StopKind::kPredicate && kind != decide::StopKind::kResize;
+}
+
 }  // namespace
 
 decide::Machine RunWorld::make_machine(Draws& draws, const decide::FailureLimits& limits) {
@@ -129,7 +134,7 @@ void RunWorld::note_stop(decide::StopKind kind) {
   if (is_run_ending_) return;
   is_resizing_ = false;
   is_terminated_ = is_terminated_ || kind == decide::StopKind::kTerminate;
-  is_stopped_ = is_stopped_ || (decide::is_from_outside(kind) && !is_done);
+  is_stopped_ = is_stopped_ || (is_asked_for(kind) && !is_done);
 }
 
 // Demands that an event of an earlier attempt has no effect.
@@ -147,8 +152,14 @@ void RunWorld::check_late(const decide::Event& event, int attempt,
 // Demands what one event may change.
 void RunWorld::check_step(const decide::Event& event, const decide::Machine& before) const {
   const decide::Machine& after = machine_;
-  if (before.stop && after.stop && decide::is_from_outside(before.stop->kind))
+  if (before.stop && after.stop && is_asked_for(before.stop->kind))
     demand(after.stop->kind == before.stop->kind, "of two orders from outside the later one holds");
+  if (const auto* asked = std::get_if<decide::event::StopRequested>(&event)) {
+    const bool overrules = before.stop && before.stop->seen && !is_asked_for(before.stop->kind) &&
+                           is_asked_for(asked->kind) && !decide::is_ending(before.stage);
+    demand(!overrules || (after.stop && after.stop->kind == asked->kind),
+           "somebody's request is ignored since the run stops by its own condition");
+  }
   const bool is_failing = before.group.verdict != decide::Verdict::kNone;
   demand(!is_failing || !decide::is_any<decide::stage::Starting>(before.stage) ||
              !decide::is_any<decide::stage::Running>(after.stage),

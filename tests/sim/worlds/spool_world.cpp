@@ -64,6 +64,9 @@ void SpoolWorld::report() {
     mark("a file was begun again");
     for (const Record& record : file)
       demand(record.index < acknowledged_, "a report is cut off that the controller may not have");
+    const std::vector<Record>& other = files_.at(1 - place.file);
+    demand(!other.empty() && other.back().at + other.back().bytes >= decide::SpoolTurns::kTurnBytes,
+           "a file is begun again before the other one is long");
     file.clear();
   }
   demand(place.at == (file.empty() ? 0 : file.back().at + file.back().bytes),

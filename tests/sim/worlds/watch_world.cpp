@@ -20,6 +20,9 @@ constexpr int kMostCollectives = 100;
 constexpr size_t kCalls = 8;  // the calls that a rank's facts show
 // The longest pause of a working rank: one piece of work and the wait for the slowest rank.
 constexpr double kLateWorkS = 60;
+constexpr double kLongSleepS = 30;
+// The least limit, less the time between two looks.
+constexpr double kLeastStoppedS = 24;
 
 }  // namespace
 
@@ -124,12 +127,13 @@ void WatchWorld::complete() {
   }
   if (has_begun_ && trouble_ == Trouble::kLost) return;
   ++num_complete_;
-  // A thread may resume late on a busy machine.
+  // A thread may resume late on a busy machine, most of all one that has slept for long.
   for (size_t i = 0; i < ranks_.size(); ++i) {
-    if (!draws_.chance(0.05)) {
+    const bool has_slept = now_s_ - ranks_[i].waits_since_s >= kLongSleepS;
+    if (!draws_.chance(has_slept ? 0.6 : 0.05)) {
       wake(i);
     } else {
-      ranks_[i].wakes_at_s = now_s_ + draws_.below(3) * 0.5;
+      ranks_[i].wakes_at_s = now_s_ + draws_.below(4) * 0.5;
     }
   }
 }
@@ -201,6 +205,8 @@ void WatchWorld::judge(const decide::HangFinding& finding) {
   if (finding.kind == Kind::kSlow) {
     demand(!finding.fatal, "a slow rank is ended");
     demand(ranks_.size() > 1, "a rank is slow that nobody waits for");
+    demand(!is_culprit(rank) || trouble_ != Trouble::kBusy,
+           "a rank is called slow that has announced its work");
     return;
   }
   if (!finding.fatal) {
@@ -214,6 +220,7 @@ void WatchWorld::judge(const decide::HangFinding& finding) {
   is_found_ = true;
   switch (trouble_) {
     case Trouble::kStopped:
+      demand(now_s_ - begun_s_ >= kLeastStoppedS, "a rank is ended that was stopped for a moment");
       return demand(finding.kind == Kind::kStopped && is_culprit(rank),
                     "a rank that is stopped is taken for something else");
     case Trouble::kSilent:
