@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import wait_until
+from conftest import nightly, wait_until
 from story import Story
 
 CONTROL = re.compile(rb"\x1b\[[?\d;]*[A-Za-z]|\r|\x08")
@@ -46,6 +46,7 @@ def test_hello_training(story, rtrain):
     told.check()
 
 
+@nightly
 def test_a_sweep_by_hand_and_a_comparison(story, in_project):
     told = story("u3_sweep_and_compare")
     for lr in ("1e-1", "1e-2", "1e-3"):
@@ -66,6 +67,7 @@ def test_a_sweep_by_hand_and_a_comparison(story, in_project):
     told.check()
 
 
+@nightly
 def test_scale_up(story, in_project):
     told = story("u4_scale_up")
     told.type("run", "train.lua", "--set", "epochs=8", "--name", "one")

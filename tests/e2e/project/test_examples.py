@@ -104,6 +104,7 @@ def test_fashion_mnist_learns_and_keeps_two_checkpoints(small, workers):
     assert 2 <= len(small.json("checkpoint", "ls", "last")) <= 3
 
 
+@nightly
 def test_fit_loop_learns_and_ends_with_its_epochs(small):
     result = small("run", example("fit_loop"), "--set", "batch_size=16")
     assert result.returncode == 0, result.stderr
@@ -275,6 +276,7 @@ def test_cifar_vit_fast_runs_without_a_gpu(alone, workers, augment):
     assert_saved_transformer(alone, 7)
 
 
+@nightly
 def test_cifar_airbench_makes_several_networks(alone):
     given = ["dataset=shapes10", "epochs=1.5", "width=4", "limit=400", "test_limit=100", "batch_size=50", "runs=2"]
     result = alone("run", example("cifar_airbench"), "--gpus", "0", *[part for s in given for part in ("--set", s)])
@@ -285,6 +287,7 @@ def test_cifar_airbench_makes_several_networks(alone):
     assert f"mean of 2 runs: accuracy {mean:.4f}; median {min(row['seconds'] for row in rows):.2f} s" in result.stdout
 
 
+@nightly
 def test_single_machine(alone):
     result = alone("exec", example("single_machine"), *VIT, "batch_size=8", "epochs=2", "--download")
     assert result.returncode == 0, result.stderr

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from conftest import ALL, wait_until
+from conftest import ALL, nightly, wait_until
 
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
 from s3_proxy import Proxy
@@ -425,6 +425,7 @@ def test_the_dashboard_shows_the_snapshots_of_another_machine(rtrain, s3):
     assert server.stop().returncode == 0
 
 
+@nightly
 def test_damaged_snapshots_of_runs_do_not_hide_the_others(rtrain, s3):
     """The damaged snapshots sort before the others in every order of names, and outnumber them."""
     from dash_server import Dash

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from conftest import wait_until
+from conftest import nightly, wait_until
 
 SCRIPT = """
 local train = require 'rtrain'
@@ -73,6 +73,7 @@ def test_a_grid_tries_all_combinations_and_shows_the_best(rtrain):
     assert "script\t[1,2]" in log
 
 
+@nightly
 def test_random_draws_from_spaces_and_lists(rtrain):
     script = rtrain.script(SCRIPT)
     options = [
@@ -100,6 +101,7 @@ def test_random_draws_from_spaces_and_lists(rtrain):
     assert configs(rtrain, "d") != configs(rtrain, "e"), "a double has no 2^53 + 1"
 
 
+@nightly
 def test_a_sampler_and_a_scheduler_can_be_named(rtrain):
     script = rtrain.script(SCRIPT)
     result = rtrain(
@@ -177,6 +179,7 @@ def test_a_nested_metric_is_named_with_its_path(rtrain):
     assert result.returncode == 0 and "best trial: s-001 with val/loss=0 (lr=2)" in result.stdout
 
 
+@nightly
 def test_a_value_in_quotes_is_what_is_between_them(rtrain):
     grid = 'name=it\'s,"a,b",\'it\'\'s\',"a\\"b",""," x ",C:\\d,"("'
     assert rtrain("sweep", rtrain.script(SCRIPT), "--grid", grid, "-q", "--name", "a").returncode == 0
