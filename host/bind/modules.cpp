@@ -9,6 +9,7 @@
 #include "host/bind/program.h"
 #include "host/bind/services.h"
 #include "host/bind/system.h"
+#include "host/bind/text.h"
 #include "host/bind/tune.h"
 #include "host/bind/worker.h"
 #include "host/lua/guard.h"
@@ -35,6 +36,7 @@ void add_host_modules(lua::State& state) {
   state.preload("rtrain._tune", &lua::guarded<&open_tune>);
   state.preload("rtrain._program", &lua::guarded<&open_program>);
   state.preload("base._system", &lua::guarded<&open_system>);
+  state.preload("text._C", &lua::guarded<&open_text>);
 }
 
 }  // namespace rtrain::bind

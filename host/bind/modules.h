@@ -4,6 +4,7 @@
 //   base._arrow         readers and writers of tables, loaded at the first require
 //   base._closure       dump(value) → bytes, load(bytes) → value: how functions travel
 //   torch._C            the engine, loaded at the first require
+//   text._C             tokenizers
 //   rtrain._host        version, environment, what is in the store
 //   rtrain._controller  starts a run (in the process of `rtrain run`)
 //   rtrain._worker      report, checkpoint, context (in a worker process)

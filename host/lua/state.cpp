@@ -52,7 +52,8 @@ void load_text(lua_State* L, const std::string& text, const std::string& chunk) 
 
 // Whether only rtrain may have modules below this name. Below `base` a script may have its own.
 bool is_library_name(std::string_view name) {
-  return name.starts_with("rtrain.") || name.starts_with("torch.") || name.starts_with("vision.");
+  return name.starts_with("rtrain.") || name.starts_with("torch.") || name.starts_with("vision.") ||
+         name.starts_with("text.");
 }
 
 // Indexes the nearest module above a missing one. This raises an error with the alternative, if

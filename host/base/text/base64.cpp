@@ -23,4 +23,31 @@ std::string to_base64(std::string_view bytes) {
   return out;
 }
 
+std::optional<std::string> from_base64(std::string_view text) {
+  const auto digit_of = [](char c) -> int {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+  };
+  if (text.size() % 4 != 0) return {};
+  size_t padding = 0;
+  while (padding < 2 && text.ends_with('=')) {
+    text.remove_suffix(1);
+    ++padding;
+  }
+  std::string out;
+  out.reserve(text.size() / 4 * 3 + 3);
+  uint32_t bits = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const int digit = digit_of(text[i]);
+    if (digit < 0) return {};
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    if (i % 4 == 1) out += static_cast<char>(bits >> 4);
+    if (i % 4 == 2) out += static_cast<char>(bits >> 2);
+    if (i % 4 == 3) out += static_cast<char>(bits);
+  }
+  return out;
+}
+
 }  // namespace rtrain

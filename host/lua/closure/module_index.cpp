@@ -49,7 +49,7 @@ bool is_native(lua_State* L, const std::string& name) {
 // Whether the executable holds the module. `base` is not reserved as a whole: a script may have a
 // folder of that name.
 bool is_library(lua_State* L, const std::string& name) {
-  for (const std::string_view prefix : {"rtrain", "torch", "vision"}) {
+  for (const std::string_view prefix : {"rtrain", "torch", "vision", "text"}) {
     if (name == prefix || name.starts_with(cat(prefix, "."))) return true;
   }
   return is_standard(name) || is_native(L, name) || find_module(name).has_value();

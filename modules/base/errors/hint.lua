@@ -116,7 +116,7 @@ local function absent_module(message)
   local start, name = message:match "^(.-)module '(.-)' not found:\n"
   if name == nil then return nil end
   local places = select(2, message:gsub('\n', ''))
-  local near = errors.suggestion(name, {'torch', 'torch.nn', 'torch.optim', 'rtrain', 'rtrain.data', 'vision'})
+  local near = errors.suggestion(name, {'torch', 'torch.nn', 'torch.optim', 'rtrain', 'rtrain.data', 'vision', 'text'})
   if not near:find 'did you mean' then near = '' end
   return ("%smodule '%s' not found%s (%d places were looked at: the script's folder, package.path and package.cpath; "
     .. 'LUA_PATH adds folders)'):format(start, name, near, places)

@@ -11,7 +11,7 @@ local thing = require 'rtrain.doc.thing'
 
 local catalog = {}
 
-local ROOTS = {'rtrain', 'torch', 'vision', 'xgboost', 'lightgbm', 'horovod', 'argparse', 'json'}
+local ROOTS = {'rtrain', 'torch', 'vision', 'text', 'xgboost', 'lightgbm', 'horovod', 'argparse', 'json'}
 local is_root = {}
 for _, name in ipairs(ROOTS) do is_root[name] = true end
 

@@ -1,0 +1,284 @@
+-- text/tokenizer.lua: text to ids and back, as tokenizers' Tokenizer.
+--
+-- host/text does the work; this file handles the arguments.
+
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local read_file = require 'base.read_file'
+local write_file = require 'base.write_file'
+
+local C = require 'text._C'
+local Encoding = require('text.encoding').Encoding
+
+---Makes ids of text and text of ids, as a `tokenizer.json` says. Every model (BPE, WordPiece, Unigram, WordLevel),
+---normalizer, pre-tokenizer, post-processor and decoder of that format is there. Ids are those of Hugging Face's
+---tokenizers. A tokenizer may be an upvalue of a train function.
+---
+---```lua
+---local text = require 'text'
+---local tokenizer = text.Tokenizer.from_str[[{
+---  "added_tokens": [{"id": 3, "content": "<s>", "special": true}],
+---  "pre_tokenizer": {"type": "Whitespace"},
+---  "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+---    {"Sequence": {"id": "A", "type_id": 0}}], "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [3], "tokens": ["<s>"]}}},
+---  "model": {"type": "WordLevel", "vocab": {"hello": 0, "world": 1, "?": 2}, "unk_token": "?"}}]]
+---assert(table.concat(tokenizer:encode('hello world').ids, ' ') == '3 0 1')
+---assert(tokenizer:decode{0, 1} == 'hello world')
+---```
+---@class text.Tokenizer
+local Tokenizer = class.new('Tokenizer', nil, {userdata = true})
+
+local function wrap(handle, config)
+  local self = Tokenizer.__new(Tokenizer)
+  self._handle, self._config = handle, config or {}
+  return self
+end
+
+function Tokenizer:init()
+  errors.raise('argument', 'Tokenizer: make one by Tokenizer.from_file(path), from_pretrained(folder) or from_str(json)')
+end
+
+local function check_text(owner, value)
+  if type(value) ~= 'string' then
+    errors.raise('argument', ('%s: expected a string, got %s'):format(owner, type(value)))
+  end
+  return value
+end
+
+local function read(owner, path)
+  local text, reason = read_file(check_text(owner, path))
+  if not text then errors.raise('not_found', ('%s: %s'):format(owner, reason)) end
+  return text
+end
+
+---Makes a tokenizer of the text of a tokenizer.json.
+---@param json string
+---@return text.Tokenizer
+---Errors: 'argument' naming the component that is wrong; also for a vocabulary of more than 4 million tokens.
+function Tokenizer.from_str(json) return wrap(C.from_json(check_text('Tokenizer.from_str', json))) end
+
+---Reads a tokenizer.json.
+---
+---```lua
+---local text = require 'text'
+---local path = os.tmpname()
+---text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}]]:save(path)
+---assert(text.Tokenizer.from_file(path):get_vocab_size() == 1)
+---os.remove(path)
+---```
+---@param path string
+---@return text.Tokenizer
+---Errors: 'not_found' if it cannot be read; as of from_str.
+function Tokenizer.from_file(path) return wrap(C.from_json(read('Tokenizer.from_file', path))) end
+
+-- It travels as its tokenizer.json.
+function Tokenizer:__pack() return 'text.tokenizer', '_unpack', {json = self:to_str(), config = self._config} end
+
+local ENCODE = {'add_special_tokens'}
+
+local function adds_special_tokens(options) return options.add_special_tokens ~= false end
+
+---Makes ids of a text, or of a pair of texts.
+---
+---```lua
+---local text = require 'text'
+---local tokenizer = text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}, "unk_token": "a"},
+---  "pre_tokenizer": {"type": "Whitespace"}}]]
+---local encoding = tokenizer:encode('a b', 'b', {add_special_tokens = false})
+---assert(table.concat(encoding.ids, ' ') == '0 1 1' and table.concat(encoding.type_ids, ' ') == '0 0 1')
+---```
+---@param sequence string UTF-8
+---@param ... any pair (a string or nil), {add_special_tokens = true}
+---@return text.Encoding
+---Errors: 'argument' for a text that is not UTF-8, and where the vocabulary lacks the token for what is unknown.
+function Tokenizer:encode(sequence, ...)
+  local options, pair = args.split(1, ...)
+  args.options(options, ENCODE, 'encode')
+  return Encoding(self._handle:encode(sequence, pair, adds_special_tokens(options)))
+end
+
+-- Texts and pairs of a batch; nil for the pairs where there are none.
+local function texts_and_pairs(input)
+  if type(input) ~= 'table' then
+    errors.raise('argument', 'encode_batch: expected a list of strings or pairs, got ' .. type(input))
+  end
+  if type(input[1]) ~= 'table' then return input, nil end
+  local texts, pairs_ = {}, {}
+  for i, item in ipairs(input) do
+    if type(item) ~= 'table' then
+      errors.raise('argument', ('encode_batch: item %d: expected a pair as the first, got %s'):format(i, type(item)))
+    end
+    texts[i], pairs_[i] = item[1], item[2]
+  end
+  return texts, pairs_
+end
+
+---Makes ids of many texts on several threads.
+---
+---```lua
+---local text = require 'text'
+---local tokenizer = text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}, "unk_token": "a"},
+---  "pre_tokenizer": {"type": "Whitespace"}}]]
+---tokenizer:enable_padding()
+---local batch = tokenizer:encode_batch{'a b', 'b'}
+---assert(table.concat(batch[2].ids, ' ') == '1 0' and table.concat(batch[2].attention_mask, ' ') == '1 0')
+---```
+---@param input string[]|string[][] texts, or pairs {text, pair}
+---@param options? {add_special_tokens: boolean, num_threads: integer} true; 0: all cores
+---@return text.Encoding[]
+---Errors: as of encode.
+function Tokenizer:encode_batch(input, options)
+  options = args.options(options, {'add_special_tokens', 'num_threads'}, 'encode_batch')
+  local texts, pairs_ = texts_and_pairs(input)
+  local made = self._handle:encode_batch(texts, pairs_, adds_special_tokens(options), options.num_threads or 0)
+  for i, handle in ipairs(made) do made[i] = Encoding(handle) end
+  return made
+end
+
+local function list_of(ids)
+  if type(ids) == 'table' and getmetatable(ids) == nil then return ids end
+  local ok, list = pcall(function() return ids:tolist() end)
+  return ok and list or ids
+end
+
+local function skips_special_tokens(options) return options.skip_special_tokens ~= false end
+
+---Makes text of ids. Ids without a token are left out.
+---@param ids integer[]|torch.Tensor a list or a tensor of one dimension
+---@param options? {skip_special_tokens: boolean} true
+---@return string text
+function Tokenizer:decode(ids, options)
+  options = args.options(options, {'skip_special_tokens'}, 'decode')
+  return self._handle:decode(list_of(ids), skips_special_tokens(options))
+end
+
+---Makes text of each list of ids, on several threads.
+---@param sequences integer[][]
+---@param options? {skip_special_tokens: boolean, num_threads: integer} true; 0: all cores
+---@return string[] texts
+function Tokenizer:decode_batch(sequences, options)
+  options = args.options(options, {'skip_special_tokens', 'num_threads'}, 'decode_batch')
+  local lists = {}
+  for i, ids in ipairs(list_of(sequences)) do lists[i] = list_of(ids) end
+  return self._handle:decode_batch(lists, skips_special_tokens(options), options.num_threads or 0)
+end
+
+---Returns a decoder for ids that come one by one.
+---@param options? {skip_special_tokens: boolean} true
+---@return text.DecodeStream
+function Tokenizer:decode_stream(options)
+  options = args.options(options, {'skip_special_tokens'}, 'decode_stream')
+  return require('text.decode_stream').DecodeStream(self._handle:decode_stream(skips_special_tokens(options)))
+end
+
+---@param token string
+---@return integer? id nil for an unknown token
+function Tokenizer:token_to_id(token) return self._handle:token_to_id(token) end
+
+---@param id integer
+---@return string? token nil for an unknown id
+function Tokenizer:id_to_token(id) return self._handle:id_to_token(id) end
+
+---Returns all tokens and their ids.
+---@param options? {with_added_tokens: boolean} true
+---@return table<string, integer>
+function Tokenizer:get_vocab(options)
+  options = args.options(options, {'with_added_tokens'}, 'get_vocab')
+  return self._handle:vocabulary(options.with_added_tokens ~= false)
+end
+
+---Returns how many tokens there are.
+---@param options? {with_added_tokens: boolean} true
+---@return integer
+function Tokenizer:get_vocab_size(options)
+  options = args.options(options, {'with_added_tokens'}, 'get_vocab_size')
+  return self._handle:vocabulary_size(options.with_added_tokens ~= false)
+end
+
+---Adds tokens that are found before the model sees a text. A token of the vocabulary keeps its id.
+---
+---```lua
+---local text = require 'text'
+---local tokenizer = text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}]]
+---assert(tokenizer:add_tokens{'<tool>', {content = '<mask>', lstrip = true}} == 2)
+---assert(tokenizer:token_to_id '<mask>' == 2)
+---```
+---@param tokens (string|table)[] texts, or {content, single_word, lstrip, rstrip, normalized, special}
+---@return integer count how many are new
+function Tokenizer:add_tokens(tokens) return self._handle:add_tokens(tokens, false) end
+
+---Adds special tokens, which `decode` leaves out.
+---@param tokens (string|table)[] as of add_tokens
+---@return integer count how many are new
+function Tokenizer:add_special_tokens(tokens) return self._handle:add_tokens(tokens, true) end
+
+---Returns how many tokens the post-processor adds to a text or a pair.
+---@param is_pair boolean
+---@return integer
+function Tokenizer:num_special_tokens_to_add(is_pair) return self._handle:num_special_tokens(is_pair and true or false) end
+
+local STRATEGIES = {longest_first = 'LongestFirst', only_first = 'OnlyFirst', only_second = 'OnlySecond'}
+local DIRECTIONS = {left = 'Left', right = 'Right'}
+
+local function named(owner, names, value)
+  local list = {}
+  for name in next, names do list[#list + 1] = name end
+  table.sort(list)
+  return names[args.one_of(owner, value, list)]
+end
+
+local function direction_of(owner, options) return named(owner .. ': direction', DIRECTIONS, options.direction or 'right') end
+
+---Cuts texts to this number of tokens, those of the post-processor included. What is cut off is not kept.
+---@param max_length integer
+---@param options? {stride: integer, strategy: string, direction: string} 0; 'longest_first', 'only_first' or 'only_second';
+---'right' or 'left'
+function Tokenizer:enable_truncation(max_length, options)
+  options = args.options(options, {'stride', 'strategy', 'direction'}, 'enable_truncation')
+  self._handle:set_truncation{
+    max_length = max_length, stride = options.stride or 0, direction = direction_of('enable_truncation', options),
+    strategy = named('enable_truncation: strategy', STRATEGIES, options.strategy or 'longest_first'),
+  }
+end
+
+---Ends what enable_truncation began.
+function Tokenizer:no_truncation() self._handle:set_truncation(nil) end
+
+---Makes all texts of a batch of equal length.
+---@param options? {direction: string, pad_id: integer, pad_type_id: integer, pad_token: string, length: integer, pad_to_multiple_of: integer}
+---'right', 0, 0, '[PAD]', that of the longest, nil
+function Tokenizer:enable_padding(options)
+  options = args.options(options, {'direction', 'pad_id', 'pad_type_id', 'pad_token', 'length', 'pad_to_multiple_of'},
+    'enable_padding')
+  self._handle:set_padding{
+    strategy = options.length and {Fixed = options.length} or 'BatchLongest',
+    direction = direction_of('enable_padding', options), pad_id = options.pad_id or 0,
+    pad_type_id = options.pad_type_id or 0, pad_token = options.pad_token or '[PAD]',
+    pad_to_multiple_of = options.pad_to_multiple_of,
+  }
+end
+
+---Ends what enable_padding began.
+function Tokenizer:no_padding() self._handle:set_padding(nil) end
+
+---Returns the text of a tokenizer.json, which tokenizers reads.
+---@param options? {pretty: boolean} false
+---@return string json
+function Tokenizer:to_str(options)
+  options = args.options(options, {'pretty'}, 'to_str')
+  return self._handle:to_json(options.pretty == true)
+end
+
+---Writes a tokenizer.json. The file appears complete or not at all.
+---@param path string
+---@param options? {pretty: boolean} true
+---Errors: 'environment' if it cannot be written.
+function Tokenizer:save(path, options)
+  options = args.options(options, {'pretty'}, 'save')
+  write_file(check_text('save', path), self._handle:to_json(options.pretty ~= false))
+end
+
+function Tokenizer:__tostring() return ('Tokenizer(vocab_size=%d)'):format(self:get_vocab_size()) end
+
+return {Tokenizer = Tokenizer, _unpack = function(state) return wrap(C.from_json(state.json), state.config) end}
