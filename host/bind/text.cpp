@@ -6,6 +6,7 @@
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/text/decode_stream.h"
+#include "host/text/template/chat_template.h"
 #include "host/text/tokenizer.h"
 
 template <>
@@ -24,6 +25,12 @@ template <>
 struct rtrain::lua::Class<rtrain::text::DecodeStream> {
   using Slot = std::unique_ptr<rtrain::text::DecodeStream>;
   static constexpr const char* kName = "text.DecodeStream";
+};
+
+template <>
+struct rtrain::lua::Class<rtrain::text::ChatTemplate> {
+  using Slot = std::shared_ptr<rtrain::text::ChatTemplate>;
+  static constexpr const char* kName = "text.ChatTemplate";
 };
 
 namespace rtrain::bind {
@@ -262,6 +269,22 @@ int encoding_size(lua_State* L) {
   return 1;
 }
 
+int chat_template(lua_State* L) {
+  lua::push<text::ChatTemplate>(
+      L, std::make_shared<text::ChatTemplate>(text_at(L, 1, "chat template")));
+  return 1;
+}
+
+int render(lua_State* L) {
+  const Value variables = lua::to_value(L, 2, "variables");
+  lua::push_value(L, lua::check<text::ChatTemplate>(L, 1)->render(variables.as_map()));
+  return 1;
+}
+
+constexpr std::array kTemplateMethods = {
+    lua::method<&render>("render"),
+};
+
 constexpr std::array kTokenizerMethods = {
     lua::method<&encode>("encode"),
     lua::method<&encode_batch>("encode_batch"),
@@ -298,6 +321,7 @@ constexpr std::array kStreamMethods = {
 
 constexpr std::array kFunctions = {
     lua::method<&from_json>("from_json"),
+    lua::method<&chat_template>("chat_template"),
 };
 
 }  // namespace
@@ -306,6 +330,7 @@ int open_text(lua_State* L) {
   lua::register_class<Tokenizer>(L, kTokenizerMethods);
   lua::register_class<text::Encoded>(L, kEncodingMethods);
   lua::register_class<text::DecodeStream>(L, kStreamMethods);
+  lua::register_class<text::ChatTemplate>(L, kTemplateMethods);
   lua::push_functions(L, kFunctions);
   return 1;
 }

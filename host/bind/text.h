@@ -12,6 +12,7 @@
 //     tokenizer:num_special_tokens(is_pair)
 //     tokenizer:truncation(), :padding(), :set_truncation(component), :set_padding(component)
 //     tokenizer:to_json(pretty) → text
+//   chat_template(source) → a template; :render(variables) → text
 //   encoding:ids(), :tokens(), :offsets(), :type_ids(), :attention_mask(), :special_tokens_mask(),
 //     :size()
 #pragma once

@@ -13,8 +13,19 @@ void AddedVocabulary::Finder::add(std::string_view content, uint32_t id) {
   trie.each_prefix(content, [&](size_t length, uint32_t) { is_there |= length == content.size(); });
   if (is_there) return;
   trie.add(content, id);
-  first[static_cast<unsigned char>(content[0])] = true;
-  empty = false;
+  bool& is_first = first[static_cast<unsigned char>(content[0])];
+  num_first += is_first ? 0 : 1;
+  is_first = true;
+}
+
+size_t AddedVocabulary::Finder::next(std::string_view text, size_t at) const {
+  if (num_first == 0) return text.size();
+  if (num_first == 1) {
+    const auto byte = std::find(first.begin(), first.end(), true) - first.begin();
+    return std::min(text.find(static_cast<char>(byte), at), text.size());
+  }
+  while (at < text.size() && !first[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
 }
 
 uint32_t AddedVocabulary::next_id(const Vocabulary& model) const {
@@ -85,11 +96,7 @@ bool AddedVocabulary::stands_alone(std::string_view text, size_t begin, size_t e
 void AddedVocabulary::find(std::string_view text, bool normalized, std::vector<Part>& out) const {
   const Finder& finder = normalized ? *normalized_ : *raw_;
   size_t done = 0;
-  for (size_t at = 0; at < text.size() && !finder.empty;) {
-    if (!finder.first[static_cast<unsigned char>(text[at])]) {
-      ++at;
-      continue;
-    }
+  for (size_t at = finder.next(text, 0); at < text.size(); at = finder.next(text, at)) {
     size_t length = 0;
     uint32_t id = 0;
     finder.trie.each_prefix(text.substr(at), [&](size_t longer, uint32_t its_id) {

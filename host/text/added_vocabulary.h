@@ -1,6 +1,7 @@
 // host/text/added_vocabulary.h: tokens that are found in a text before the model sees it.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,9 +54,11 @@ class AddedVocabulary {
  private:
   struct Finder {
     ByteTrie trie;
-    std::vector<bool> first = std::vector<bool>(256, false);
-    bool empty = true;
+    std::array<bool, 256> first{};
+    size_t num_first = 0;
     void add(std::string_view content, uint32_t id);
+    // The position from `at` on where a token may begin; the size of the text without one.
+    size_t next(std::string_view text, size_t at) const;
   };
   uint32_t next_id(const Vocabulary& model) const;
   void refresh(const Normalizer* normalizer);

@@ -27,11 +27,13 @@ local Encoding = require('text.encoding').Encoding
 ---assert(tokenizer:decode{0, 1} == 'hello world')
 ---```
 ---@class text.Tokenizer
+---@field chat_template string? in Jinja, for apply_chat_template
 local Tokenizer = class.new('Tokenizer', nil, {userdata = true})
 
 local function wrap(handle, config)
   local self = Tokenizer.__new(Tokenizer)
-  self._handle, self._config = handle, config or {}
+  self._handle, self._config, self._templates = handle, config or {}, {}
+  self.chat_template = self._config.chat_template
   return self
 end
 
@@ -73,7 +75,10 @@ function Tokenizer.from_str(json) return wrap(C.from_json(check_text('Tokenizer.
 function Tokenizer.from_file(path) return wrap(C.from_json(read('Tokenizer.from_file', path))) end
 
 -- It travels as its tokenizer.json.
-function Tokenizer:__pack() return 'text.tokenizer', '_unpack', {json = self:to_str(), config = self._config} end
+function Tokenizer:__pack()
+  local config = {special_tokens = self._config.special_tokens, chat_template = self.chat_template}
+  return 'text.tokenizer', '_unpack', {json = self:to_str(), config = config}
+end
 
 local ENCODE = {'add_special_tokens'}
 
@@ -93,8 +98,9 @@ local function adds_special_tokens(options) return options.add_special_tokens ~=
 ---@return text.Encoding
 ---Errors: 'argument' for a text that is not UTF-8, and where the vocabulary lacks the token for what is unknown.
 function Tokenizer:encode(sequence, ...)
-  local options, pair = args.split(1, ...)
-  args.options(options, ENCODE, 'encode')
+  local options, count = args.trailing('encode', ENCODE, ...)
+  local pair = nil
+  if count > 0 then pair = (...) end
   return Encoding(self._handle:encode(sequence, pair, adds_special_tokens(options)))
 end
 
@@ -277,6 +283,47 @@ end
 function Tokenizer:save(path, options)
   options = args.options(options, {'pretty'}, 'save')
   write_file(check_text('save', path), self._handle:to_json(options.pretty ~= false))
+end
+
+local CHAT = {'add_generation_prompt', 'tokenize', 'chat_template', 'tools', 'documents', 'variables'}
+
+-- What a template reads besides the messages.
+local function chat_variables(self, messages, options)
+  local variables = {}
+  for name, value in next, self._config.special_tokens or {} do variables[name] = value end
+  for name, value in next, options.variables or {} do variables[name] = value end
+  variables.messages, variables.tools, variables.documents = messages, options.tools, options.documents
+  variables.add_generation_prompt = options.add_generation_prompt == true
+  return variables
+end
+
+---Writes a conversation as the model's chat template does, and makes its ids. Templates are in the part of Jinja that
+---those of Llama, Mistral, Qwen, Gemma, Phi and ChatML need. A table's keys have no order in Lua: what `tojson` writes of
+---tools is sorted by name, unless a map is a base.ordered.
+---
+---```lua
+---local text = require 'text'
+---local tokenizer = text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}]]
+---tokenizer.chat_template = "{% for m in messages %}<{{ m.role }}> {{ m.content | trim }}\n{% endfor %}"
+---local written = tokenizer:apply_chat_template({{role = 'user', content = ' hi '}}, {tokenize = false})
+---assert(written == '<user> hi\n')
+---```
+---@param messages {role: string, content: any}[]
+---@param options? {add_generation_prompt: boolean, tokenize: boolean, chat_template: string, tools: table, documents: table, variables: table}
+---false; true: ids, false: the text; the tokenizer's; `variables`: more names for the template
+---@return integer[]|string
+---Errors: 'argument' with the line for a template that has more than this part of Jinja, and for what it raises.
+function Tokenizer:apply_chat_template(messages, options)
+  options = args.options(options, CHAT, 'apply_chat_template')
+  local source = options.chat_template or self.chat_template
+  if type(source) ~= 'string' then
+    errors.raise('argument', 'apply_chat_template: this tokenizer has no chat_template: set tokenizer.chat_template')
+  end
+  local compiled = self._templates[source] or C.chat_template(source)
+  self._templates[source] = compiled
+  local written = compiled:render(chat_variables(self, messages, options))
+  if options.tokenize == false then return written end
+  return self:encode(written, {add_special_tokens = false}).ids
 end
 
 function Tokenizer:__tostring() return ('Tokenizer(vocab_size=%d)'):format(self:get_vocab_size()) end

@@ -1,6 +1,7 @@
 #include "host/base/text/utf8.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace rtrain {
 
@@ -15,6 +16,14 @@ size_t utf8_length(unsigned char first) {
 bool is_utf8(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
+    uint64_t eight = 0;  // bytes of ASCII at once
+    if (text.size() - i >= sizeof eight) {
+      std::memcpy(&eight, text.data() + i, sizeof eight);
+      if ((eight & 0x8080808080808080U) == 0) {
+        i += sizeof eight;
+        continue;
+      }
+    }
     const auto lead = static_cast<unsigned char>(text[i]);
     const size_t length = utf8_length(lead);
     if (length == 0 || text.size() - i < length) return false;

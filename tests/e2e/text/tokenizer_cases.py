@@ -1,6 +1,5 @@
 """Tokenizers of many components, made by Python's tokenizers, and strings for them."""
 
-import base64
 import json
 import random
 import struct
@@ -369,4 +368,3 @@ def expected(tokenizer, text, pair=None, add_special_tokens=True):
     }
 
 
-__all__ = ["CASES", "base64", "expected", "long_text", "strings"]
