@@ -6,8 +6,10 @@
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/text/decode_stream.h"
+#include "host/text/formats/pretrained.h"
 #include "host/text/template/chat_template.h"
 #include "host/text/tokenizer.h"
+#include "host/text/trainer.h"
 
 template <>
 struct rtrain::lua::Class<rtrain::text::Tokenizer> {
@@ -25,6 +27,12 @@ template <>
 struct rtrain::lua::Class<rtrain::text::DecodeStream> {
   using Slot = std::unique_ptr<rtrain::text::DecodeStream>;
   static constexpr const char* kName = "text.DecodeStream";
+};
+
+template <>
+struct rtrain::lua::Class<rtrain::text::Trainer> {
+  using Slot = std::unique_ptr<rtrain::text::Trainer>;
+  static constexpr const char* kName = "text.Trainer";
 };
 
 template <>
@@ -102,6 +110,16 @@ int from_json(lua_State* L) {
   lua::push<Tokenizer>(
       L, std::make_shared<Tokenizer>(Tokenizer::from_json(text_at(L, 1, "tokenizer.json"))));
   return 1;
+}
+
+int from_pretrained(lua_State* L) {
+  const text::Pretrained found = text::read_pretrained(std::string(text_at(L, 1, "folder")));
+  auto tokenizer = std::make_shared<Tokenizer>(Tokenizer::from_value(found.tokenizer));
+  tokenizer->add_tokens(found.added_tokens, false);
+  lua::push<Tokenizer>(L, std::move(tokenizer));
+  lua::push_value(
+      L, Map{{"special_tokens", found.special_tokens}, {"chat_template", found.chat_template}});
+  return 2;
 }
 
 int encode(lua_State* L) {
@@ -281,6 +299,30 @@ int render(lua_State* L) {
   return 1;
 }
 
+int new_trainer(lua_State* L) {
+  lua::push<text::Trainer>(L, std::make_unique<text::Trainer>(*lua::check<Tokenizer>(L, 1),
+                                                              lua::to_value(L, 2, "options")));
+  return 1;
+}
+
+int feed(lua_State* L) {
+  check_list(L, 2, "texts");
+  std::vector<std::string_view> texts(lua_objlen(L, 2));
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = item_text(L, 2, i, "text");
+  lua::check<text::Trainer>(L, 1)->feed(texts);
+  return 0;
+}
+
+int train(lua_State* L) {
+  lua::push<Tokenizer>(L, std::make_shared<Tokenizer>(lua::check<text::Trainer>(L, 1)->train()));
+  return 1;
+}
+
+constexpr std::array kTrainerMethods = {
+    lua::method<&feed>("feed"),
+    lua::method<&train>("train"),
+};
+
 constexpr std::array kTemplateMethods = {
     lua::method<&render>("render"),
 };
@@ -302,6 +344,7 @@ constexpr std::array kTokenizerMethods = {
     lua::method<&set_truncation>("set_truncation"),
     lua::method<&set_padding>("set_padding"),
     lua::method<&to_json>("to_json"),
+    lua::method<&new_trainer>("trainer"),
 };
 
 constexpr std::array kEncodingMethods = {
@@ -321,6 +364,7 @@ constexpr std::array kStreamMethods = {
 
 constexpr std::array kFunctions = {
     lua::method<&from_json>("from_json"),
+    lua::method<&from_pretrained>("from_pretrained"),
     lua::method<&chat_template>("chat_template"),
 };
 
@@ -331,6 +375,7 @@ int open_text(lua_State* L) {
   lua::register_class<text::Encoded>(L, kEncodingMethods);
   lua::register_class<text::DecodeStream>(L, kStreamMethods);
   lua::register_class<text::ChatTemplate>(L, kTemplateMethods);
+  lua::register_class<text::Trainer>(L, kTrainerMethods);
   lua::push_functions(L, kFunctions);
   return 1;
 }

@@ -1,6 +1,7 @@
 // host/bind/text.h: the module `text._C`: tokenizers.
 //
 //   from_json(text) → a tokenizer of tokenizer.json
+//   from_pretrained(folder) → a tokenizer, {special_tokens, chat_template}
 //     tokenizer:encode(text, pair or nil, add_special_tokens) → an encoding
 //     tokenizer:encode_batch(texts, pairs or nil, add_special_tokens, num_threads) → encodings
 //     tokenizer:decode(ids, skip_special_tokens) → text
@@ -12,6 +13,7 @@
 //     tokenizer:num_special_tokens(is_pair)
 //     tokenizer:truncation(), :padding(), :set_truncation(component), :set_padding(component)
 //     tokenizer:to_json(pretty) → text
+//     tokenizer:trainer(options) → a trainer; :feed(texts), :train() → a tokenizer
 //   chat_template(source) → a template; :render(variables) → text
 //   encoding:ids(), :tokens(), :offsets(), :type_ids(), :attention_mask(), :special_tokens_mask(),
 //     :size()

@@ -5,6 +5,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/base/text/utf8.h"
+#include "host/text/pieces/byte_characters.h"
 #include "host/text/unicode/characters.h"
 
 namespace rtrain::text {
@@ -64,8 +65,8 @@ Pipeline::Pipeline(Components components, std::shared_ptr<const Model> model, Ad
   if (!c.post_processor.is_nil()) processor_ = make_processor(c.post_processor);
   if (!c.decoder.is_nil()) decoder_ = make_decoder(c.decoder);
   const auto* bpe = dynamic_cast<const Bpe*>(model_.get());
-  const auto scanner = byte_level_scanner(c.pre_tokenizer);
-  if (bpe != nullptr && scanner) byte_words_ = ByteWords::make(*bpe, *scanner);
+  scanner_ = byte_level_scanner(c.pre_tokenizer);
+  if (bpe != nullptr && scanner_) byte_words_ = ByteWords::make(*bpe, *scanner_);
   frames_[0] = find_frame(false);
   frames_[1] = find_frame(true);
 }
@@ -156,6 +157,28 @@ Encoding Pipeline::encode(std::string_view text, uint32_t type_id) const {
     }
   }
   return out;
+}
+
+void Pipeline::each_word(std::string_view text,
+                         const std::function<void(std::string_view)>& see) const {
+  check_text(text);
+  if (scanner_ && (!normalizer_ || normalizer_->leaves(text))) {
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at < end;) {
+      const char* const next = (*scanner_)(at, end);
+      see({at, static_cast<size_t>(next - at)});
+      at = next;
+    }
+    return;
+  }
+  PreTokenized pieces(text);
+  if (normalizer_) {
+    pieces.normalize([&](NormalizedString& piece) { normalizer_->normalize(piece); });
+  }
+  if (pre_tokenizer_) pre_tokenizer_->pre_tokenize(pieces);
+  for (const Piece& piece : pieces.pieces()) {
+    see(scanner_ ? *bytes_of_characters(piece.text.text()) : piece.text.text());
+  }
 }
 
 std::unique_ptr<ByteWords::Cache> Pipeline::take_cache() const {

@@ -4,6 +4,7 @@
 // makes a new one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,6 +55,11 @@ class Pipeline {
 
   std::string decode(const std::vector<uint32_t>& ids, bool skip_special_tokens) const;
 
+  // Calls see(word) for each piece that the model would see, without regard to added tokens. With
+  // words_are_bytes() they are bytes, which the model would see as characters that stand for them.
+  void each_word(std::string_view text, const std::function<void(std::string_view)>& see) const;
+  bool words_are_bytes() const { return scanner_.has_value(); }
+
   const Components& components() const { return components_; }
   const Model& model() const { return *model_; }
   const AddedVocabulary& added() const { return added_; }
@@ -73,6 +79,7 @@ class Pipeline {
   std::unique_ptr<PreTokenizer> pre_tokenizer_;
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<Decoder> decoder_;
+  std::optional<WordScanner> scanner_;  // where it alone cuts words
   std::unique_ptr<ByteWords> byte_words_;
   std::optional<Frame> frames_[2];
   mutable std::mutex mutex_;

@@ -41,6 +41,7 @@ class Tokenizer {
 
   // Reads tokenizer.json. Throws Error(kArgument), which says what is wrong with it.
   static Tokenizer from_json(std::string_view json);
+  static Tokenizer from_value(const Value& tokenizer);
   std::string to_json(bool pretty) const;
 
   // Throws Error(kArgument) for a text that is not UTF-8, and where the model lacks its unknown

@@ -108,7 +108,10 @@ Tokenizer Tokenizer::from_json(std::string_view json) {
     throw Error(Code::kArgument, cat("tokenizer.json of ", json.size(), " bytes; at most ",
                                      kLargestFile, " are read"));
   }
-  const Value value = rtrain::from_json(json);
+  return from_value(rtrain::from_json(json));
+}
+
+Tokenizer Tokenizer::from_value(const Value& value) {
   const Fields fields(value, "tokenizer.json");
   std::shared_ptr<const Model> model = make_model(fields.get("model"));
   Components components{or_nil(fields, "normalizer"), or_nil(fields, "pre_tokenizer"),

@@ -21,7 +21,8 @@ local Encoding = require('text.encoding').Encoding
 ---  "added_tokens": [{"id": 3, "content": "<s>", "special": true}],
 ---  "pre_tokenizer": {"type": "Whitespace"},
 ---  "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
----    {"Sequence": {"id": "A", "type_id": 0}}], "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [3], "tokens": ["<s>"]}}},
+---    {"Sequence": {"id": "A", "type_id": 0}}], "pair": [],
+---    "special_tokens": {"<s>": {"id": "<s>", "ids": [3], "tokens": ["<s>"]}}},
 ---  "model": {"type": "WordLevel", "vocab": {"hello": 0, "world": 1, "?": 2}, "unk_token": "?"}}]]
 ---assert(table.concat(tokenizer:encode('hello world').ids, ' ') == '3 0 1')
 ---assert(tokenizer:decode{0, 1} == 'hello world')
@@ -73,6 +74,16 @@ function Tokenizer.from_str(json) return wrap(C.from_json(check_text('Tokenizer.
 ---@return text.Tokenizer
 ---Errors: 'not_found' if it cannot be read; as of from_str.
 function Tokenizer.from_file(path) return wrap(C.from_json(read('Tokenizer.from_file', path))) end
+
+---Reads the tokenizer of a model's folder: tokenizer.json, else SentencePiece's or tiktoken's tokenizer.model, else
+---vocab.json with merges.txt (GPT-2, RoBERTa, Qwen 2), else vocab.txt (BERT). Added and special tokens and the chat
+---template are those of tokenizer_config.json, special_tokens_map.json and chat_template.jinja.
+---@param folder string
+---@return text.Tokenizer
+---Errors: 'not_found' for a folder without a tokenizer; 'argument' naming the file that is wrong.
+function Tokenizer.from_pretrained(folder)
+  return wrap(C.from_pretrained(check_text('Tokenizer.from_pretrained', folder)))
+end
 
 -- It travels as its tokenizer.json.
 function Tokenizer:__pack()
@@ -251,9 +262,17 @@ end
 ---Ends what enable_truncation began.
 function Tokenizer:no_truncation() self._handle:set_truncation(nil) end
 
+---Options of `Tokenizer:enable_padding`.
+---@class text.PaddingOptions
+---@field direction? string 'right' (default) or 'left'
+---@field pad_id? integer 0
+---@field pad_type_id? integer 0
+---@field pad_token? string '[PAD]'
+---@field length? integer of all texts; without it that of the longest of a batch
+---@field pad_to_multiple_of? integer
+
 ---Makes all texts of a batch of equal length.
----@param options? {direction: string, pad_id: integer, pad_type_id: integer, pad_token: string, length: integer, pad_to_multiple_of: integer}
----'right', 0, 0, '[PAD]', that of the longest, nil
+---@param options? text.PaddingOptions
 function Tokenizer:enable_padding(options)
   options = args.options(options, {'direction', 'pad_id', 'pad_type_id', 'pad_token', 'length', 'pad_to_multiple_of'},
     'enable_padding')
@@ -297,6 +316,15 @@ local function chat_variables(self, messages, options)
   return variables
 end
 
+---Options of `Tokenizer:apply_chat_template`.
+---@class text.ChatOptions
+---@field add_generation_prompt? boolean false
+---@field tokenize? boolean true: gives ids; false: gives the text
+---@field chat_template? string in place of the tokenizer's
+---@field tools? table[]
+---@field documents? table[]
+---@field variables? table<string, any> more names for the template
+
 ---Writes a conversation as the model's chat template does, and makes its ids. Templates are in the part of Jinja that
 ---those of Llama, Mistral, Qwen, Gemma, Phi and ChatML need. A table's keys have no order in Lua: what `tojson` writes of
 ---tools is sorted by name, unless a map is a base.ordered.
@@ -309,8 +337,7 @@ end
 ---assert(written == '<user> hi\n')
 ---```
 ---@param messages {role: string, content: any}[]
----@param options? {add_generation_prompt: boolean, tokenize: boolean, chat_template: string, tools: table, documents: table, variables: table}
----false; true: ids, false: the text; the tokenizer's; `variables`: more names for the template
+---@param options? text.ChatOptions
 ---@return integer[]|string
 ---Errors: 'argument' with the line for a template that has more than this part of Jinja, and for what it raises.
 function Tokenizer:apply_chat_template(messages, options)
@@ -324,6 +351,72 @@ function Tokenizer:apply_chat_template(messages, options)
   local written = compiled:render(chat_variables(self, messages, options))
   if options.tokenize == false then return written end
   return self:encode(written, {add_special_tokens = false}).ids
+end
+
+local TRAIN = {'vocab_size', 'min_frequency', 'special_tokens', 'initial_alphabet', 'limit_alphabet', 'max_token_length',
+               'continuing_subword_prefix', 'end_of_word_suffix', 'unk_token', 'shrinking_factor', 'max_piece_length',
+               'n_sub_iterations', 'seed_size'}
+local TEXTS_AT_ONCE = 1000
+
+-- Calls feed(texts) for what the iterator gives: texts, or lists of them.
+local function each_batch(iterator, feed)
+  if type(iterator) == 'table' then
+    local list, i = iterator, 0
+    iterator = function()
+      i = i + 1
+      return list[i]
+    end
+  end
+  if type(iterator) ~= 'function' then
+    errors.raise('argument', 'train_new_from_iterator: expected a function or a list, got ' .. type(iterator))
+  end
+  local batch = {}
+  for item in iterator do
+    if type(item) == 'table' then feed(item) else batch[#batch + 1] = item end
+    if #batch == TEXTS_AT_ONCE then
+      feed(batch)
+      batch = {}
+    end
+  end
+  feed(batch)
+end
+
+---Options of `Tokenizer:train_new_from_iterator`, those of tokenizers' trainers.
+---@class text.TrainOptions
+---@field vocab_size? integer 30000; for Unigram 8000
+---@field min_frequency? integer of a pair that is merged, of a word of WordLevel: 0
+---@field special_tokens? (string|table)[] the first ids
+---@field initial_alphabet? string[] characters that are tokens even if no text has them
+---@field limit_alphabet? integer so many characters are tokens, the most frequent ones
+---@field max_token_length? integer characters
+---@field continuing_subword_prefix? string
+---@field end_of_word_suffix? string
+---@field unk_token? string of Unigram: '<unk>'
+---@field shrinking_factor? number of Unigram: 0.75
+---@field max_piece_length? integer of Unigram: 16
+---@field n_sub_iterations? integer of Unigram: 2
+---@field seed_size? integer of Unigram: 1000000
+
+---Makes a tokenizer with the same components and kind of model, whose vocabulary is learnt from texts. Options are those of
+---tokenizers' trainers. BPE gives the merges that tokenizers gives; WordPiece and Unigram learn in the same way, but choose
+---otherwise among equals, and their vocabularies are not the same.
+---
+---```lua
+---local text = require 'text'
+---local empty = text.Tokenizer.from_str[[{"model": {"type": "BPE", "vocab": {}, "merges": []},
+---  "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}, "decoder": {"type": "ByteLevel"}}]]
+---local tokenizer = empty:train_new_from_iterator({'low lower lowest', 'low low'}, {vocab_size = 20, special_tokens = {'<s>'}})
+---assert(tokenizer:token_to_id '<s>' == 0 and #tokenizer:encode 'low' == 1)
+---```
+---@param iterator fun(): string|string[]|nil|string[] gives texts or lists of them until nil; or a list
+---@param options? text.TrainOptions
+---@return text.Tokenizer
+---Errors: 'argument' for a text that is not UTF-8 and for wrong options.
+function Tokenizer:train_new_from_iterator(iterator, options)
+  options = args.options(options, TRAIN, 'train_new_from_iterator')
+  local trainer = self._handle:trainer(options)
+  each_batch(iterator, function(texts) trainer:feed(texts) end)
+  return wrap(trainer:train(), {special_tokens = self._config.special_tokens, chat_template = self.chat_template})
 end
 
 function Tokenizer:__tostring() return ('Tokenizer(vocab_size=%d)'):format(self:get_vocab_size()) end

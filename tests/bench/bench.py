@@ -7,7 +7,7 @@ import os
 import sys
 from types import SimpleNamespace
 
-from benchmarks.data import dataframe, ingest, jpeg, loader, log_ingest, parquet, stream
+from benchmarks.data import dataframe, ingest, jpeg, loader, log_ingest, parquet, stream, tokenizers
 from benchmarks.gpu import gpu_airbench, gpu_graphs, gpu_vit
 from benchmarks.runs import (
     async_stall,
@@ -84,6 +84,7 @@ BUILDERS = {
     "loader": loader.build,
     "jpeg": jpeg.build,
     "parquet": parquet.build,
+    "tokenizers": tokenizers.build,
     "stories": stories.build,
     "stream": stream.build,
     "trees": trees.build,
@@ -139,6 +140,7 @@ def parse(arguments):
     parser.add_argument("--ray-python", default="", help="Python of a virtual environment with ray[train]")
     parser.add_argument("--torchft-python", default="", help="Python of a virtual environment with torchft")
     parser.add_argument("--trackers-python", default="", help="Python of a virtual environment with mlflow and trackio")
+    parser.add_argument("--transformers-python", default="", help="Python of a virtual environment with tokenizers")
     parser.add_argument("--oneccl", default="", help="virtual environment with oneccl-devel")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in BUILDERS]
@@ -165,6 +167,10 @@ def configure(options):
         trackers_missing=None
         if os.access(options.trackers_python, os.X_OK)
         else "not installed (scripts/bench --trackers installs it)",
+        transformers_python=options.transformers_python,
+        transformers_missing=None
+        if os.access(options.transformers_python, os.X_OK)
+        else "not installed (scripts/bench --transformers installs it)",
         oneccl=options.oneccl,
         libtorch_folder=folder,
         libtorch_file=os.path.join(folder, "libtorch_cpu.so"),

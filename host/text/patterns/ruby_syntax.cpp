@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kWordSet = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
 // Outside of sets Oniguruma also counts the other numbers of Latin-1 among the characters of words.
-constexpr std::string_view kWord =
+constexpr std::string_view kWordOutside =
     "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}";
 constexpr std::string_view kSpaceSet = "\\t-\\r\\x{85}\\p{Z}";
 constexpr std::string_view kHexSet = "0-9A-Fa-f";
@@ -124,13 +124,13 @@ class Rewriter {
       throw Error(Code::kArgument, cat("pattern '", in_, "' ends with a backslash"));
     }
     const char c = in_[at_ + 1];
-    const std::string_view word = kWord;
+    const std::string_view word = kWordOutside;
     at_ += 2;
     switch (c) {
       case 'w':
-        return put_set(in_set ? kWordSet : kWord, false, in_set);
+        return put_set(in_set ? kWordSet : kWordOutside, false, in_set);
       case 'W':
-        return put_set(kWord, true, in_set);
+        return put_set(kWordOutside, true, in_set);
       case 's':
         return put_set(kSpaceSet, false, in_set);
       case 'S':

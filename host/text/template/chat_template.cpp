@@ -120,9 +120,12 @@ class Run {
   static Item loop_item(const std::vector<Item>& items, size_t i) {
     const auto count = static_cast<int64_t>(items.size());
     const auto at = static_cast<int64_t>(i);
-    Map fields{{"index", at + 1},         {"index0", at},
-               {"first", i == 0},         {"last", at + 1 == count},
-               {"length", count},         {"revindex", count - at},
+    Map fields{{"index", at + 1},
+               {"index0", at},
+               {"first", i == 0},
+               {"last", at + 1 == count},
+               {"length", count},
+               {"revindex", count - at},
                {"revindex0", count - at - 1}};
     if (i > 0 && items[i - 1].value) fields.set("previtem", *items[i - 1].value);
     if (i + 1 < items.size() && items[i + 1].value) fields.set("nextitem", *items[i + 1].value);
@@ -342,8 +345,7 @@ class Run {
       return i.value && (i.value->is_number() || i.value->is_bool());
     };
     if (!is_number(left) || !is_number(right)) {
-      refuse_template(e.line,
-                      cat("'", e.text, "' of ", kind_of(left), " and ", kind_of(right)));
+      refuse_template(e.line, cat("'", e.text, "' of ", kind_of(left), " and ", kind_of(right)));
     }
     const auto number = [](const Item& i) {
       return i.value->is_bool() ? (i.value->as_bool() ? 1.0 : 0.0) : i.value->as_float();
@@ -401,7 +403,8 @@ class Run {
       std::tm local{};
       localtime_r(&now, &local);
       std::string out(512, '\0');
-      out.resize(std::strftime(out.data(), out.size(), arguments.text(0, "format").c_str(), &local));
+      out.resize(
+          std::strftime(out.data(), out.size(), arguments.text(0, "format").c_str(), &local));
       return Item::of(std::move(out));
     }
     refuse_template(arguments.line, cat("the function '", name, "' is not supported"));

@@ -224,9 +224,9 @@ Item to_json_item(const Item& value, const Arguments& arguments) {
     refuse_template(arguments.line, cat("no JSON of ", kind_of(value)));
   }
   const bool has_indent = indent != nullptr && indent->value && indent->value->is_int();
-  return Item::of(python_json(*value.value, has_indent ? static_cast<int>(std::clamp<int64_t>(
-                                                             indent->value->as_int(), 0, 64))
-                                                       : -1));
+  return Item::of(python_json(
+      *value.value,
+      has_indent ? static_cast<int>(std::clamp<int64_t>(indent->value->as_int(), 0, 64)) : -1));
 }
 
 Item to_integer(const Item& value, int line) {
@@ -281,8 +281,7 @@ Item call_filter(const std::string& name, const Item& value, const Arguments& ar
   if (name == "capitalize") return Item::of(capitalized(text_of(value)));
   if (name == "title") return Item::of(titled(text_of(value)));
   if (name == "replace") {
-    return Item::of(
-        replaced(text_of(value), arguments.text(0, "old"), arguments.text(1, "new")));
+    return Item::of(replaced(text_of(value), arguments.text(0, "old"), arguments.text(1, "new")));
   }
   if (name == "join") return joined(value, arguments);
   if (name == "first" || name == "last") return first_or_last(value, name == "first", line);
@@ -359,8 +358,7 @@ Item string_method(const std::string& name, const std::string& text, const Argum
   if (name == "strip" || name == "lstrip" || name == "rstrip") {
     const bool has_set = !arguments.list.empty() && arguments.list[0].is_string();
     const std::string set = has_set ? arguments.text(0, "chars") : "";
-    return Item::of(
-        stripped(text, name != "rstrip", name != "lstrip", has_set ? &set : nullptr));
+    return Item::of(stripped(text, name != "rstrip", name != "lstrip", has_set ? &set : nullptr));
   }
   if (name == "startswith") return Item::of(affix(true));
   if (name == "endswith") return Item::of(affix(false));

@@ -20,7 +20,8 @@ struct Arguments {
   std::string text(size_t place, const std::string& name) const;
 };
 
-// Each throws Error(kArgument) with the line, for a name that is not supported and for wrong values.
+// Each throws Error(kArgument) with the line, for a name that is not supported and for wrong
+// values.
 Item call_filter(const std::string& name, const Item& value, const Arguments& arguments);
 bool call_test(const std::string& name, const Item& value, const Arguments& arguments);
 Item call_method(const std::string& name, const Item& object, const Arguments& arguments);

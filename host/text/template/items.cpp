@@ -128,7 +128,8 @@ std::string python_json(const Value& value, int indent) {
 std::string kind_of(const Item& item) {
   if (item.space) return "a namespace";
   if (!item.value) return cat("'", item.name, "', which is undefined");
-  return cat("a ", item.value->is_nil() ? "none" : item.value->type_name());
+  if (item.value->is_nil()) return "none";
+  return cat(item.value->is_int() ? "an " : "a ", item.value->type_name());
 }
 
 std::vector<Item> items_of(const Item& item, int line) {

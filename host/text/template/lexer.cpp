@@ -38,9 +38,9 @@ class Lexer {
   void add(LexemeKind kind, std::string text) { out_.push_back({kind, std::move(text), line_}); }
 
   void advance(size_t count) {
-    line_ += static_cast<int>(std::count(source_.begin() + static_cast<ptrdiff_t>(at_),
-                                         source_.begin() + static_cast<ptrdiff_t>(at_ + count),
-                                         '\n'));
+    line_ +=
+        static_cast<int>(std::count(source_.begin() + static_cast<ptrdiff_t>(at_),
+                                    source_.begin() + static_cast<ptrdiff_t>(at_ + count), '\n'));
     at_ += count;
   }
 

@@ -42,11 +42,11 @@ using Statements = std::vector<Statement>;
 
 struct Statement {
   enum class Kind {
-    kText,      // text
-    kOutput,    // value
-    kIf,        // value, body, other
-    kFor,       // names, value, condition or null, body, other
-    kSet,       // names, value; or body where that is null
+    kText,    // text
+    kOutput,  // value
+    kIf,      // value, body, other
+    kFor,     // names, value, condition or null, body, other
+    kSet,     // names, value; or body where that is null
     kBreak,
     kContinue,
     kBlock,  // body

@@ -1,5 +1,7 @@
 """Chat templates with the constructs of those that well-known models have, and conversations for them."""
 
+# ruff: noqa: E501
+
 LLAMA2 = """{% if messages[0]['role'] == 'system' %}{% set loop_messages = messages[1:] %}\
 {% set system_message = messages[0]['content'] %}{% else %}{% set loop_messages = messages %}{% set system_message = false %}\
 {% endif %}{% for message in loop_messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}\
@@ -365,7 +367,11 @@ TOOLS = [
     }
 ]
 
-CALL = {"content": "", "role": "assistant", "tool_calls": [{"function": {"arguments": {"city": "Köln"}, "name": "weather"}, "id": "123456789"}]}
+CALL = {
+    "content": "",
+    "role": "assistant",
+    "tool_calls": [{"function": {"arguments": {"city": "Köln"}, "name": "weather"}, "id": "123456789"}],
+}
 
 CONVERSATIONS = [
     [{"content": " Hello ", "role": "user"}],
@@ -394,7 +400,12 @@ def cases():
     for name, template in TEMPLATES.items():
         for i, messages in enumerate(CONVERSATIONS):
             for tools in (None, TOOLS):
-                variables = {"messages": messages, "bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": i % 2 == 0}
+                variables = {
+                    "messages": messages,
+                    "bos_token": "<s>",
+                    "eos_token": "</s>",
+                    "add_generation_prompt": i % 2 == 0,
+                }
                 if tools:
                     variables["tools"] = tools
                 yield name, template, variables

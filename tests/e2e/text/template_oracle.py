@@ -1,14 +1,15 @@
-"""template_oracle.py FILE: writes chat templates, variables and what transformers' Jinja makes of them, a JSON text in each line.
+"""template_oracle.py FILE: writes chat templates, variables and what transformers' Jinja makes of them.
 
-"want" is null where it raises an error.
+A JSON text in each line; without "want" where it raises an error.
 """
 
 import json
 import sys
 
 import jinja2
-import template_cases
 from transformers.utils.chat_template_utils import _compile_jinja_template
+
+import template_cases
 
 
 def rendered(template, variables):

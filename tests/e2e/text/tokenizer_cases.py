@@ -1,5 +1,7 @@
 """Tokenizers of many components, made by Python's tokenizers, and strings for them."""
 
+# ruff: noqa: E501
+
 import json
 import random
 import struct
@@ -10,7 +12,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 WORDS = (
     "the quick brown fox jumps over lazy dogs and they're sure we'll say it's John's, don't you? I'd've gone! "
     "Hello world, hello again: 12345 numbers, 3.14159, 2026-11-29 and v1.2.3. "
-    "def main(args): return [x**2 for x in range(10)]  # comment\n\tif (a != b) { printf(\"%d\\n\", c); }\n\n"
+    'def main(args): return [x**2 for x in range(10)]  # comment\n\tif (a != b) { printf("%d\\n", c); }\n\n'
     "Übergrößenträger naïve café résumé Ångström İstanbul straße "
     "Привет мир, как дела? Сегодня хорошая погода. "
     "你好世界今天天气很好，我们去公园吧。 こんにちは世界、カタカナとひらがな。 안녕하세요 세계 "
@@ -56,7 +58,10 @@ def trained(model, trainer, normalizer=None, pre_tokenizer=None, decoder=None):
 
 def byte_level(pre_tokenizer, normalizer=None, special=("<|endoftext|>",), **options):
     trainer = trainers.BpeTrainer(
-        vocab_size=700, special_tokens=list(special), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=700,
+        special_tokens=list(special),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     return trained(models.BPE(**options), trainer, normalizer, pre_tokenizer, decoders.ByteLevel())
 
@@ -118,8 +123,12 @@ def word_piece(normalizer, pre_tokenizer, cleanup=True):
     trainer = trainers.WordPieceTrainer(
         vocab_size=600, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False
     )
-    made = trained(models.WordPiece(unk_token="[UNK]"), trainer, normalizer, pre_tokenizer, decoders.WordPiece(cleanup=cleanup))
-    made.post_processor = processors.BertProcessing(("[SEP]", made.token_to_id("[SEP]")), ("[CLS]", made.token_to_id("[CLS]")))
+    made = trained(
+        models.WordPiece(unk_token="[UNK]"), trainer, normalizer, pre_tokenizer, decoders.WordPiece(cleanup=cleanup)
+    )
+    made.post_processor = processors.BertProcessing(
+        ("[SEP]", made.token_to_id("[SEP]")), ("[CLS]", made.token_to_id("[CLS]"))
+    )
     return made
 
 
@@ -140,7 +149,9 @@ def with_processor(tokenizer, processor):
 
 
 def roberta(trim_offsets, add_prefix_space):
-    made = byte_level(pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space), special=("<s>", "</s>", "<pad>", "<mask>"))
+    made = byte_level(
+        pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space), special=("<s>", "</s>", "<pad>", "<mask>")
+    )
     made.add_special_tokens([AddedToken("<mask>", lstrip=True)])
     ids = {token: made.token_to_id(token) for token in ("<s>", "</s>")}
     return with_processor(
@@ -161,7 +172,9 @@ def charsmap(pairs):
     used = {0}
 
     def place(node, prefix):
-        labels = sorted({key[len(prefix)] if len(key) > len(prefix) else 0 for key in offsets if key.startswith(prefix)})
+        labels = sorted(
+            {key[len(prefix)] if len(key) > len(prefix) else 0 for key in offsets if key.startswith(prefix)}
+        )
         base = 1
         while any((base ^ label) in used or (base ^ node) >= 1 << 21 for label in labels) or base in used:
             base += 1
@@ -324,7 +337,9 @@ def random_text(chooser):
             characters = (chr(chooser.randrange(low, high + 1)) for _ in range(chooser.randrange(1, 6)))
             out.append("".join(c for c in characters if is_old(c)))
         else:
-            out.append(chooser.choice([" ", "  ", "\n", "\r\n", "\t", " \n ", "\u3000", "\u00a0 ", "'S", "'lL", "0123456789"]))
+            out.append(
+                chooser.choice([" ", "  ", "\n", "\r\n", "\t", " \n ", "\u3000", "\u00a0 ", "'S", "'lL", "0123456789"])
+            )
         if chooser.random() < 0.6:
             out.append(" ")
     return "".join(out)
@@ -366,5 +381,3 @@ def expected(tokenizer, text, pair=None, add_special_tokens=True):
         "decoded": tokenizer.decode(made.ids, skip_special_tokens=False),
         "skipped": tokenizer.decode(made.ids, skip_special_tokens=True),
     }
-
-

@@ -118,6 +118,20 @@ for name, depth in pairs{shallow = 90, deep = 6000} do
   write('value', name .. '_lists', lists)
   write('value', name .. '_objects', objects)
 end
+for i, parts in ipairs{
+  {'"BPE","vocab":{"a":0,"b":1,"ab":2,"<0x0A>":3},"merges":["a b"],"byte_fallback":true',
+   '{"type":"NFKC"}', '{"type":"Whitespace"}'},
+  {'"WordPiece","vocab":{"[UNK]":0,"a":1,"##b":2},"unk_token":"[UNK]"',
+   '{"type":"BertNormalizer"}', '{"type":"BertPreTokenizer"}'},
+  {'"Unigram","vocab":[["<unk>",0],["a",-1.5],["ab",-2]],"unk_id":0',
+   '{"type":"Replace","pattern":{"Regex":" +"},"content":" "}',
+   '{"type":"Metaspace","replacement":"▁","prepend_scheme":"first","split":true}'},
+  {'"WordLevel","vocab":{"a":0},"unk_token":"a"', '{"type":"Strip","strip_left":true,"strip_right":true}',
+   '{"type":"Split","pattern":{"Regex":"[^a-c]+|\\\\w{1,3}"},"behavior":"MergedWithNext","invert":false}'},
+} do
+  write('tokenizer_json', 'tokenizer' .. i, ('{"added_tokens":[{"id":9,"content":"<s>","lstrip":true,"special":true}],' ..
+    '"model":{"type":%s},"normalizer":%s,"pre_tokenizer":%s,"decoder":{"type":"ByteFallback"}}'):format(unpack(parts)))
+end
 write('results', 'table', 'run,index,attempt,time,loss\na,0,1,2026-11-21T14:03:05.123Z,"0.5"\n')
 write('results', 'event', '\9\0\0\0\0\0\0\240?\16\7*\13\10\11\10\4loss\21\0\0\0?')
 write('value', 'manifest', '{"format":1,"checkpoint":{"run":"r","attempt":1,"metrics":{"loss":0.5,"x":null},"files":' ..
