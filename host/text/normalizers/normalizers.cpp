@@ -25,20 +25,6 @@ void apply(NormalForm form, NormalizedString& text) {
   text.transform(normal_form(text.text(), form));
 }
 
-bool is_stable(std::string_view text) {
-  const ClassTable& classes = ClassTable::get();
-  for (size_t at = 0; at < text.size();) {
-    if (static_cast<signed char>(text[at]) >= 0) {
-      ++at;
-      continue;
-    }
-    const Character c = character_at(text, at);
-    if (!(classes.of(c.code) & kStable)) return false;
-    at += c.bytes;
-  }
-  return true;
-}
-
 class Form final : public Normalizer {
  public:
   explicit Form(NormalForm form) : form_(form) {}
@@ -46,7 +32,7 @@ class Form final : public Normalizer {
     if (!leaves(text.text())) apply(form_, text);
   }
   bool leaves(std::string_view text) const override {
-    return form_ == NormalForm::kNfc && is_stable(text);
+    return form_ == NormalForm::kNfc && is_surely_nfc(text);
   }
 
  private:

@@ -14,7 +14,8 @@
 namespace rtrain::text {
 namespace {
 
-constexpr int64_t kMostSteps = 50'000'000;
+constexpr int64_t kMostSteps = 5'000'000;
+constexpr int64_t kStepsPerRound = 5;  // of a loop, besides those of its body
 constexpr size_t kLongestOutput = size_t{64} << 20;
 constexpr int64_t kLongestRange = 100'000;
 
@@ -38,8 +39,9 @@ class Run {
   }
 
  private:
-  void count_step(int line) {
-    if (++steps_ > kMostSteps) refuse_template(line, "the template takes too many steps");
+  void count_step(int line, int64_t steps = 1) {
+    steps_ += steps;
+    if (steps_ > kMostSteps) refuse_template(line, "the template takes too many steps");
   }
 
   void write(std::string_view text, int line) {
@@ -144,6 +146,7 @@ class Run {
     }
     if (items.empty()) return execute(statement.other);
     for (size_t i = 0; i < items.size(); ++i) {
+      count_step(statement.line, kStepsPerRound);
       scopes_.emplace_back();
       assign(statement.names, items[i], statement.line);
       scopes_.back()["loop"] = loop_item(items, i);

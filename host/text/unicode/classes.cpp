@@ -5,8 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "host/text/unicode/normal_forms.h"
-
 namespace rtrain::text {
 namespace {
 
@@ -74,7 +72,6 @@ const ClassTable& ClassTable::get() {
 }
 
 ClassTable::ClassTable() {
-  const std::vector<bool> stable = stable_in_nfc();
   auto* blocks = new std::vector<Block>();
   std::map<Block, uint16_t> known;
   for (char32_t block = 0; block < 0x1100; ++block) {
@@ -84,7 +81,6 @@ ClassTable::ClassTable() {
       bits[low] = bits_of_category(utf8proc_category(static_cast<utf8proc_int32_t>(code)));
       if (is_white_space(code)) bits[low] |= kSpace;
       if (is_other_alphabetic(code)) bits[low] |= kWord;
-      if (stable[code]) bits[low] |= kStable;
     }
     const auto [entry, is_new] = known.try_emplace(bits, static_cast<uint16_t>(blocks->size()));
     if (is_new) blocks->push_back(bits);

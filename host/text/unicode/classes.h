@@ -20,7 +20,6 @@ enum ClassBit : uint16_t {
   kUpper = 128,       // Lu, Lt
   kLower = 256,       // Ll
   kWord = 512,      // letters, marks, decimal digits, connecting punctuation, other alphabetic ones
-  kStable = 1024,   // stays as it is in NFC, whatever stands around it
   kDecimal = 2048,  // Nd
 };
 

@@ -98,6 +98,9 @@ std::vector<ChangedCharacter> normal_form(std::string_view text, NormalForm form
   return out;
 }
 
+namespace {
+
+// For each code: whether the character and its neighbours are never changed by NFC because of it.
 std::vector<bool> stable_in_nfc() {
   std::vector<bool> stable(0x110000, true);
   Decomposition parts;
@@ -112,6 +115,22 @@ std::vector<bool> stable_in_nfc() {
   }
   for (char32_t code = 0x1161; code <= 0x11c2; ++code) stable[code] = false;
   return stable;
+}
+
+}  // namespace
+
+bool is_surely_nfc(std::string_view text) {
+  static const auto* const stable = new std::vector<bool>(stable_in_nfc());
+  for (size_t at = 0; at < text.size();) {
+    if (static_cast<signed char>(text[at]) >= 0) {
+      ++at;
+      continue;
+    }
+    const Character c = character_at(text, at);
+    if (!(*stable)[c.code]) return false;
+    at += c.bytes;
+  }
+  return true;
 }
 
 std::vector<size_t> grapheme_ends(std::string_view text) {

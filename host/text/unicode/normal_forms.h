@@ -18,8 +18,9 @@ struct ChangedCharacter {
 
 std::vector<ChangedCharacter> normal_form(std::string_view text, NormalForm form);
 
-// For each code: whether the character and its neighbours are never changed by NFC because of it.
-std::vector<bool> stable_in_nfc();
+// Whether NFC leaves the text as it is. False when in doubt. The table for it is made at the first
+// use, once per process.
+bool is_surely_nfc(std::string_view text);
 
 // The ends of the extended grapheme clusters of the text, in bytes.
 std::vector<size_t> grapheme_ends(std::string_view text);

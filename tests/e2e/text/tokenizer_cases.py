@@ -204,6 +204,17 @@ BERT = pre_tokenizers.BertPreTokenizer
 N, P, D = normalizers, pre_tokenizers, decoders
 NMT = N.Sequence([N.Nmt(), N.NFKC(), N.Replace(Regex(" {2,}"), " ")])
 
+
+def truncated(tokenizer, max_length, **options):
+    tokenizer.enable_truncation(max_length, **options)
+    return tokenizer
+
+
+def padded(tokenizer, **options):
+    tokenizer.enable_padding(**options)
+    return tokenizer
+
+
 CASES = {
     "gpt2": lambda: byte_level(P.ByteLevel(add_prefix_space=False)),
     "gpt2-prefix": lambda: with_processor(byte_level(P.ByteLevel()), processors.ByteLevel(trim_offsets=True)),
@@ -286,6 +297,12 @@ CASES = {
     "word-level-inverted": lambda: word_level(split(r"[\w']+", "removed", invert=True), None, D.CTC()),
     "word-level-contiguous": lambda: word_level(split(r"[[:punct:]]|\p{Lu}", "contiguous"), N.Replace("e", "")),
     "word-level-punctuation": lambda: word_level(P.Punctuation("removed"), None, D.Replace(Regex("[ab]+"), "-")),
+    "truncated": lambda: truncated(CASES["bert"](), 12),
+    "truncated-bytes": lambda: truncated(CASES["gpt2-trim"](), 9, direction="left"),
+    "truncated-first": lambda: truncated(CASES["llama2"](), 7, strategy="only_first"),
+    "truncated-second": lambda: truncated(CASES["bert-cased"](), 15, strategy="only_second", direction="left"),
+    "padded": lambda: padded(CASES["roberta"](), length=20, pad_id=2, pad_token="<pad>", direction="left", pad_type_id=1),
+    "padded-multiple": lambda: padded(truncated(CASES["llama3"](), 16), pad_to_multiple_of=8, pad_id=5, pad_token="x"),
     "added": lambda: with_added(
         byte_level(P.ByteLevel(add_prefix_space=False)),
         ["ell", "hello", AddedToken("fox", single_word=True), AddedToken("<l>", lstrip=True), AddedToken("<r>", rstrip=True)],

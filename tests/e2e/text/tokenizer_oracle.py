@@ -17,6 +17,15 @@ def questions(name, count):
     yield from ({"text": text, "pair": pair} for text, pair in zip(texts[:60], texts[5:]))
 
 
+def wanted(tokenizer, question):
+    """What tokenizers gives; nothing where it refuses to truncate."""
+    try:
+        return {"want": tokenizer_cases.expected(tokenizer, **question)}
+    except Exception as error:
+        assert "too short to respect" in str(error) or "Second sequence not provided" in str(error), error
+        return {}
+
+
 def write(folder, name, count):
     tokenizer = tokenizer_cases.CASES[name]()
     path = folder / f"{name}.json"
@@ -24,8 +33,8 @@ def write(folder, name, count):
     tokenizer = tokenizer_cases.Tokenizer.from_file(str(path))
     with open(folder / f"{name}.lines", "w") as lines:
         for question in questions(name, count):
-            want = tokenizer_cases.expected(tokenizer, **question)
-            lines.write(json.dumps({"add_special_tokens": True, **question, "want": want}) + "\n")
+            case = {"add_special_tokens": True, **question, **wanted(tokenizer, question)}
+            lines.write(json.dumps(case) + "\n")
 
 
 def main():

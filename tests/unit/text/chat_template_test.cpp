@@ -43,7 +43,7 @@ TEST(ChatTemplate, another_construct_is_named_with_its_line) {
 TEST(ChatTemplate, hostile_templates_end) {
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "(";
-  EXPECT_NE(message_of("{{ " + deep).find("nested deeper"), std::string::npos);
+  EXPECT_NE(message_of("{{ " + deep + " }}").find("nested deeper"), std::string::npos);
   EXPECT_NE(
       message_of("{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}"),
       "");

@@ -135,7 +135,7 @@ TEST(Tokenizer, merges_of_the_empty_token_end) {
 }
 
 TEST(Tokenizer, what_it_writes_is_what_it_reads) {
-  const Tokenizer tokenizer = byte_level({List{"a", "b"}}, kFast);
+  const Tokenizer tokenizer = byte_level({Value(List{"a", "b"})}, kFast);
   const std::string json = tokenizer.to_json(true);
   EXPECT_EQ(Tokenizer::from_json(json).to_json(true), json);
 }

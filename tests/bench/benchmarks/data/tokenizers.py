@@ -46,7 +46,7 @@ def build(config):
         name=NAME,
         text="milliseconds for all documents on one core",
         metrics=metrics,
-        goals=[*(Goal(metric.name, 1 / 10, PEER) for metric in metrics[:4]), Goal("train", 0.7, PEER)],
+        goals=[*(Goal(metric.key, 1 / 10, PEER) for metric in metrics[:4]), Goal("train", 0.7, PEER)],
         sides={side: sampler(config, side, command) for side, command in commands.items()},
         notes=[
             "the tokenizers have 32,000 tokens, learnt from the texts themselves; the ids of both sides are compared"
