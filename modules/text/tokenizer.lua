@@ -387,7 +387,7 @@ end
 ---@field min_frequency? integer of a pair that is merged, of a word of WordLevel: 0
 ---@field special_tokens? (string|table)[] the first ids
 ---@field initial_alphabet? string[] characters that are tokens even if no text has them
----@field limit_alphabet? integer so many characters are tokens, the most frequent ones
+---@field limit_alphabet? integer that many characters are tokens, the most frequent ones
 ---@field max_token_length? integer characters
 ---@field continuing_subword_prefix? string
 ---@field end_of_word_suffix? string

@@ -14,6 +14,9 @@ std::string byte_token(unsigned char byte) {
   return cat("<0x", kDigits[byte >> 4], kDigits[byte & 15], ">");
 }
 
+namespace {
+
+// Reads one merge: "a b" or ["a", "b"].
 std::pair<std::string, std::string> merge_of(const Value& value, size_t rank) {
   const auto refuse = [&]() -> std::pair<std::string, std::string> {
     throw Error(Code::kArgument, cat("model: 'merges': entry ", rank, " is not a pair of tokens"));
@@ -29,6 +32,8 @@ std::pair<std::string, std::string> merge_of(const Value& value, size_t rank) {
   if (space == line.npos || line.find(' ', space + 1) != line.npos) return refuse();
   return {line.substr(0, space), line.substr(space + 1)};
 }
+
+}  // namespace
 
 Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options)
     : vocabulary_(std::move(vocabulary)), table_(merges.size()), options_(std::move(options)) {

@@ -46,7 +46,4 @@ class Bpe final : public Model {
   std::optional<uint32_t> unk_id_;
 };
 
-// Reads one merge: "a b" or ["a", "b"].
-std::pair<std::string, std::string> merge_of(const Value& value, size_t rank);
-
 }  // namespace rtrain::text

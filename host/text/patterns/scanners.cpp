@@ -199,6 +199,9 @@ const char* scan_gpt2(const char* at, const char* end) {
   return c.at;
 }
 
+namespace {
+
+// The pattern of cl100k and Llama 3 takes one to three digits, that of Qwen 2 one.
 const char* scan_cl100k(const char* at, const char* end) { return scan_cl100k_like<3>(at, end); }
 const char* scan_qwen2(const char* at, const char* end) { return scan_cl100k_like<1>(at, end); }
 
@@ -229,6 +232,8 @@ const char* scan_o200k(const char* at, const char* end) {
   const char* breaks = scan_line_breaks(at, end);
   return breaks != at ? breaks : scan_spaces(at, end);
 }
+
+}  // namespace
 
 std::optional<WordScanner> known_scanner(std::string_view expression) {
   static constexpr std::string_view kCl100kHead =

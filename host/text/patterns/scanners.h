@@ -14,12 +14,8 @@ namespace rtrain::text {
 // Returns the end of the word that begins at `at`. REQUIRES: at < end, [at, end) is UTF-8.
 using WordScanner = const char* (*)(const char* at, const char* end);
 
-// GPT-2's pattern; that of cl100k, Llama 3 and Qwen 2 (which take one to three digits, or one);
-// that of o200k.
+// That of GPT-2's pattern.
 const char* scan_gpt2(const char* at, const char* end);
-const char* scan_cl100k(const char* at, const char* end);
-const char* scan_qwen2(const char* at, const char* end);
-const char* scan_o200k(const char* at, const char* end);
 
 extern const char* const kGpt2Pattern;
 

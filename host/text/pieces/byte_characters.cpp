@@ -29,14 +29,15 @@ const Tables& tables() {
   return tables;
 }
 
-}  // namespace
-
-char32_t character_of_byte(unsigned char byte) { return tables().characters[byte]; }
-
+// The byte of a character; nullopt for one that stands for none.
 std::optional<unsigned char> byte_of_character(char32_t code) {
   if (code > kLast || tables().bytes[code] < 0) return {};
   return static_cast<unsigned char>(tables().bytes[code]);
 }
+
+}  // namespace
+
+char32_t character_of_byte(unsigned char byte) { return tables().characters[byte]; }
 
 std::optional<std::string> bytes_of_characters(std::string_view token) {
   std::string out;

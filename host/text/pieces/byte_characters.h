@@ -13,9 +13,6 @@ namespace rtrain::text {
 // on.
 char32_t character_of_byte(unsigned char byte);
 
-// The byte of a character; nullopt for one that stands for none.
-std::optional<unsigned char> byte_of_character(char32_t code);
-
 // "Ġa" → " a"; nullopt if a character stands for no byte.
 std::optional<std::string> bytes_of_characters(std::string_view token);
 

@@ -6,6 +6,63 @@
 
 namespace rtrain::text {
 
+namespace {
+
+std::vector<Match> merged_with_previous(const std::vector<Match>& matches) {
+  std::vector<Match> out;
+  bool before_was_match = false;
+  for (const Match& match : matches) {
+    if (match.is_match && !before_was_match && !out.empty()) {
+      out.back().end = match.end;
+    } else {
+      out.push_back(match);
+    }
+    before_was_match = match.is_match;
+  }
+  return out;
+}
+
+std::vector<Match> merged_with_next(const std::vector<Match>& matches) {
+  std::vector<Match> out;
+  bool after_was_match = false;
+  for (auto match = matches.rbegin(); match != matches.rend(); ++match) {
+    if (match->is_match && !after_was_match && !out.empty()) {
+      out.back().begin = match->begin;
+    } else {
+      out.push_back(*match);
+    }
+    after_was_match = match->is_match;
+  }
+  return {out.rbegin(), out.rend()};
+}
+
+// Joins matches and what lies between them as the behavior says; what is removed is left out.
+std::vector<Match> split_matches(const std::vector<Match>& matches, SplitBehavior behavior) {
+  switch (behavior) {
+    case SplitBehavior::kIsolated:
+      return matches;
+    case SplitBehavior::kMergedWithPrevious:
+      return merged_with_previous(matches);
+    case SplitBehavior::kMergedWithNext:
+      return merged_with_next(matches);
+    default:
+      break;
+  }
+  std::vector<Match> out;
+  for (const Match& match : matches) {
+    if (behavior == SplitBehavior::kRemoved) {
+      if (!match.is_match) out.push_back(match);
+    } else if (!out.empty() && out.back().is_match == match.is_match) {
+      out.back().end = match.end;
+    } else {
+      out.push_back(match);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 NormalizedString::NormalizedString(std::string_view original) : text_(original) {
   origins_.reserve(text_.size());
   for (size_t at = 0; at < text_.size();) {
@@ -151,62 +208,6 @@ std::vector<NormalizedString> NormalizedString::split(const Pattern& pattern,
   std::vector<NormalizedString> out;
   for (const Match& part : split_matches(matches, behavior)) {
     if (part.begin < part.end) out.push_back(slice(part.begin, part.end));
-  }
-  return out;
-}
-
-namespace {
-
-std::vector<Match> merged_with_previous(const std::vector<Match>& matches) {
-  std::vector<Match> out;
-  bool before_was_match = false;
-  for (const Match& match : matches) {
-    if (match.is_match && !before_was_match && !out.empty()) {
-      out.back().end = match.end;
-    } else {
-      out.push_back(match);
-    }
-    before_was_match = match.is_match;
-  }
-  return out;
-}
-
-std::vector<Match> merged_with_next(const std::vector<Match>& matches) {
-  std::vector<Match> out;
-  bool after_was_match = false;
-  for (auto match = matches.rbegin(); match != matches.rend(); ++match) {
-    if (match->is_match && !after_was_match && !out.empty()) {
-      out.back().begin = match->begin;
-    } else {
-      out.push_back(*match);
-    }
-    after_was_match = match->is_match;
-  }
-  return {out.rbegin(), out.rend()};
-}
-
-}  // namespace
-
-std::vector<Match> split_matches(const std::vector<Match>& matches, SplitBehavior behavior) {
-  switch (behavior) {
-    case SplitBehavior::kIsolated:
-      return matches;
-    case SplitBehavior::kMergedWithPrevious:
-      return merged_with_previous(matches);
-    case SplitBehavior::kMergedWithNext:
-      return merged_with_next(matches);
-    default:
-      break;
-  }
-  std::vector<Match> out;
-  for (const Match& match : matches) {
-    if (behavior == SplitBehavior::kRemoved) {
-      if (!match.is_match) out.push_back(match);
-    } else if (!out.empty() && out.back().is_match == match.is_match) {
-      out.back().end = match.end;
-    } else {
-      out.push_back(match);
-    }
   }
   return out;
 }

@@ -66,7 +66,4 @@ class NormalizedString {
   uint32_t begin_ = 0;
 };
 
-// Joins matches and what lies between them as the behavior says; what is removed is left out.
-std::vector<Match> split_matches(const std::vector<Match>& matches, SplitBehavior behavior);
-
 }  // namespace rtrain::text

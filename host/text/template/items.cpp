@@ -48,7 +48,7 @@ std::string quoted(const std::string& text) {
   return out += quote;
 }
 
-}  // namespace
+std::string python_text(const Value& value);  // str()
 
 std::string python_repr(const Value& value) {
   return value.is_string() ? quoted(value.as_string()) : python_text(value);
@@ -75,6 +75,8 @@ std::string python_text(const Value& value) {
   }
   return "{" + out + "}";
 }
+
+}  // namespace
 
 std::string text_of(const Item& item) {
   if (item.space) return "<Namespace>";

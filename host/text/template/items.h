@@ -32,8 +32,6 @@ bool is_true(const Item& item);
 bool equal(const Value& a, const Value& b);
 // As Python's str(), with an empty text for what is undefined.
 std::string text_of(const Item& item);
-std::string python_text(const Value& value);  // str()
-std::string python_repr(const Value& value);
 // As json.dumps(value, ensure_ascii=False, indent=…); -1: all in one line.
 std::string python_json(const Value& value, int indent);
 // "string", "list", … as Python's people know them, for messages.

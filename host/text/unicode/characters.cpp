@@ -76,18 +76,6 @@ size_t part_at(std::string_view bytes, size_t at, bool& whole) {
 
 }  // namespace
 
-size_t whole_characters(std::string_view bytes) {
-  for (size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
-    const size_t at = bytes.size() - back;
-    const auto first = static_cast<unsigned char>(bytes[at]);
-    if ((first & 0xc0) == 0x80) continue;
-    bool whole = false;
-    const size_t part = part_at(bytes, at, whole);
-    return !whole && part == back && utf8_length(first) > back ? at : bytes.size();
-  }
-  return bytes.size();
-}
-
 std::string replace_invalid(std::string_view bytes) {
   if (is_utf8(bytes)) return std::string(bytes);
   std::string out;

@@ -50,10 +50,6 @@ std::string to_utf8(char32_t code);
 std::vector<char32_t> characters_of(std::string_view text);
 size_t count_characters(std::string_view text);
 
-// The length of the longest prefix that is UTF-8 without a character that is cut off; the cut
-// character's bytes are what is left, at most three. Other invalid bytes count as whole.
-size_t whole_characters(std::string_view bytes);
-
 // Returns UTF-8: U+FFFD replaces each longest part of a character that is not whole, as Python's
 // errors='replace' does.
 std::string replace_invalid(std::string_view bytes);

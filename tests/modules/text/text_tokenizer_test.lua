@@ -99,7 +99,8 @@ function TestTokenizer:test_it_is_an_upvalue_of_a_function_that_travels()
 end
 
 function TestTokenizer:test_training_takes_lists_and_functions()
-  local empty = text.Tokenizer.from_str '{"model": {"type": "WordLevel", "vocab": {}, "unk_token": "?"}, "pre_tokenizer": {"type": "Whitespace"}}'
+  local empty = text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "vocab": {}, "unk_token": "?"},
+    "pre_tokenizer": {"type": "Whitespace"}}]]
   local made = empty:train_new_from_iterator({{'a b', 'a'}, 'c'}, {vocab_size = 3, special_tokens = {'?'}})
   lu.assertEquals(made:get_vocab(), {['?'] = 0, a = 1, b = 2})
   local i = 0

@@ -1,4 +1,5 @@
-// A tokenizer.json that others wrote: what can be read encodes, decodes, and is written and read again.
+// A tokenizer.json that others wrote: what can be read encodes, decodes, and is written and read
+// again.
 #include "host/base/codec/json.h"
 #include "host/text/tokenizer.h"
 #include "tests/soak/fuzz/run_reader.h"
