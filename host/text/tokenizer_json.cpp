@@ -9,7 +9,7 @@
 namespace rtrain::text {
 namespace {
 
-constexpr size_t kLargestFile = size_t{256} << 20;
+constexpr size_t kLargestFile = size_t{128} << 20;
 
 AddedToken added_token(const Value& value, bool special = false) {
   AddedToken out;

@@ -16,7 +16,7 @@
 namespace rtrain::text {
 namespace {
 
-constexpr uint64_t kLargestFile = uint64_t{256} << 20;
+constexpr uint64_t kLargestFile = uint64_t{128} << 20;
 
 std::optional<std::string> read(const std::string& folder, const char* name) {
   const std::string path = cat(folder, "/", name);

@@ -14,7 +14,7 @@ class ByteTrie {
   ByteTrie();
   // REQUIRES: text is not empty. A text that is there gets the new number. Throws Error(kArgument)
   // for one of more than kLongest bytes, on which a search would take too long.
-  static constexpr size_t kLongest = 4096;
+  static constexpr size_t kLongest = 1024;
   void add(std::string_view text, uint32_t number);
 
   // Calls see(length, number) for each text that begins at text[0], the shortest first.

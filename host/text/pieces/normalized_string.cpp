@@ -1,5 +1,9 @@
 #include "host/text/pieces/normalized_string.h"
 
+#include <algorithm>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
 #include "host/text/pieces/byte_characters.h"
 #include "host/text/unicode/characters.h"
 #include "host/text/unicode/classes.h"
@@ -63,7 +67,8 @@ std::vector<Match> split_matches(const std::vector<Match>& matches, SplitBehavio
 
 }  // namespace
 
-NormalizedString::NormalizedString(std::string_view original) : text_(original) {
+NormalizedString::NormalizedString(std::string_view original)
+    : text_(original), most_(std::max(size_t{64} << 20, 16 * original.size())) {
   origins_.reserve(text_.size());
   for (size_t at = 0; at < text_.size();) {
     const uint32_t bytes = bytes_of_first(static_cast<unsigned char>(text_[at]));
@@ -71,6 +76,11 @@ NormalizedString::NormalizedString(std::string_view original) : text_(original) 
     origins_.insert(origins_.end(), bytes, range);
     at += bytes;
   }
+}
+
+void NormalizedString::check_size(size_t size) const {
+  if (size <= most_) return;
+  throw Error(Code::kArgument, cat("the normalizer makes the text longer than ", most_, " bytes"));
 }
 
 Range NormalizedString::original(size_t begin, size_t end) const {
@@ -86,6 +96,7 @@ NormalizedString NormalizedString::slice(size_t begin, size_t end) const {
   out.origins_.assign(origins_.begin() + static_cast<ptrdiff_t>(begin),
                       origins_.begin() + static_cast<ptrdiff_t>(end));
   out.begin_ = original(begin, end).begin;
+  out.most_ = most_;
   return out;
 }
 
@@ -109,6 +120,7 @@ void NormalizedString::transform(const std::vector<ChangedCharacter>& characters
     }
     append_character(text, c.code);
     origins.resize(text.size(), origin);
+    check_size(text.size());
   }
   text_ = std::move(text);
   origins_ = std::move(origins);
@@ -148,6 +160,7 @@ void NormalizedString::lowercase() {
 
 void NormalizedString::prepend(std::string_view text) {
   if (text_.empty()) return;
+  check_size(text_.size() + text.size());
   text_.insert(0, text);
   origins_.insert(origins_.begin(), text.size(), Range(origins_.front()));
 }
@@ -175,6 +188,7 @@ void NormalizedString::replace(const Pattern& pattern, std::string_view content)
   for (const Match& match : matches) {
     if (match.is_match) {
       const Range origin = match.end > 0 ? origins_[match.end - 1] : Range{begin_, begin_};
+      check_size(text.size() + content.size());
       text += content;
       origins.resize(text.size(), origin);
       continue;

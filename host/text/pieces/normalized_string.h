@@ -61,9 +61,13 @@ class NormalizedString {
                                       bool invert = false) const;
 
  private:
+  // Throws Error(kArgument) for a text that has become far longer than the original.
+  void check_size(size_t size) const;
+
   std::string text_;
   std::vector<Range> origins_;  // one for each byte of text_
   uint32_t begin_ = 0;
+  size_t most_ = 0;  // bytes that text_ may have
 };
 
 }  // namespace rtrain::text

@@ -72,7 +72,6 @@ const ClassTable& ClassTable::get() {
 }
 
 ClassTable::ClassTable() {
-  auto* blocks = new std::vector<Block>();
   std::map<Block, uint16_t> known;
   for (char32_t block = 0; block < 0x1100; ++block) {
     Block bits{};
@@ -82,11 +81,10 @@ ClassTable::ClassTable() {
       if (is_white_space(code)) bits[low] |= kSpace;
       if (is_other_alphabetic(code)) bits[low] |= kWord;
     }
-    const auto [entry, is_new] = known.try_emplace(bits, static_cast<uint16_t>(blocks->size()));
-    if (is_new) blocks->push_back(bits);
+    const auto [entry, is_new] = known.try_emplace(bits, static_cast<uint16_t>(blocks_.size()));
+    if (is_new) blocks_.push_back(bits);
     first_[block] = entry->second;
   }
-  blocks_ = blocks->data();
 }
 
 char32_t to_lower(char32_t code, char32_t& second) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace rtrain::text {
 
@@ -35,7 +36,7 @@ class ClassTable {
   ClassTable();
   using Block = std::array<uint16_t, 256>;
   std::array<uint16_t, 0x1100> first_;
-  const Block* blocks_;
+  std::vector<Block> blocks_;
 };
 
 inline uint16_t class_of(char32_t code) { return ClassTable::get().of(code); }

@@ -10,11 +10,18 @@ import sys
 import tokenizer_cases
 
 
+# Those that get a text of 1 MB without a space too, by night.
+LONG = {"gpt2", "llama3", "o200k", "llama2", "unigram", "bert"}
+NIGHTLY_COUNT = 1000
+
+
 def questions(name, count):
     texts = tokenizer_cases.strings(len(name), count)
     yield from ({"text": text} for text in texts)
     yield from ({"text": text, "add_special_tokens": False} for text in texts[:20])
     yield from ({"text": text, "pair": pair} for text, pair in zip(texts[:60], texts[5:]))
+    if name in LONG and count >= NIGHTLY_COUNT:
+        yield {"text": tokenizer_cases.long_text(1)}
 
 
 def wanted(tokenizer, question):
