@@ -9,7 +9,6 @@ import sys
 
 import tokenizer_cases
 
-
 # Those that get a text of 1 MB without a space too, by night.
 LONG = {"gpt2", "llama3", "o200k", "llama2", "unigram", "bert"}
 NIGHTLY_COUNT = 1000
