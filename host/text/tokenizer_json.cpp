@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kLargestFile = size_t{128} << 20;
 
+constexpr size_t kLongestPadding = size_t{1} << 24;  // tokens
+
 AddedToken added_token(const Value& value, bool special = false) {
   AddedToken out;
   if (value.is_string()) {
@@ -63,9 +65,14 @@ PaddingOptions padding_of(const Value& value) {
   if (fields.find("pad_to_multiple_of") != nullptr) {
     out.multiple_of = fields.count("pad_to_multiple_of");
   }
+  if (out.multiple_of > kLongestPadding) {
+    fields.refuse("pad_to_multiple_of", cat("at most ", kLongestPadding));
+  }
   const Value* strategy = fields.find("strategy");
   if (strategy != nullptr && strategy->is_map()) {
-    out.length = Fields(*strategy, "padding: 'strategy'").count("Fixed");
+    const Fields fixed(*strategy, "padding: 'strategy'");
+    out.length = fixed.count("Fixed");
+    if (out.length > kLongestPadding) fixed.refuse("Fixed", cat("at most ", kLongestPadding));
   }
   return out;
 }

@@ -61,7 +61,7 @@ Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options)
 std::unique_ptr<Bpe> Bpe::from_value(const Value& component) {
   const Fields fields(component, "model");
   BpeOptions options;
-  options.dropout = static_cast<float>(fields.number("dropout", 0));
+  options.dropout = fields.number("dropout", 0);
   if (!(options.dropout >= 0 && options.dropout <= 1)) {
     fields.refuse("dropout", "a number between 0 and 1");
   }
@@ -180,7 +180,7 @@ Value Bpe::to_value() const {
   }
   const auto text_or_nil = [](const std::string& text) { return text.empty() ? Value() : text; };
   return Map{{"type", "BPE"},
-             {"dropout", options_.dropout > 0 ? Value(double{options_.dropout}) : Value()},
+             {"dropout", options_.dropout > 0 ? Value(options_.dropout) : Value()},
              {"unk_token", options_.unk_token ? Value(*options_.unk_token) : Value()},
              {"continuing_subword_prefix", text_or_nil(options_.continuing_subword_prefix)},
              {"end_of_word_suffix", text_or_nil(options_.end_of_word_suffix)},

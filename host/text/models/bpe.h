@@ -11,7 +11,7 @@
 namespace rtrain::text {
 
 struct BpeOptions {
-  float dropout = 0;
+  double dropout = 0;
   std::optional<std::string> unk_token;
   std::string continuing_subword_prefix;
   std::string end_of_word_suffix;

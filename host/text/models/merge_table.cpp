@@ -72,7 +72,7 @@ class LongWord {
     for (size_t i = 0; i + 1 < symbols.size(); ++i) offer(static_cast<int64_t>(i));
   }
 
-  void run(float dropout) {
+  void run(double dropout) {
     std::vector<Candidate> skipped;
     while (!queue_.empty()) {
       const Candidate best = queue_.top();
@@ -89,9 +89,9 @@ class LongWord {
   }
 
  private:
-  static bool is_dropped(float dropout) {
+  static bool is_dropped(double dropout) {
     thread_local std::mt19937_64 random{std::random_device{}()};
-    return std::uniform_real_distribution<float>(0, 1)(random) < dropout;
+    return std::uniform_real_distribution<double>(0, 1)(random) < dropout;
   }
 
   void offer(int64_t at) {
@@ -140,7 +140,7 @@ class LongWord {
 
 }  // namespace
 
-void merge_symbols(const MergeTable& table, Symbols& symbols, float dropout) {
+void merge_symbols(const MergeTable& table, Symbols& symbols, double dropout) {
   if (symbols.size() < 2) return;
   if (symbols.size() <= kShort && dropout <= 0) return merge_short(table, symbols);
   LongWord(table, symbols).run(dropout);

@@ -67,6 +67,6 @@ struct Symbols {
 
 // Applies merges, the lowest rank first and of equal ones the leftmost, until none is left. With
 // dropout each one is skipped with that probability. Takes n log n time.
-void merge_symbols(const MergeTable& table, Symbols& symbols, float dropout = 0);
+void merge_symbols(const MergeTable& table, Symbols& symbols, double dropout = 0);
 
 }  // namespace rtrain::text

@@ -1,7 +1,4 @@
-// host/text/pieces/encoding.h: what a text becomes: ids, and on request tokens and offsets.
-//
-// An Encoding of the byte-level path keeps the text and where each token ends in it. Its offsets
-// and tokens are made when they are asked for: most callers want ids alone. One thread at a time.
+// host/text/pieces/encoding.h: what a text becomes: ids, tokens and where they come from.
 #pragma once
 
 #include <cstdint>

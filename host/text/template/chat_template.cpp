@@ -44,6 +44,24 @@ class Run {
     if (steps_ > kMostSteps) refuse_template(line, "the template takes too many steps");
   }
 
+  // An item that was made costs as many steps as it has parts.
+  Item made(Item item, int line) {
+    if (item.value) count_step(line, cost_of(*item.value));
+    return item;
+  }
+
+  static int64_t cost_of(const Value& value) {
+    if (value.is_string()) return 1 + static_cast<int64_t>(value.as_string().size() / 64);
+    int64_t cost = 1;
+    if (value.is_list()) {
+      for (const Value& item : value.as_list()) cost += cost_of(item);
+    }
+    if (value.is_map()) {
+      for (const auto& [key, item] : value.as_map()) cost += cost_of(item);
+    }
+    return cost;
+  }
+
   void write(std::string_view text, int line) {
     if (out_.size() + text.size() > kLongestOutput) {
       refuse_template(line, "the template writes more than 64 MiB");
@@ -179,19 +197,19 @@ class Run {
       case Kind::kList: {
         List out;
         for (const auto& part : e.parts) out.push_back(plain(*part));
-        return Item::of(std::move(out));
+        return made(Item::of(std::move(out)), e.line);
       }
       case Kind::kMap: {
         Map out;
         for (size_t i = 0; i + 1 < e.parts.size(); i += 2) {
           out.set(text_of(evaluate(*e.parts[i])), plain(*e.parts[i + 1]));
         }
-        return Item::of(std::move(out));
+        return made(Item::of(std::move(out)), e.line);
       }
       case Kind::kUnary:
         return unary(e);
       case Kind::kBinary:
-        return binary(e);
+        return made(binary(e), e.line);
       case Kind::kConditional:
         if (is_true(evaluate(*e.parts[0]))) return evaluate(*e.parts[1]);
         return e.parts[2] ? evaluate(*e.parts[2]) : Item::undefined("");
@@ -200,11 +218,11 @@ class Run {
       case Kind::kItem:
         return item(evaluate(*e.parts[0]), evaluate(*e.parts[1]), e.line);
       case Kind::kSlice:
-        return slice(e);
+        return made(slice(e), e.line);
       case Kind::kCall:
-        return call(e);
+        return made(call(e), e.line);
       case Kind::kFilter:
-        return call_filter(e.text, evaluate(*e.parts[0]), arguments_of(e));
+        return made(call_filter(e.text, evaluate(*e.parts[0]), arguments_of(e)), e.line);
       case Kind::kTest:
         return Item::of(call_test(e.text, evaluate(*e.parts[0]), arguments_of(e)));
     }

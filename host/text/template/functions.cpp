@@ -87,12 +87,23 @@ std::string stripped(std::string_view text, bool left, bool right, const std::st
   return std::string(text);
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
+constexpr size_t kLongestText = size_t{64} << 20;
+
+void check_size(const std::string& text, int line) {
+  if (text.size() > kLongestText) refuse_template(line, "a text becomes longer than 64 MiB");
+}
+
+std::string replaced(const std::string& text, const std::string& what, const std::string& with,
+                     int line) {
   if (what.empty()) return text;
-  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
+  std::string out;
+  size_t done = 0;
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what, done)) {
+    out.append(text, done, at - done).append(with);
+    done = at + what.size();
+    check_size(out, line);
   }
-  return text;
+  return out.append(text, done);
 }
 
 List split_words(const std::string& text) {
@@ -198,6 +209,7 @@ Item joined(const Item& value, const Arguments& arguments) {
     if (attribute != nullptr) find_member(item, text_of(*attribute), shown);
     if (!is_first && separator != nullptr) out += text_of(*separator);
     out += text_of(shown);
+    check_size(out, arguments.line);
     is_first = false;
   }
   return Item::of(std::move(out));
@@ -260,6 +272,7 @@ Item indented(const Item& value, const Arguments& arguments) {
     out += text[i];
     const bool ends = text[i] == '\n' && i + 1 < text.size() && text[i + 1] != '\n';
     if (ends) out += prefix;
+    check_size(out, arguments.line);
   }
   return Item::of(std::move(out));
 }
@@ -281,7 +294,8 @@ Item call_filter(const std::string& name, const Item& value, const Arguments& ar
   if (name == "capitalize") return Item::of(capitalized(text_of(value)));
   if (name == "title") return Item::of(titled(text_of(value)));
   if (name == "replace") {
-    return Item::of(replaced(text_of(value), arguments.text(0, "old"), arguments.text(1, "new")));
+    return Item::of(
+        replaced(text_of(value), arguments.text(0, "old"), arguments.text(1, "new"), line));
   }
   if (name == "join") return joined(value, arguments);
   if (name == "first" || name == "last") return first_or_last(value, name == "first", line);
@@ -366,7 +380,8 @@ Item string_method(const std::string& name, const std::string& text, const Argum
   if (name == "capitalize") return Item::of(capitalized(text));
   if (name == "title") return Item::of(titled(text));
   if (name == "replace") {
-    return Item::of(replaced(text, arguments.text(0, "old"), arguments.text(1, "new")));
+    return Item::of(
+        replaced(text, arguments.text(0, "old"), arguments.text(1, "new"), arguments.line));
   }
   if (name == "split") {
     if (arguments.list.empty()) return Item::of(split_words(text));

@@ -8,6 +8,11 @@
 #include "host/text/unicode/characters.h"
 
 namespace rtrain::text {
+namespace {
+
+constexpr size_t kLongestWalk = 1 << 20;
+
+}  // namespace
 
 bool is_true(const Item& item) {
   if (item.space) return true;
@@ -143,6 +148,9 @@ std::vector<Item> items_of(const Item& item, int line) {
       out.push_back(Item::of(key_text(key)));
     }
   } else if (item.is_string()) {
+    if (item.value->as_string().size() > kLongestWalk) {
+      refuse_template(line, "cannot go through the characters of so long a text");
+    }
     for (const char32_t code : characters_of(item.value->as_string())) {
       out.push_back(Item::of(to_utf8(code)));
     }

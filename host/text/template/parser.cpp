@@ -13,6 +13,7 @@ namespace {
 using Kind = Expression::Kind;
 
 constexpr int kDeepest = 100;
+constexpr int kLongestChain = 500;  // of operators, which make a tree as deep
 
 class Parser {
  public:
@@ -83,6 +84,17 @@ class Parser {
     Depth(const Depth&) = delete;
     Depth& operator=(const Depth&) = delete;
     Parser& parser;
+  };
+
+  struct Chain {
+    explicit Chain(const Parser& parser) : parser(parser) {}
+    void next() {
+      if (++length <= kLongestChain) return;
+      refuse_template(parser.now().line,
+                      cat("an expression of more than ", kLongestChain, " parts"));
+    }
+    const Parser& parser;
+    int length = 0;
   };
 
   // Up to a block of one of these names, which stays.
@@ -219,7 +231,9 @@ class Parser {
   ExpressionPointer expression() {
     const Depth depth(*this);
     ExpressionPointer value = alternatives();
+    Chain chain(*this);
     while (skip_name("if")) {
+      chain.next();
       auto out = make(Kind::kConditional);
       out->parts.push_back(alternatives());
       out->parts.push_back(std::move(value));
@@ -231,13 +245,21 @@ class Parser {
 
   ExpressionPointer alternatives() {
     ExpressionPointer out = conjunction();
-    while (skip_name("or")) out = binary("or", std::move(out), conjunction());
+    Chain chain(*this);
+    while (skip_name("or")) {
+      chain.next();
+      out = binary("or", std::move(out), conjunction());
+    }
     return out;
   }
 
   ExpressionPointer conjunction() {
     ExpressionPointer out = negation();
-    while (skip_name("and")) out = binary("and", std::move(out), negation());
+    Chain chain(*this);
+    while (skip_name("and")) {
+      chain.next();
+      out = binary("and", std::move(out), negation());
+    }
     return out;
   }
 
@@ -275,7 +297,9 @@ class Parser {
 
   ExpressionPointer sum() {
     ExpressionPointer out = concatenation();
+    Chain chain(*this);
     while (is_operator("+") || is_operator("-")) {
+      chain.next();
       std::string op = take().text;
       out = binary(std::move(op), std::move(out), concatenation());
     }
@@ -284,13 +308,19 @@ class Parser {
 
   ExpressionPointer concatenation() {
     ExpressionPointer out = product();
-    while (skip_operator("~")) out = binary("~", std::move(out), product());
+    Chain chain(*this);
+    while (skip_operator("~")) {
+      chain.next();
+      out = binary("~", std::move(out), product());
+    }
     return out;
   }
 
   ExpressionPointer product() {
     ExpressionPointer out = power();
+    Chain chain(*this);
     while (is_operator("*") || is_operator("/") || is_operator("//") || is_operator("%")) {
+      chain.next();
       std::string op = take().text;
       out = binary(std::move(op), std::move(out), power());
     }
@@ -299,7 +329,11 @@ class Parser {
 
   ExpressionPointer power() {
     ExpressionPointer out = unary(true);
-    while (skip_operator("**")) out = binary("**", std::move(out), unary(true));
+    Chain chain(*this);
+    while (skip_operator("**")) {
+      chain.next();
+      out = binary("**", std::move(out), unary(true));
+    }
     return out;
   }
 
@@ -392,7 +426,7 @@ class Parser {
   }
 
   ExpressionPointer postfixes(ExpressionPointer value) {
-    while (true) {
+    for (Chain chain(*this);; chain.next()) {
       if (skip_operator(".")) {
         auto out = make(now().kind == LexemeKind::kInteger ? Kind::kItem : Kind::kMember);
         out->parts.push_back(std::move(value));
@@ -453,7 +487,7 @@ class Parser {
   }
 
   ExpressionPointer filters(ExpressionPointer value) {
-    while (true) {
+    for (Chain chain(*this);; chain.next()) {
       if (skip_operator("|")) {
         auto out = make(Kind::kFilter);
         out->parts.push_back(std::move(value));

@@ -247,9 +247,10 @@ class UnigramTraining {
     for (Piece& piece : pieces_) {
       const bool is_special =
           std::find(specials.begin(), specials.end(), piece.text) != specials.end();
-      if (is_special || (!is_character(piece) && others-- == 0)) {
-        if (!is_special) others = 0;
-        continue;
+      if (is_special) continue;
+      if (!is_character(piece)) {
+        if (others == 0) continue;
+        --others;
       }
       out.scores.emplace_back(std::move(piece.text), piece.score);
     }

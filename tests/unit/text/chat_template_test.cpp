@@ -47,6 +47,15 @@ TEST(ChatTemplate, hostile_templates_end) {
   EXPECT_NE(
       message_of("{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}"),
       "");
+  const std::string doubled =
+      "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ";
+  for (const char* growth :
+       {"ns.x ~ ns.x", "[ns.x, ns.x]", "ns.x | replace('a', ns.x)", "ns.x | list | join(ns.x)"}) {
+    EXPECT_NE(message_of(doubled + growth + " %}{% endfor %}"), "") << growth;
+  }
+  std::string chain = "1";
+  for (int i = 0; i < 100'000; ++i) chain += "+1";
+  EXPECT_NE(message_of("{{ " + chain + " }}").find("more than 500 parts"), std::string::npos);
   EXPECT_NE(message_of("{{ range(10000000) }}").find("too long"), std::string::npos);
 }
 

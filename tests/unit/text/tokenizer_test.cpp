@@ -124,6 +124,9 @@ TEST(Tokenizer, wrong_files_are_named) {
            "needs the token 'b'"));
   EXPECT_TRUE(says(message_of(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["ab"]}})"),
                    "entry 0 is not a pair"));
+  EXPECT_TRUE(says(message_of(R"({"padding": {"strategy": {"Fixed": 4000000000}},
+      "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}})"),
+                   "'Fixed': expected at most"));
   std::string deep(5000, '[');
   EXPECT_TRUE(says(message_of(deep), "nested deeper"));
 }
