@@ -13,7 +13,7 @@ PEER = "tokenizers"
 
 def make_files(config):
     """Texts, and tokenizers that were learnt from them: once for quick and once for full runs."""
-    size = "1" if config.quick else "16"
+    size = "1" if config.quick else "4"
     folder = os.path.join(config.root, "build", "bench", f"tokenizers-{size}")
     if os.path.exists(os.path.join(folder, "complete")):
         return folder
