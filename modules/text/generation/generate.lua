@@ -1,0 +1,113 @@
+-- text/generation/generate.lua: model:generate: tokens after a prompt, one at a time or from several beams.
+
+local args = require 'base.args'
+local attention = require 'text.models.attention'
+local beam_search = require 'text.generation.beam_search'
+local errors = require 'base.errors'
+local next_token = require 'text.generation.next_token'
+local torch = require 'torch'
+
+local NAMES = {'attention_mask', 'max_new_tokens', 'max_length', 'do_sample', 'temperature', 'top_k', 'top_p', 'min_p',
+               'repetition_penalty', 'num_beams', 'length_penalty', 'early_stopping', 'eos_token_id', 'pad_token_id', 'stop',
+               'streamer', 'seed'}
+local NEW_TOKENS = 20
+
+local function fail(format, ...) errors.raise('argument', 'generate: ' .. format:format(...)) end
+
+local function check_number(name, value, least, most)
+  if value == nil then return end
+  if type(value) ~= 'number' or not (value >= least and value <= most) then
+    fail('%s = %s: expected a number from %s to %s', name, tostring(value), tostring(least), tostring(most))
+  end
+end
+
+local function check(given)
+  check_number('temperature', given.temperature, 1e-6, math.huge)
+  check_number('top_p', given.top_p, 0, 1)
+  check_number('min_p', given.min_p, 0, 1)
+  check_number('top_k', given.top_k, 0, math.huge)
+  check_number('repetition_penalty', given.repetition_penalty, 1e-6, math.huge)
+  check_number('num_beams', given.num_beams, 1, 1000)
+  check_number('max_new_tokens', given.max_new_tokens, 0, 2 ^ 31)
+  if (given.num_beams or 1) > 1 and given.do_sample then fail 'do_sample with num_beams: rtrain samples from one beam' end
+  if (given.num_beams or 1) > 1 and given.streamer then fail 'a streamer shows one beam: leave out num_beams' end
+end
+
+-- Ids that end a text: a number, or a list.
+local function ends_of(value)
+  local out = {}
+  for _, id in ipairs(type(value) == 'table' and value or {value}) do out[#out + 1] = id end
+  return out
+end
+
+-- What is left to say, as the model's config and the call have it.
+local function settings_of(model, input_ids, given)
+  local config = model.config
+  local prompt = input_ids.shape[2]
+  local count = given.max_new_tokens or given.max_length and given.max_length - prompt or NEW_TOKENS
+  local ends = ends_of(given.eos_token_id == nil and config.eos_token_id or given.eos_token_id)
+  return {
+    count = math.max(0, count), ends = ends, pad = given.pad_token_id or config.pad_token_id or ends[1] or 0,
+    mask = given.attention_mask or torch.ones_like(input_ids), padded = given.attention_mask ~= nil,
+  }
+end
+
+---Positions of tokens that count from the first one that is no padding.
+local function positions_of(mask) return (mask:cumsum(1) - 1):clamp(0) end
+
+---Runs the model for the next token. `state` is {ids, mask, cache, fresh: the ids that it has not seen}.
+---@return torch.Tensor logits (n, vocab_size) after the last token
+local function next_logits(model, state)
+  local fresh = state.fresh
+  local positions = state.padded and positions_of(state.mask):narrow(1, state.mask.shape[2] - fresh.shape[2], fresh.shape[2])
+    or nil
+  local out = model(fresh, {attention_mask = state.padded and state.mask or nil, position_ids = positions,
+                            past_key_values = state.cache})
+  return model:head(out.last_hidden_state:select(1, -1)):to('float32')
+end
+
+local function with_column(tensor, column) return torch.cat({tensor, column:unsqueeze(1)}, 1) end
+
+local function sample(model, input_ids, given, settings)
+  local n = input_ids.shape[1]
+  local device = input_ids.device
+  local state = {ids = input_ids, mask = settings.mask, padded = settings.padded, cache = attention.Cache(), fresh = input_ids}
+  local open = torch.ones({n}, {dtype = 'bool', device = device})
+  local choose = next_token.chooser(given, device)
+  for _ = 1, settings.count do
+    local tokens = choose(next_logits(model, state), state.ids)
+    tokens = torch.where(open, tokens, torch.full_like(tokens, settings.pad))
+    state.ids, state.fresh = with_column(state.ids, tokens), tokens:unsqueeze(1)
+    state.mask = with_column(state.mask, torch.ones_like(tokens):to(state.mask.dtype))
+    if given.streamer then given.streamer(tokens) end
+    for _, id in ipairs(settings.ends) do open = open:logical_and(tokens:ne(id)) end
+    if given.stop and given.stop(state.ids) then break end
+    if #settings.ends > 0 and not open:any():item() then break end
+  end
+  return state.ids
+end
+
+---Writes on after a prompt. Transformers' counterpart: GenerationMixin.generate.
+---@param input_ids torch.Tensor int64, (n, tokens); shorter prompts are padded on the left
+---@param options? table attention_mask (n, tokens), 0 for padding; max_new_tokens (20); do_sample (false: the likeliest
+---  token), with temperature, top_k, top_p, min_p, seed; repetition_penalty; num_beams, length_penalty (1),
+---  early_stopping; eos_token_id (a number or a list; {}: none), pad_token_id (both as in config.json); stop(ids): true
+---  ends; streamer(tokens): called with the tokens (n) of each step
+---@return torch.Tensor ids (n, tokens + new tokens)
+---Errors: 'argument' for a wrong option, or a prompt without tokens.
+return function(self, input_ids, options)
+  local given = args.options(options, NAMES, 'generate')
+  check(given)
+  if input_ids:dim() ~= 2 or input_ids.shape[2] == 0 then
+    fail('expected ids of the shape {n, tokens} with a token, got {%s}', table.concat(input_ids.shape, ', '))
+  end
+  local settings = settings_of(self, input_ids, given)
+  local was_training = self.training
+  self:eval()
+  local ids = torch.no_grad(function()
+    if (given.num_beams or 1) > 1 then return beam_search(self, input_ids, given, settings, next_logits) end
+    return sample(self, input_ids, given, settings)
+  end)
+  self:train(was_training)
+  return ids
+end

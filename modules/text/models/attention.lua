@@ -1,0 +1,108 @@
+-- text/models/attention.lua: which keys a query sees, attention over heads, and the keys and values of earlier tokens.
+
+local class = require 'base.class'
+local torch = require 'torch'
+local F = torch.nn.functional
+
+local attention = {}
+
+---Which keys each query sees.
+---@class text.AttentionMask
+---@field is_causal boolean each query sees itself and earlier keys, and there is nothing else to say
+---@field allowed torch.Tensor|nil bool, (n or 1, 1, queries, keys)
+
+---Returns the mask of queries that stand at the end of the keys.
+---@param options {queries: integer, keys: integer, causal: boolean, window: integer|nil, padding: torch.Tensor|nil, device: string}
+---  window: how many keys up to its own a query sees; padding: (n, keys), 0 where there is no token
+---@return text.AttentionMask
+function attention.mask(options)
+  local queries, keys, window, padding = options.queries, options.keys, options.window, options.padding
+  if window and window >= keys then window = nil end
+  if not padding and not window and (not options.causal or queries == 1) then return {is_causal = false} end
+  if not padding and not window and queries == keys then return {is_causal = true} end
+  local at_key = torch.arange(keys, {device = options.device}):unsqueeze(0)
+  local at_query = torch.arange(keys - queries, keys, {device = options.device}):unsqueeze(1)
+  local allowed = options.causal and at_key:le(at_query) or torch.ones({queries, keys}, {dtype = 'bool', device = options.device})
+  if window then allowed = allowed:logical_and(at_key:gt(at_query - window)) end
+  allowed = allowed:view(1, 1, queries, keys)
+  if padding then
+    -- A query of padding sees itself: with no key at all it would be NaN.
+    allowed = allowed:logical_and(padding:to('bool'):view(-1, 1, 1, keys)):logical_or(at_key:eq(at_query))
+  end
+  return {is_causal = false, allowed = allowed}
+end
+
+---Returns softmax(query · keyᵀ · scale) · value, (n, heads, queries, width). There may be fewer heads of keys and values.
+---@param query torch.Tensor (n, heads, queries, width)
+---@param key torch.Tensor (n, key heads, keys, width)
+---@param value torch.Tensor (n, key heads, keys, width)
+---@param mask text.AttentionMask
+---@param options {scale: number|nil, dropout: number|nil, softcap: number|nil, bias: torch.Tensor|nil}
+---  softcap: scores are between -softcap and softcap; bias: added to the scores
+---@return torch.Tensor
+function attention.attend(query, key, value, mask, options)
+  local groups = query.shape[2] / key.shape[2]
+  if not options.softcap and not options.bias then
+    return F.scaled_dot_product_attention(query, key, value, {
+      attn_mask = mask.allowed, dropout_p = options.dropout or 0, is_causal = mask.is_causal, scale = options.scale,
+      enable_gqa = groups > 1,
+    })
+  end
+  if groups > 1 then key, value = key:repeat_interleave(groups, 1), value:repeat_interleave(groups, 1) end
+  local scores = query:matmul(key:transpose(-1, -2)) * (options.scale or query.shape[4] ^ -0.5)
+  if options.softcap then scores = (scores / options.softcap):tanh() * options.softcap end
+  if options.bias then scores = scores + options.bias end
+  local allowed = mask.allowed
+  if mask.is_causal then
+    allowed = torch.ones({scores.shape[3], scores.shape[4]}, {dtype = 'bool', device = scores.device}):tril()
+  end
+  if allowed then scores = scores:masked_fill(allowed:logical_not(), -math.huge) end
+  local weights = F.softmax(scores, {dim = -1, dtype = 'float32'}):to(query.dtype)
+  if (options.dropout or 0) > 0 then weights = F.dropout(weights, {p = options.dropout}) end
+  return weights:matmul(value)
+end
+
+---The keys and values of earlier tokens, of each layer. Transformers' counterpart: DynamicCache.
+---@class text.Cache
+---@field length integer tokens that all layers have seen
+local Cache = class('Cache')
+
+function Cache:init()
+  self.length = 0
+  self.layers = {}
+end
+
+-- Returns memory for at least that many tokens, with what it had.
+local function grown(tensor, like, used, wanted)
+  local n, heads, _, width = unpack(like.shape)
+  local out = torch.empty({n, heads, math.max(wanted, 2 * used), width}, {dtype = like.dtype, device = like.device})
+  if tensor then out:narrow(2, 0, used):copy_(tensor:narrow(2, 0, used)) end
+  return out
+end
+
+---Adds keys and values (n, heads, tokens, width) of a layer. Returns all of that layer.
+function Cache:update(layer, key, value)
+  local kept = self.layers[layer] or {used = 0}
+  self.layers[layer] = kept
+  local tokens = key.shape[3]
+  local total = kept.used + tokens
+  if not kept.key or total > kept.key.shape[3] then
+    kept.key, kept.value = grown(kept.key, key, kept.used, total), grown(kept.value, value, kept.used, total)
+  end
+  kept.key:narrow(2, kept.used, tokens):copy_(key)
+  kept.value:narrow(2, kept.used, tokens):copy_(value)
+  kept.used = total
+  return kept.key:narrow(2, 0, total), kept.value:narrow(2, 0, total)
+end
+
+---Takes rows of the batch in another order: of beams that go on.
+---@param rows torch.Tensor int64, (n)
+function Cache:reorder(rows)
+  for _, kept in ipairs(self.layers) do
+    kept.key, kept.value = kept.key:index_select(0, rows), kept.value:index_select(0, rows)
+  end
+end
+
+attention.Cache = Cache
+
+return attention

@@ -1,0 +1,85 @@
+-- text/models/causal_lm.lua: what models that predict the next token have in common: the head, the loss, generation.
+
+local generate = require 'text.generation.generate'
+local linear_cross_entropy = require 'text.linear_cross_entropy'
+local nn = require 'torch.nn'
+local pretrained = require 'text.models.pretrained'
+
+-- logits and loss are computed when they are read: training needs no logits, and generation those of the last token.
+local Output = {}
+
+function Output.__index(output, name)
+  if name == 'logits' then
+    local logits = output._head(output.last_hidden_state)
+    rawset(output, 'logits', logits)
+    return logits
+  end
+  return nil
+end
+
+---Makes the class of a model that predicts the next token.
+---
+---Calling a model takes ids (n, tokens) and {attention_mask, labels, position_ids, past_key_values}, and returns
+---{logits (n, tokens, vocab_size), loss, last_hidden_state (n, tokens, hidden_size)}. The loss is the mean cross entropy of
+---each next token; labels of -100 do not count.
+---@param name string
+---@param options table as of pretrained.class, and {Base: its class, head: 'lm_head', is_tied: boolean}
+---@return table
+local function causal_lm(name, options)
+  local Class = pretrained.class(name, options)
+  local prefix = options.prefix
+  Class.generate = generate
+
+  function Class:build(config)
+    self[prefix] = options.Base(config)
+    self.config = self[prefix].config
+    self.lm_head = nn.Linear(self.config[options.hidden_size or 'hidden_size'], self.config.vocab_size, {bias = false})
+  end
+
+  function Class:tie_weights()
+    if not self.config.tie_word_embeddings then return end
+    self.lm_head.weight = self:get_input_embeddings().weight
+    self._tied_names['lm_head.weight'] = true
+  end
+
+  function Class:get_input_embeddings() return self[prefix]:get_input_embeddings() end
+
+  function Class:_make_buffers(device) self[prefix]:_make_buffers(device) end
+
+  function Class:_init_weights(module) self[prefix]._init_weights(self[prefix], module) end
+
+  ---Returns the logits of hidden states, (…, vocab_size).
+  function Class:head(hidden)
+    local logits = self.lm_head(hidden)
+    local cap = self.config.final_logit_softcapping
+    return cap and (logits / cap):tanh() * cap or logits
+  end
+
+  local function loss_of(self, hidden, labels)
+    local width, tokens = hidden.shape[3], hidden.shape[2]
+    local states = hidden:narrow(1, 0, tokens - 1):reshape(-1, width)
+    return linear_cross_entropy(states, self.lm_head.weight, labels:narrow(1, 1, tokens - 1):reshape(-1),
+      {softcap = self.config.final_logit_softcapping})
+  end
+
+  function Class:forward(input_ids, given)
+    given = given or {}
+    local out = self[prefix](input_ids, given)
+    local result = setmetatable({
+      last_hidden_state = out.last_hidden_state, past_key_values = out.past_key_values,
+      _head = function(hidden) return self:head(hidden) end,
+    }, Output)
+    if given.labels then
+      result.loss = loss_of(self, out.last_hidden_state, given.labels)
+      if out.aux_loss then
+        result.aux_loss = out.aux_loss
+        result.loss = result.loss + out.aux_loss * self.config.router_aux_loss_coef
+      end
+    end
+    return result
+  end
+
+  return Class
+end
+
+return causal_lm

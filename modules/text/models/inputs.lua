@@ -1,0 +1,49 @@
+-- text/models/inputs.lua: what the models of a call get apart from ids: positions, padding, keys and values.
+
+local errors = require 'base.errors'
+local torch = require 'torch'
+
+local inputs = {}
+
+---What attention.mask needs, and more.
+---@class text.Places
+---@field queries integer tokens of this call
+---@field keys integer with those before
+---@field positions torch.Tensor int64, (n or 1, tokens)
+---@field cache text.Cache|nil
+
+---@param input_ids torch.Tensor int64, (n, tokens)
+---@param given table {attention_mask, position_ids, past_key_values}
+---@param options {context: integer|nil, causal: boolean|nil} context: most tokens
+---@return text.Places
+function inputs.places(input_ids, given, options)
+  if input_ids:dim() ~= 2 then
+    errors.raise('argument', ('expected ids of the shape {n, tokens}, got {%s}'):format(table.concat(input_ids.shape, ', ')))
+  end
+  local cache = given.past_key_values
+  local queries = input_ids.shape[2]
+  local keys = queries + (cache and cache.length or 0)
+  if options.context and keys > options.context then
+    errors.raise('argument', ('there are %d tokens, and the model takes %d'):format(keys, options.context))
+  end
+  local positions = given.position_ids or torch.arange(keys - queries, keys, {device = input_ids.device}):unsqueeze(0)
+  local padding = given.attention_mask
+  if padding and padding.shape[2] ~= keys then
+    errors.raise('argument', ('attention_mask has %d columns for %d tokens'):format(padding.shape[2], keys))
+  end
+  if padding and padding:ne(0):all():item() then padding = nil end
+  return {queries = queries, keys = keys, positions = positions, cache = cache, padding = padding,
+          causal = options.causal ~= false, device = tostring(input_ids.device)}
+end
+
+---Calls a layer. While the model trains with gradient_checkpointing, its inner values are computed again in backward.
+---@param model nn.Module
+---@param layer nn.Module
+---@param ... any
+---@return any
+function inputs.checkpointed(model, layer, ...)
+  if not model.gradient_checkpointing or not model.training then return layer(...) end
+  return require('torch.utils.checkpoint').checkpoint(layer, ...)
+end
+
+return inputs

@@ -1,0 +1,17 @@
+-- text/models/qwen2.lua: Qwen 2 and 2.5 (Yang et al. 2024): Llama with biases of queries, keys and values.
+
+local llama = require 'text.models.llama'
+local with = require 'text.models.with'
+
+local DEFAULTS = with(llama.DEFAULTS, {
+  vocab_size = 151936, intermediate_size = 22016, num_key_value_heads = 32, max_position_embeddings = 32768,
+  use_sliding_window = false, sliding_window = 4096, max_window_layers = 28,
+})
+
+local function attention_of(config, layer) return llama.Attention(config, layer, {bias = true, output_bias = false}) end
+
+local Qwen2Model, Qwen2ForCausalLM = llama.family('Qwen2', {
+  model_types = {'qwen2'}, defaults = DEFAULTS, attention = attention_of,
+})
+
+return {Qwen2Model = Qwen2Model, Qwen2ForCausalLM = Qwen2ForCausalLM, DEFAULTS = DEFAULTS, attention_of = attention_of}

@@ -1,0 +1,135 @@
+-- text/models/rotary.lua: rotary position embeddings (Su et al. 2021) and what long contexts make of them.
+
+local errors = require 'base.errors'
+local torch = require 'torch'
+
+local rotary = {}
+
+local function frequencies(base, width)
+  return (base ^ (torch.arange(0, width, 2):to('float32') / width)):reciprocal()
+end
+
+local KINDS = {}
+
+function KINDS.default(base, width) return frequencies(base, width), 1 end
+
+function KINDS.linear(base, width, rope) return frequencies(base, width) / rope.factor, 1 end
+
+-- Long wavelengths are stretched by the factor, short ones are kept, and those between are mixed (Llama 3.1).
+function KINDS.llama3(base, width, rope)
+  local inverse = frequencies(base, width)
+  local length = rope.original_max_position_embeddings
+  local longest, shortest = length / rope.low_freq_factor, length / rope.high_freq_factor
+  local wavelengths = inverse:reciprocal() * (2 * math.pi)
+  local share = (wavelengths:reciprocal() * length - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor)
+  local mixed = (1 - share) * inverse / rope.factor + share * inverse
+  local out = torch.where(wavelengths:gt(longest), inverse / rope.factor, inverse)
+  return torch.where(wavelengths:ge(shortest):logical_and(wavelengths:le(longest)), mixed, out), 1
+end
+
+-- YaRN (Peng et al. 2023).
+function KINDS.yarn(base, width, rope, config)
+  local length = rope.original_max_position_embeddings or config.max_position_embeddings
+  local factor = rope.factor or config.max_position_embeddings / length
+  local function scale_of(size, weight) return size <= 1 and 1 or 0.1 * (weight or 1) * math.log(size) + 1 end
+  local attention = rope.attention_factor
+  if not attention and rope.mscale and rope.mscale_all_dim then
+    attention = scale_of(factor, rope.mscale) / scale_of(factor, rope.mscale_all_dim)
+  end
+  local function dimension_of(rotations)
+    return width * math.log(length / (rotations * 2 * math.pi)) / (2 * math.log(base))
+  end
+  local low, high = dimension_of(rope.beta_fast or 32), dimension_of(rope.beta_slow or 1)
+  if rope.truncate ~= false then low, high = math.floor(low), math.ceil(high) end
+  low, high = math.max(low, 0), math.min(high, width - 1)
+  if low == high then high = high + 0.001 end
+  local share = ((torch.arange(width / 2):to('float32') - low) / (high - low)):clamp(0, 1)
+  local inverse = frequencies(base, width)
+  return inverse / factor * share + inverse * (1 - share), attention or scale_of(factor)
+end
+
+-- LongRoPE (Ding et al. 2024): a factor for each frequency, other ones beyond the original length.
+function KINDS.longrope(base, width, rope, config, length)
+  local original = rope.original_max_position_embeddings or config.original_max_position_embeddings
+    or config.max_position_embeddings
+  local factors = length > original and rope.long_factor or rope.short_factor
+  local factor = rope.factor or config.max_position_embeddings / original
+  local attention = rope.attention_factor
+    or (factor <= 1 and 1 or math.sqrt(1 + math.log(factor) / math.log(original)))
+  return frequencies(base, width) / torch.tensor(factors, {dtype = 'float32'}), attention
+end
+
+-- The base grows with a text that is longer than the model's.
+function KINDS.dynamic(base, width, rope, config, length)
+  local original = rope.original_max_position_embeddings or config.max_position_embeddings
+  length = math.max(length, original)
+  return frequencies(base * (rope.factor * length / original - (rope.factor - 1)) ^ (width / (width - 2)), width), 1
+end
+
+---Returns what config.json says of rotary embeddings: {rope_type, rope_theta, …}. Newer files have `rope_parameters`,
+---older ones `rope_theta` and `rope_scaling`.
+---@param config table
+---@param layer_type? string of models whose kinds of layers have embeddings of their own
+---@return table
+function rotary.parameters(config, layer_type)
+  local rope = config.rope_parameters or config.rope_scaling or {}
+  rope = layer_type and rope[layer_type] or rope
+  if layer_type == 'sliding_attention' and config.rope_local_base_freq and not config.rope_parameters then
+    rope = {rope_theta = config.rope_local_base_freq}
+  end
+  local out = {rope_type = 'default', rope_theta = config.rope_theta or 10000,
+               partial_rotary_factor = config.partial_rotary_factor or 1}
+  for name, value in pairs(rope) do out[name] = value end
+  out.rope_type = rope.rope_type or rope.type or 'default'
+  if not KINDS[out.rope_type] then
+    local known = {}
+    for name in pairs(KINDS) do known[#known + 1] = name end
+    table.sort(known)
+    errors.raise('unsupported', ("config.json: rope_type = '%s': rtrain has %s"):format(tostring(out.rope_type),
+      table.concat(known, ', ')))
+  end
+  return out
+end
+
+---Returns cosines and sines (n or 1, tokens, rotated width) for positions (n or 1, tokens).
+---@param positions torch.Tensor int64
+---@param width integer of a head
+---@param config table
+---@param rope table what rotary.parameters returned
+---@param dtype string
+---@param length integer tokens up to the last one
+---@return torch.Tensor cosines
+---@return torch.Tensor sines
+function rotary.tables(positions, width, config, rope, dtype, length)
+  local rotated = math.floor(width * rope.partial_rotary_factor)
+  local inverse, scale = KINDS[rope.rope_type](rope.rope_theta, rotated, rope, config, length)
+  local angles = positions:to('float32'):unsqueeze(-1) * inverse:to(positions.device)
+  angles = torch.cat({angles, angles}, -1)
+  return (angles:cos() * scale):to(dtype), (angles:sin() * scale):to(dtype)
+end
+
+-- (a, b) → (-b, a) of the halves of the last dimension.
+local function turned(x)
+  local half = x.shape[#x.shape] / 2
+  return torch.cat({-x:narrow(-1, half, half), x:narrow(-1, 0, half)}, -1)
+end
+
+local function rotated_part(x, cosines, sines)
+  local width, rest = cosines.shape[#cosines.shape], x.shape[#x.shape] - cosines.shape[#cosines.shape]
+  if rest == 0 then return x * cosines + turned(x) * sines end
+  local first = x:narrow(-1, 0, width)
+  return torch.cat({first * cosines + turned(first) * sines, x:narrow(-1, width, rest)}, -1)
+end
+
+---Rotates queries and keys (n, heads, tokens, width).
+---@param query torch.Tensor
+---@param key torch.Tensor
+---@param tables torch.Tensor[] cosines and sines
+---@return torch.Tensor query
+---@return torch.Tensor key
+function rotary.apply(query, key, tables)
+  local cosines, sines = tables[1]:unsqueeze(1), tables[2]:unsqueeze(1)
+  return rotated_part(query, cosines, sines), rotated_part(key, cosines, sines)
+end
+
+return rotary
