@@ -76,10 +76,15 @@ return function(model, input_ids, given, settings, next_logits)
   local n, prompt, beams = input_ids.shape[1], input_ids.shape[2], given.num_beams
   settings = {count = settings.count, ends = settings.ends, pad = settings.pad, beams = beams, is_end = {},
               length_penalty = given.length_penalty or 1, early_stopping = given.early_stopping, mask = settings.mask,
-              padded = settings.padded}
+              padded = settings.padded, source = settings.source}
   for _, id in ipairs(settings.ends) do settings.is_end[id] = true end
   local state = {ids = input_ids:repeat_interleave(beams, 0), mask = settings.mask:repeat_interleave(beams, 0),
                  padded = settings.padded, cache = attention.Cache()}
+  local source = settings.source
+  if source then
+    state.source = {states = source.states:repeat_interleave(beams, 0),
+                    padding = source.padding and source.padding:repeat_interleave(beams, 0)}
+  end
   state.fresh = state.ids
   -- All beams begin alike: the first one alone counts.
   local sums = torch.full({n, beams}, -1e9, {device = input_ids.device})

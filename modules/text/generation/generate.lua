@@ -52,6 +52,15 @@ local function settings_of(model, input_ids, given)
   }
 end
 
+-- What is to be continued: the prompt; of a model with an encoder the first token, and what the encoder makes of the prompt.
+local function beginning(model, input_ids, given, settings)
+  if not model.is_encoder_decoder then return input_ids end
+  settings.source = model:encoded(input_ids, {attention_mask = given.attention_mask})
+  local ids = torch.full({input_ids.shape[1], 1}, model.config.decoder_start_token_id, {dtype = 'int64', device = input_ids.device})
+  settings.mask, settings.padded = torch.ones_like(ids), false
+  return ids
+end
+
 ---Positions of tokens that count from the first one that is no padding.
 local function positions_of(mask) return (mask:cumsum(1) - 1):clamp(0) end
 
@@ -59,6 +68,10 @@ local function positions_of(mask) return (mask:cumsum(1) - 1):clamp(0) end
 ---@return torch.Tensor logits (n, vocab_size) after the last token
 local function next_logits(model, state)
   local fresh = state.fresh
+  if state.source then
+    local out = model(nil, {decoder_input_ids = fresh, encoder_outputs = state.source, past_key_values = state.cache})
+    return model:head(out.last_hidden_state:select(1, -1)):to('float32')
+  end
   local positions = state.padded and positions_of(state.mask):narrow(1, state.mask.shape[2] - fresh.shape[2], fresh.shape[2])
     or nil
   local out = model(fresh, {attention_mask = state.padded and state.mask or nil, position_ids = positions,
@@ -71,7 +84,8 @@ local function with_column(tensor, column) return torch.cat({tensor, column:unsq
 local function sample(model, input_ids, given, settings)
   local n = input_ids.shape[1]
   local device = input_ids.device
-  local state = {ids = input_ids, mask = settings.mask, padded = settings.padded, cache = attention.Cache(), fresh = input_ids}
+  local state = {ids = input_ids, mask = settings.mask, padded = settings.padded, cache = attention.Cache(), fresh = input_ids,
+                 source = settings.source}
   local open = torch.ones({n}, {dtype = 'bool', device = device})
   local choose = next_token.chooser(given, device)
   for _ = 1, settings.count do
@@ -105,6 +119,7 @@ return function(self, input_ids, options)
   local was_training = self.training
   self:eval()
   local ids = torch.no_grad(function()
+    input_ids = beginning(self, input_ids, given, settings)
     if (given.num_beams or 1) > 1 then return beam_search(self, input_ids, given, settings, next_logits) end
     return sample(self, input_ids, given, settings)
   end)

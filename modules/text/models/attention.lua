@@ -12,8 +12,8 @@ local attention = {}
 ---@field allowed torch.Tensor|nil bool, (n or 1, 1, queries, keys)
 
 ---Returns the mask of queries that stand at the end of the keys.
----@param options {queries: integer, keys: integer, causal: boolean, window: integer|nil, padding: torch.Tensor|nil, device: string}
----  window: how many keys up to its own a query sees; padding: (n, keys), 0 where there is no token
+---@param options {queries: integer, keys: integer, causal: boolean, is_cross: boolean|nil, window: integer|nil, padding: torch.Tensor|nil, device: string}
+---  is_cross: the keys are those of another text; window: how many keys up to its own a query sees; padding: (n, keys), 0 where there is no token
 ---@return text.AttentionMask
 function attention.mask(options)
   local queries, keys, window, padding = options.queries, options.keys, options.window, options.padding
@@ -26,8 +26,9 @@ function attention.mask(options)
   if window then allowed = allowed:logical_and(at_key:gt(at_query - window)) end
   allowed = allowed:view(1, 1, queries, keys)
   if padding then
+    allowed = allowed:logical_and(padding:to('bool'):view(-1, 1, 1, keys))
     -- A query of padding sees itself: with no key at all it would be NaN.
-    allowed = allowed:logical_and(padding:to('bool'):view(-1, 1, 1, keys)):logical_or(at_key:eq(at_query))
+    if not options.is_cross then allowed = allowed:logical_or(at_key:eq(at_query)) end
   end
   return {is_causal = false, allowed = allowed}
 end
@@ -70,6 +71,7 @@ local Cache = class('Cache')
 function Cache:init()
   self.length = 0
   self.layers = {}
+  self.of_encoder = {} -- keys and values of what an encoder has read, by layer
 end
 
 -- Returns memory for at least that many tokens, with what it had.
@@ -100,6 +102,9 @@ end
 function Cache:reorder(rows)
   for _, kept in ipairs(self.layers) do
     kept.key, kept.value = kept.key:index_select(0, rows), kept.value:index_select(0, rows)
+  end
+  for _, kept in ipairs(self.of_encoder) do
+    kept[1], kept[2] = kept[1]:index_select(0, rows), kept[2]:index_select(0, rows)
   end
 end
 

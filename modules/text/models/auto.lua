@@ -16,6 +16,11 @@ local FAMILIES = {
   gemma3_text = {'gemma3', base = 'Gemma3TextModel', causal = 'Gemma3ForCausalLM'},
   mixtral = {'mixtral', base = 'MixtralModel', causal = 'MixtralForCausalLM'},
   qwen2_moe = {'qwen_moe', base = 'Qwen2MoeModel', causal = 'Qwen2MoeForCausalLM'},
+  bert = {'bert', base = 'BertModel', masked = 'BertForMaskedLM', sequence = 'BertForSequenceClassification'},
+  roberta = {'roberta', base = 'RobertaModel', masked = 'RobertaForMaskedLM', sequence = 'RobertaForSequenceClassification'},
+  distilbert = {'distilbert', base = 'DistilBertModel', masked = 'DistilBertForMaskedLM',
+                sequence = 'DistilBertForSequenceClassification'},
+  t5 = {'t5', base = 'T5Model', seq2seq = 'T5ForConditionalGeneration'},
   qwen3_moe = {'qwen_moe', base = 'Qwen3MoeModel', causal = 'Qwen3MoeForCausalLM'},
 }
 

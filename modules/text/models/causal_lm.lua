@@ -39,7 +39,7 @@ local function causal_lm(name, options)
   function Class:tie_weights()
     if not self.config.tie_word_embeddings then return end
     self.lm_head.weight = self:get_input_embeddings().weight
-    self._tied_names['lm_head.weight'] = true
+    self._tied_names['lm_head.weight'] = prefix .. '.' .. self[prefix].embedding_name
   end
 
   function Class:get_input_embeddings() return self[prefix]:get_input_embeddings() end

@@ -88,6 +88,8 @@ function GPT2Model:build(config)
   self.ln_f = nn.LayerNorm(config.n_embd, {eps = config.layer_norm_epsilon})
 end
 
+GPT2Model.embedding_name = 'wte.weight'
+
 function GPT2Model:get_input_embeddings() return self.wte end
 
 -- The projections back to the residual stream begin smaller, as in the paper.

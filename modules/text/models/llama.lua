@@ -125,6 +125,8 @@ function llama.family(name, options)
     end
   end
 
+  Model.embedding_name = 'embed_tokens.weight'
+
   function Model:get_input_embeddings() return self.embed_tokens end
 
   if options.embed then Model.embed = options.embed else

@@ -98,6 +98,14 @@ local function fill_missing(model, missing, device)
   end
 end
 
+-- A file may have its own values for what the config ties: then both are kept.
+local function untie_what_differs(model, tensors)
+  for _, name in ipairs(ordered.names_of(model._tied_names)) do
+    local own, source = tensors[name], tensors[model._tied_names[name]]
+    if own and source and not torch.equal(own, source) then model.config.tie_word_embeddings = false end
+  end
+end
+
 local load_names = {'dtype', 'device'}
 
 ---@param Class table
@@ -113,6 +121,7 @@ local function from_pretrained(Class, folder, options)
   local tensors, dropped = renamed(model, weights.read(folder))
   local missing, unexpected = check(Class, folder, model, tensors)
   for _, name in ipairs(dropped) do unexpected[#unexpected + 1] = name end
+  untie_what_differs(model, tensors)
   local dtype, device = options.dtype, options.device or 'cpu'
   local state = ordered.new()
   for _, name in ipairs(ordered.keys_of(model:state_dict())) do
