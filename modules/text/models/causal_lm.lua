@@ -4,6 +4,7 @@ local generate = require 'text.generation.generate'
 local linear_cross_entropy = require 'text.linear_cross_entropy'
 local nn = require 'torch.nn'
 local pretrained = require 'text.models.pretrained'
+local F = require('torch').nn.functional
 
 -- logits and loss are computed when they are read: training needs no logits, and generation those of the last token.
 local Output = {}
@@ -58,8 +59,11 @@ local function causal_lm(name, options)
   local function loss_of(self, hidden, labels)
     local width, tokens = hidden.shape[3], hidden.shape[2]
     local states = hidden:narrow(1, 0, tokens - 1):reshape(-1, width)
-    return linear_cross_entropy(states, self.lm_head.weight, labels:narrow(1, 1, tokens - 1):reshape(-1),
-      {softcap = self.config.final_logit_softcapping})
+    local next_ids = labels:narrow(1, 1, tokens - 1):reshape(-1)
+    -- An adapter may stand in the place of the head.
+    local head = self.lm_head.chosen and self.lm_head:chosen() or self.lm_head
+    if head.__name ~= 'Linear' then return F.cross_entropy(self:head(states):to('float32'), next_ids) end
+    return linear_cross_entropy(states, head.weight, next_ids, {softcap = self.config.final_logit_softcapping})
   end
 
   function Class:forward(input_ids, given)

@@ -18,12 +18,13 @@ end
 
 ---Reads config.json of a folder; null is nil.
 ---@param folder string
+---@param file? string another name
 ---@return table
 ---Errors: 'not_found' without the file; 'argument' if it is not a JSON object.
-function config.read(folder)
-  local path = folder .. '/config.json'
+function config.read(folder, file)
+  local path = folder .. '/' .. (file or 'config.json')
   local text, reason = read_file(path)
-  if not text then errors.raise('not_found', reason .. ': expected a folder with config.json and model.safetensors') end
+  if not text then errors.raise('not_found', reason .. (file and '' or ': expected a folder with config.json and model.safetensors')) end
   local ok, value = pcall(json.decode, text)
   if not ok then errors.raise('argument', ('%s: %s'):format(path, tostring(value))) end
   if type(value) ~= 'table' or #value > 0 then errors.raise('argument', path .. ': expected an object') end
@@ -49,8 +50,9 @@ end
 ---Writes config.json into a folder.
 ---@param folder string
 ---@param value table
-function config.write(folder, value)
-  write_file(folder .. '/config.json', json.encode(value, {indent = 2}) .. '\n')
+---@param file? string another name
+function config.write(folder, value, file)
+  write_file(folder .. '/' .. (file or 'config.json'), json.encode(value, {indent = 2}) .. '\n')
 end
 
 return config
