@@ -4,28 +4,30 @@ local args = require 'base.args'
 local errors = require 'base.errors'
 local torch = require 'torch'
 
-local CHUNK_NUMBERS = 2 ^ 23 -- logits that are in memory together: 32 MiB of float32
+local PARTS = 16 -- of the rows: a part has its logits at a time
+local FEW_NUMBERS = 2 ^ 22 -- logits that are no matter for the memory: 16 MiB of float32
 local NAMES = {'ignore_index', 'label_smoothing', 'z_loss', 'reduction', 'softcap', 'chunk_size'}
 
--- Computes the loss of one chunk, and writes the gradient of its logits over them.
+-- Computes the loss of one chunk. Writes the gradient of its logits over them, in place: there is no second copy.
 local function chunk_loss(logits, labels, counted, a, wants_gradient)
-  local cap = a.softcap
+  local cap, classes = a.softcap, logits.shape[2]
   if cap then logits:div_(cap):tanh_():mul_(cap) end
   local capped = cap and wants_gradient and logits:clone() or nil
-  local lse = logits:logsumexp(1)
-  local picked = logits:gather(1, labels:unsqueeze(1)):squeeze(1)
-  local classes = logits.shape[2]
+  local places = labels:unsqueeze(1)
+  local picked, sum = logits:gather(1, places):squeeze(1), a.label_smoothing > 0 and logits:sum(1)
+  local most = logits:amax(1, true)
+  local denominator = logits:sub_(most):exp_():sum(1)
+  local lse = denominator:log() + most:squeeze(1)
   local loss = lse - picked * (1 - a.label_smoothing)
-  if a.label_smoothing > 0 then loss = loss - logits:sum(1) * (a.label_smoothing / classes) end
+  if sum then loss = loss - sum * (a.label_smoothing / classes) end
   if a.z_loss > 0 then loss = loss + lse:square() * a.z_loss end
   local total = (loss * counted):sum()
   if not wants_gradient then return total end
-  logits:sub_(lse:unsqueeze(1)):exp_()
-  if a.z_loss > 0 then logits:mul_((1 + lse * (2 * a.z_loss)):unsqueeze(1)) end
+  local factor = a.z_loss > 0 and (1 + lse * (2 * a.z_loss)) / denominator or denominator:reciprocal()
+  logits:mul_(factor:unsqueeze(1))
   if a.label_smoothing > 0 then logits:sub_(a.label_smoothing / classes) end
-  logits:scatter_add_(1, labels:unsqueeze(1), torch.full({labels.shape[1], 1}, a.label_smoothing - 1,
-    {dtype = logits.dtype, device = logits.device}))
-  if cap then logits:mul_(1 - (capped / cap):square()) end
+  logits:scatter_add_(1, places, torch.full_like(picked, a.label_smoothing - 1):unsqueeze(1))
+  if cap then logits:mul_(capped:div_(cap):square_():neg_():add_(1)) end
   logits:mul_(counted:unsqueeze(1))
   return total
 end
@@ -34,7 +36,7 @@ local Loss = torch.autograd.Function:extend 'linear_cross_entropy'
 
 function Loss.forward(ctx, hidden, weight, labels, a)
   local rows, classes = hidden.shape[1], weight.shape[1]
-  local chunk = a.chunk_size or math.max(1, math.floor(CHUNK_NUMBERS / classes))
+  local chunk = a.chunk_size or math.max(math.ceil(rows / PARTS), math.floor(FEW_NUMBERS / classes), 1)
   local counted = labels:ne(a.ignore_index):to('float32')
   local safe = labels:masked_fill(labels:eq(a.ignore_index), 0)
   local scale = a.reduction == 'mean' and counted:sum():reciprocal() or torch.ones({}, {device = hidden.device})
@@ -42,15 +44,21 @@ function Loss.forward(ctx, hidden, weight, labels, a)
   local grad_hidden = ctx.needs_input_grad[1] and torch.empty_like(hidden) or nil
   local grad_weight = ctx.needs_input_grad[2] and torch.zeros_like(weight) or nil
   local total = torch.zeros({}, {dtype = 'float32', device = hidden.device})
+  -- The same memory for all chunks.
+  local product = torch.empty({math.min(chunk, rows), classes}, {dtype = hidden.dtype, device = hidden.device})
+  local exact = hidden.dtype ~= 'float32' and torch.empty_like(product, {dtype = 'float32'}) or product
   for first = 0, rows - 1, chunk do
     local count = math.min(chunk, rows - first)
     local part = hidden:narrow(0, first, count)
-    local logits = part:matmul(weight:t()):to('float32')
+    local small, logits = product:narrow(0, 0, count), exact:narrow(0, 0, count)
+    torch.mm(part, weight:t(), {out = small})
+    if exact ~= product then logits:copy_(small) end
     total:add_(chunk_loss(logits, safe:narrow(0, first, count), counted:narrow(0, first, count), a, wants))
     if wants then
-      logits = logits:mul_(scale):to(hidden.dtype)
-      if grad_hidden then torch.mm(logits, weight, {out = grad_hidden:narrow(0, first, count)}) end
-      if grad_weight then grad_weight:addmm_(logits:t(), part) end
+      logits:mul_(scale)
+      if exact ~= product then small:copy_(logits) end
+      if grad_hidden then torch.mm(small, weight, {out = grad_hidden:narrow(0, first, count)}) end
+      if grad_weight then grad_weight:addmm_(small:t(), part) end
     end
   end
   ctx.grad_hidden, ctx.grad_weight = grad_hidden, grad_weight

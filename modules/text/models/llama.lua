@@ -156,7 +156,7 @@ function llama.family(name, options)
     end
     if at.cache then at.cache.length = at.keys end
     local out = {last_hidden_state = self.norm(x), past_key_values = at.cache}
-    if options.aux_loss and self.config.output_router_logits then
+    if options.aux_loss and self.config.output_router_logits and given and given.labels then
       out.aux_loss = options.aux_loss(routed, self.config, at.padding)
     end
     return out

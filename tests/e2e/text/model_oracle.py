@@ -24,6 +24,7 @@ DISTIL = {"vocab_size": 99, "dim": 32, "hidden_dim": 48, "n_layers": 3, "n_heads
 T5 = {
     "vocab_size": 99, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_decoder_layers": 2, "num_heads": 4,
     "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12, "dropout_rate": 0.0,
+    "decoder_start_token_id": 0,
 }  # fmt: skip
 EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "output_router_logits": True}
 ROPES = {
@@ -141,6 +142,7 @@ def write(folder, name):
         wanted[f"grad.{key}"] = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
     if "moe" in name or name == "mixtral":
         wanted = {key: value for key, value in wanted.items() if ".experts." not in key}  # stored together
+    model.config.output_router_logits = False
     with torch.no_grad():
         extra = {"labels": labels} if isinstance(model, transformers.T5ForConditionalGeneration) else {}
         wanted["masked"] = model(ids, attention_mask=mask, **extra).logits
