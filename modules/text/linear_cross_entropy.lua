@@ -5,7 +5,7 @@ local errors = require 'base.errors'
 local torch = require 'torch'
 
 local PARTS = 16 -- of the rows: a part has its logits at a time
-local FEW_NUMBERS = 2 ^ 22 -- logits that are no matter for the memory: 16 MiB of float32
+local FEW_NUMBERS = 2 ^ 22 -- 16 MiB of float32: smaller chunks would save nothing that matters
 local NAMES = {'ignore_index', 'label_smoothing', 'z_loss', 'reduction', 'softcap', 'chunk_size'}
 
 -- Computes the loss of one chunk. Writes the gradient of its logits over them, in place: there is no second copy.
@@ -76,10 +76,9 @@ end
 ---@param hidden torch.Tensor (rows, width)
 ---@param weight torch.Tensor (classes, width)
 ---@param labels torch.Tensor int64, (rows)
----@param options? {ignore_index: integer, label_smoothing: number, z_loss: number, reduction: 'mean'|'sum', softcap: number, chunk_size: integer}
----  ignore_index: a label that does not count (-100); label_smoothing: share of the probability that is spread over all
----  classes (0); z_loss: weight of the squared logarithm of the softmax's denominator (0); softcap: logits are between
-----softcap and softcap; chunk_size: rows whose logits are in memory together
+---@param options? table ignore_index: a label that does not count (-100); label_smoothing: share of the probability that is
+---  spread over all classes (0); z_loss: weight of the squared logarithm of the softmax's denominator (0); reduction: 'mean'
+---  or 'sum'; softcap: bounds logits to ±softcap; chunk_size: rows whose logits are in memory together
 ---@return torch.Tensor # a number, float32
 ---Errors: 'argument' for other shapes or a wrong option.
 ---
@@ -95,11 +94,11 @@ return function(hidden, weight, labels, options)
   if hidden:dim() ~= 2 or weight:dim() ~= 2 or labels:dim() ~= 1 or hidden.shape[2] ~= weight.shape[2]
     or hidden.shape[1] ~= labels.shape[1] then
     local function shape(tensor) return '{' .. table.concat(tensor.shape, ', ') .. '}' end
-    errors.raise('argument', ('linear_cross_entropy: expected hidden {rows, width}, weight {classes, width}, labels {rows}, got %s, %s, %s')
-      :format(shape(hidden), shape(weight), shape(labels)))
+    errors.raise('argument', ('linear_cross_entropy: expected hidden {rows, width}, weight {classes, width}, '
+      .. 'labels {rows}, got %s, %s, %s'):format(shape(hidden), shape(weight), shape(labels)))
   end
+  local reduction = args.one_of('linear_cross_entropy: reduction', a.reduction or 'mean', {'mean', 'sum'})
   a = {ignore_index = a.ignore_index or -100, label_smoothing = a.label_smoothing or 0, z_loss = a.z_loss or 0,
-       reduction = args.one_of('linear_cross_entropy: reduction', a.reduction or 'mean', {'mean', 'sum'}), softcap = a.softcap,
-       chunk_size = a.chunk_size}
+       reduction = reduction, softcap = a.softcap, chunk_size = a.chunk_size}
   return Loss.apply(hidden, weight, labels, a)
 end

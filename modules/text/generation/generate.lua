@@ -56,12 +56,13 @@ end
 local function beginning(model, input_ids, given, settings)
   if not model.is_encoder_decoder then return input_ids end
   settings.source = model:encoded(input_ids, {attention_mask = given.attention_mask})
-  local ids = torch.full({input_ids.shape[1], 1}, model.config.decoder_start_token_id, {dtype = 'int64', device = input_ids.device})
+  local ids = torch.full({input_ids.shape[1], 1}, model.config.decoder_start_token_id,
+    {dtype = 'int64', device = input_ids.device})
   settings.mask, settings.padded = torch.ones_like(ids), false
   return ids
 end
 
----Positions of tokens that count from the first one that is no padding.
+---Positions of tokens, which count from the first token behind the padding.
 local function positions_of(mask) return (mask:cumsum(1) - 1):clamp(0) end
 
 ---Runs the model for the next token. `state` is {ids, mask, cache, fresh: the ids that it has not seen}.
@@ -101,7 +102,7 @@ local function sample(model, input_ids, given, settings)
   return state.ids
 end
 
----Writes on after a prompt. Transformers' counterpart: GenerationMixin.generate.
+---Writes on after a prompt. The equivalent in transformers: GenerationMixin.generate.
 ---@param input_ids torch.Tensor int64, (n, tokens); shorter prompts are padded on the left
 ---@param options? table attention_mask (n, tokens), 0 for padding; max_new_tokens (20); do_sample (false: the likeliest
 ---  token), with temperature, top_k, top_p, min_p, seed; repetition_penalty; num_beams, length_penalty (1),

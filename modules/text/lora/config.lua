@@ -8,7 +8,7 @@ local torch = require 'torch'
 
 local TASKS = {'CAUSAL_LM', 'SEQ_CLS', 'SEQ_2_SEQ_LM', 'TOKEN_CLS', 'FEATURE_EXTRACTION'}
 
----What adapters are like. peft's counterpart: LoraConfig.
+---What adapters are like. The equivalent in peft: LoraConfig.
 ---
 ---Options: r (8, the rank), lora_alpha (8; the adapter counts lora_alpha / r, with use_rslora lora_alpha / √r),
 ---target_modules (last names of linear layers, 'all-linear', or a Lua pattern of their whole names; default: those that
@@ -72,7 +72,8 @@ end
 function LoraConfig.load(folder)
   local given = configs.read(folder, 'adapter_config.json')
   if given.peft_type ~= 'LORA' then
-    errors.raise('unsupported', ("%s/adapter_config.json: peft_type = '%s': rtrain has LORA"):format(folder, tostring(given.peft_type)))
+    errors.raise('unsupported', ("%s/adapter_config.json: peft_type = '%s': rtrain has LORA"):format(folder,
+      tostring(given.peft_type)))
   end
   for _, name in ipairs {'rank_pattern', 'alpha_pattern', 'layers_to_transform', 'lora_bias', 'target_parameters'} do
     local value = given[name]

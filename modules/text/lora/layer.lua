@@ -1,4 +1,4 @@
--- text/lora/layer.lua: a linear layer with adapters of low rank beside it (Hu et al. 2021), also by DoRA (Liu et al. 2024).
+-- text/lora/layer.lua: a linear layer with adapters of low rank (Hu et al. 2021), also those of DoRA (Liu et al. 2024).
 
 local nn = require 'torch.nn'
 local torch = require 'torch'

@@ -55,7 +55,7 @@ local function replace(modules, path, new)
   owner[index and index + 1 or name or path] = new
 end
 
--- A module that is trained as a whole, beside the one that the model came with.
+-- A copy of a module, which is trained as a whole, and the module that the model came with.
 local Saved = nn.Module:extend 'ModulesToSaveWrapper'
 
 function Saved:init(original)
@@ -78,7 +78,7 @@ function LoraModel:init(model) self.model = model end
 
 function LoraModel:forward(...) return self.model(...) end
 
----A model with adapters. peft's counterpart: PeftModel.
+---A model with adapters. The equivalent in peft: PeftModel.
 ---
 ---Its state_dict has the adapters alone, with peft's names: so checkpoints are small. The base model's parameters need no
 ---gradient.
@@ -315,7 +315,7 @@ function PeftModel.from_pretrained(model, folder, options)
   return out
 end
 
----Gives a model adapters beside some of its linear layers, which are then what is trained. peft's counterpart:
+---Gives some linear layers of a model adapters, which are then all that is trained. The equivalent in peft:
 ---get_peft_model.
 ---@param model nn.Module is changed: its layers become parts of layers with adapters
 ---@param config text.LoraConfig

@@ -22,5 +22,6 @@ return function(name)
   local known = {}
   for each in pairs(ACTIVATIONS) do known[#known + 1] = each end
   table.sort(known)
-  errors.raise('unsupported', ("config.json: the activation '%s': rtrain has %s"):format(tostring(name), table.concat(known, ', ')))
+  errors.raise('unsupported', ("config.json: the activation '%s': rtrain has %s"):format(tostring(name),
+    table.concat(known, ', ')))
 end

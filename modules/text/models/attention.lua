@@ -12,8 +12,8 @@ local attention = {}
 ---@field allowed torch.Tensor|nil bool, (n or 1, 1, queries, keys)
 
 ---Returns the mask of queries that stand at the end of the keys.
----@param options {queries: integer, keys: integer, causal: boolean, is_cross: boolean|nil, window: integer|nil, padding: torch.Tensor|nil, device: string}
----  is_cross: the keys are those of another text; window: how many keys up to its own a query sees; padding: (n, keys), 0 where there is no token
+---@param options table queries, keys: their numbers; causal; is_cross: the keys are those of another text; window: how
+---  many keys up to its own a query sees; padding: (n, keys), 0 where there is no token; device
 ---@return text.AttentionMask
 function attention.mask(options)
   local queries, keys, window, padding = options.queries, options.keys, options.window, options.padding
@@ -22,7 +22,8 @@ function attention.mask(options)
   if not padding and not window and queries == keys then return {is_causal = true} end
   local at_key = torch.arange(keys, {device = options.device}):unsqueeze(0)
   local at_query = torch.arange(keys - queries, keys, {device = options.device}):unsqueeze(1)
-  local allowed = options.causal and at_key:le(at_query) or torch.ones({queries, keys}, {dtype = 'bool', device = options.device})
+  local allowed = options.causal and at_key:le(at_query)
+    or torch.ones({queries, keys}, {dtype = 'bool', device = options.device})
   if window then allowed = allowed:logical_and(at_key:gt(at_query - window)) end
   allowed = allowed:view(1, 1, queries, keys)
   if padding then
@@ -63,7 +64,7 @@ function attention.attend(query, key, value, mask, options)
   return weights:matmul(value)
 end
 
----The keys and values of earlier tokens, of each layer. Transformers' counterpart: DynamicCache.
+---The keys and values of earlier tokens, of each layer. The equivalent in transformers: DynamicCache.
 ---@class text.Cache
 ---@field length integer tokens that all layers have seen
 local Cache = class('Cache')

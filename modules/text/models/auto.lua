@@ -24,9 +24,8 @@ local FAMILIES = {
   qwen3_moe = {'qwen_moe', base = 'Qwen3MoeModel', causal = 'Qwen3MoeForCausalLM'},
 }
 
-local auto = {}
-
-local function class_of(owner, task, folder)
+-- Reads the model of a folder with the class of its family for the task.
+local function read(owner, task, folder, options)
   local kind = configs.read(folder).model_type
   local family = FAMILIES[kind]
   if not family then
@@ -36,21 +35,72 @@ local function class_of(owner, task, folder)
   if not family[task] then
     errors.raise('unsupported', ("%s: %s/config.json: a model of model_type '%s' has no such head"):format(owner, folder, kind))
   end
-  return require('text.models.' .. family[1])[family[task]]
+  return require('text.models.' .. family[1])[family[task]].from_pretrained(folder, options)
 end
 
-local function chooser(name, task)
-  auto[name] = {
-    from_pretrained = function(folder, options)
-      return class_of(name, task, folder).from_pretrained(folder, options)
-    end,
-  }
+local auto = {AutoModel = {}, AutoModelForCausalLM = {}, AutoModelForMaskedLM = {}, AutoModelForSequenceClassification = {},
+              AutoModelForSeq2SeqLM = {}}
+
+---Reads a model without a head: config.json chooses the class. The equivalent in transformers: AutoModel.
+---@param folder string with config.json, and model.safetensors or shards with an index
+---@param options? {dtype: string, device: string} of the parameters; default: as in the files, on the CPU
+---@return nn.Module # ids (n, tokens), {attention_mask} → {last_hidden_state}
+---Errors: those of AutoModelForCausalLM.from_pretrained.
+function auto.AutoModel.from_pretrained(folder, options) return read('AutoModel', 'base', folder, options) end
+
+---Reads a model that predicts the next token: GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3, Phi-3, Mixtral, Qwen of
+---experts. The equivalent in transformers: AutoModelForCausalLM.
+---
+---The values stay in the files until they are used. `loading_info` of the model has missing_keys and unexpected_keys.
+---
+---```lua
+---local text, torch = require 'text', require 'torch'
+---local folder = os.tmpname()
+---os.remove(folder)
+---local small = text.models.GPT2LMHeadModel {vocab_size = 10, n_embd = 8, n_layer = 1, n_head = 2, n_positions = 16}
+---small:save_pretrained(folder)
+---local model = text.AutoModelForCausalLM.from_pretrained(folder)
+---local ids = torch.tensor {{1, 2, 3}}
+---assert(model(ids, {labels = ids}).loss:item() > 0 and model(ids).logits.shape[3] == 10)
+---assert(model:generate(ids, {max_new_tokens = 4, eos_token_id = {}}).shape[2] == 7)
+---os.execute('rm -r ' .. folder)
+---```
+---@param folder string with config.json, and model.safetensors or shards with an index
+---@param options? {dtype: string, device: string} of the parameters; default: as in the files, on the CPU
+---@return nn.Module # ids (n, tokens), {attention_mask, labels} → {logits, loss, last_hidden_state}
+---Errors: 'not_found' without a file; 'unsupported' for another family, activation or kind of rotary embeddings; 'argument'
+---for shapes that config.json does not make, damaged files, and an index that names what is not there.
+function auto.AutoModelForCausalLM.from_pretrained(folder, options)
+  return read('AutoModelForCausalLM', 'causal', folder, options)
 end
 
-chooser('AutoModel', 'base')
-chooser('AutoModelForCausalLM', 'causal')
-chooser('AutoModelForMaskedLM', 'masked')
-chooser('AutoModelForSequenceClassification', 'sequence')
-chooser('AutoModelForSeq2SeqLM', 'seq2seq')
+---Reads a model that predicts hidden tokens: BERT, RoBERTa, DistilBERT. The equivalent in transformers:
+---AutoModelForMaskedLM.
+---@param folder string
+---@param options? {dtype: string, device: string}
+---@return nn.Module # ids (n, tokens), {attention_mask, labels} → {logits, loss, last_hidden_state}
+---Errors: those of AutoModelForCausalLM.from_pretrained.
+function auto.AutoModelForMaskedLM.from_pretrained(folder, options)
+  return read('AutoModelForMaskedLM', 'masked', folder, options)
+end
+
+---Reads a model that gives a text one of num_labels labels, several, or a number: BERT, RoBERTa, DistilBERT. The equivalent
+---in transformers: AutoModelForSequenceClassification.
+---@param folder string
+---@param options? {dtype: string, device: string}
+---@return nn.Module # ids (n, tokens), {attention_mask, labels} → {logits (n, labels), loss}
+---Errors: those of AutoModelForCausalLM.from_pretrained.
+function auto.AutoModelForSequenceClassification.from_pretrained(folder, options)
+  return read('AutoModelForSequenceClassification', 'sequence', folder, options)
+end
+
+---Reads a model that writes a text for a text: T5. The equivalent in transformers: AutoModelForSeq2SeqLM.
+---@param folder string
+---@param options? {dtype: string, device: string}
+---@return nn.Module # ids (n, tokens), {attention_mask, labels} → {logits, loss}
+---Errors: those of AutoModelForCausalLM.from_pretrained.
+function auto.AutoModelForSeq2SeqLM.from_pretrained(folder, options)
+  return read('AutoModelForSeq2SeqLM', 'seq2seq', folder, options)
+end
 
 return auto

@@ -46,7 +46,8 @@ end
 function experts.balance(layers, k, padding)
   local count = layers[1].shape[2]
   local used, likely, rows = 0, 0, 0
-  local mask = padding and padding:reshape(-1, 1):to('float32') or torch.ones({layers[1].shape[1], 1}, {device = layers[1].device})
+  local mask = padding and padding:reshape(-1, 1):to('float32')
+    or torch.ones({layers[1].shape[1], 1}, {device = layers[1].device})
   for _, logits in ipairs(layers) do
     local probabilities = F.softmax(logits, {dim = -1})
     local _, chosen = probabilities:topk(k, -1)

@@ -1,4 +1,4 @@
--- text/models/llama.lua: Llama 2 and 3 (Touvron et al. 2023, Grattafiori et al. 2024), and the parts that families after it share.
+-- text/models/llama.lua: Llama 2 and 3 (Touvron et al. 2023, Grattafiori et al. 2024), and what later families share with it.
 
 local activation = require 'text.models.activation'
 local attention = require 'text.models.attention'
@@ -101,8 +101,9 @@ end
 
 ---Makes the classes of a family: its model, and that with a head for the next token.
 ---@param name string 'Llama'
----@param options {model_types: string[], defaults: table, attention: function|nil, mlp: function|nil, layer: function|nil, norm: function|nil, base_name: string|nil}
----  attention, mlp, layer (config, number): make a part of a layer, or all of it; norm(config): makes the last norm
+---@param options table model_types, defaults, ignored_names: as of pretrained.class; attention, mlp, layer (config,
+---  number): make a part of a layer, or all of it; norm(config): makes the last norm; embed(model, ids); base_name: of the
+---  first class; aux_loss(logits of the layers, config, padding)
 ---@return table Model
 ---@return table ForCausalLM
 function llama.family(name, options)

@@ -70,15 +70,17 @@ local function check(Class, folder, model, tensors)
   for _, name in ipairs(ordered.keys_of(tensors)) do
     if state[name] == nil and not is_ignored(Class, name) then unexpected[#unexpected + 1] = name end
   end
-  if #wrong > 0 then errors.raise('argument', ('%s: %s'):format(folder, table.concat(wrong, '; ', 1, math.min(#wrong, MOST_NAMED)))) end
+  if #wrong > 0 then
+    errors.raise('argument', ('%s: %s'):format(folder, table.concat(wrong, '; ', 1, math.min(#wrong, MOST_NAMED))))
+  end
   return missing, unexpected
 end
 
 local function check_family(Class, folder, config)
   if config.model_type == nil or Class.model_types[config.model_type] then return end
   local known = ordered.names_of(Class.model_types)
-  errors.raise('argument', ("%s/config.json: model_type = '%s', and %s reads %s: text.AutoModelForCausalLM and its like choose the class")
-    :format(folder, tostring(config.model_type), Class.__name, table.concat(known, ', ')))
+  errors.raise('argument', ("%s/config.json: model_type = '%s', and %s reads %s: text.AutoModelForCausalLM and its like "
+    .. 'choose the class'):format(folder, tostring(config.model_type), Class.__name, table.concat(known, ', ')))
 end
 
 -- Gives values to what is not in the file, of the distribution that the model begins with.
@@ -113,7 +115,9 @@ local load_names = {'dtype', 'device'}
 ---@param options? {dtype: string, device: string}
 local function from_pretrained(Class, folder, options)
   local owner = Class.__name .. '.from_pretrained'
-  if type(folder) ~= 'string' then errors.raise('argument', ('%s: expected the path of a folder, got %s'):format(owner, type(folder))) end
+  if type(folder) ~= 'string' then
+    errors.raise('argument', ('%s: expected the path of a folder, got %s'):format(owner, type(folder)))
+  end
   options = args.options(options, load_names, owner)
   local config = configs.read(folder)
   check_family(Class, folder, config)

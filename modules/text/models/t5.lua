@@ -157,7 +157,8 @@ function Stack:forward(ids, given, source)
   if source then
     context.source = source.states
     context.source_mask = attention.mask {
-      queries = at.queries, keys = source.states.shape[2], causal = false, is_cross = true, padding = source.padding, device = at.device,
+      queries = at.queries, keys = source.states.shape[2], causal = false, is_cross = true, padding = source.padding,
+      device = at.device,
     }
   end
   for _, block in ipairs(self.block) do x = inputs.checkpointed(self, block, x, context) end

@@ -29,7 +29,7 @@ local function read_shards(folder)
   for _, name in ipairs(ordered.keys_of(map)) do
     local file = map[name]
     if type(file) ~= 'string' or file:find '[/\\]' then
-      errors.raise('argument', ('%s/%s: %s: expected the name of a file beside it'):format(folder, INDEX, tostring(name)))
+      errors.raise('argument', ('%s/%s: %s: expected the name of a file in this folder'):format(folder, INDEX, tostring(name)))
     end
     shards[file] = shards[file] or torch.load_safetensors(folder .. '/' .. file, {mmap = true})
     local tensor = shards[file][name]

@@ -40,7 +40,9 @@ def write(folder, name):
     out.loss.backward()
     wanted = {"ids": ids, "logits": out.logits, "loss": out.loss.reshape(1)}
     wanted |= {f"grad.{key}": each.grad for key, each in model.named_parameters() if each.requires_grad}
-    save_file({key: value.detach().contiguous().clone() for key, value in wanted.items()}, folder / f"{name}.safetensors")
+    save_file(
+        {key: value.detach().contiguous().clone() for key, value in wanted.items()}, folder / f"{name}.safetensors"
+    )
 
 
 def check(folder, name):

@@ -1,4 +1,4 @@
-"""model_oracle.py FOLDER [NAME…]: small models with random weights, as transformers writes them, and what it computes with them.
+"""model_oracle.py FOLDER [NAME…]: small models with random weights, as transformers writes them, and what it computes.
 
 Of each: NAME/ with its files, and NAME.safetensors with ids, attention masks, labels, logits, gradients and generated ids.
 """
@@ -153,7 +153,9 @@ def write(folder, name):
     for key, parameter in model.named_parameters():
         if f"grad.{key}" in wanted:
             wanted[f"step.{key}"] = parameter
-    save_file({key: value.detach().contiguous().clone() for key, value in wanted.items()}, folder / f"{name}.safetensors")
+    save_file(
+        {key: value.detach().contiguous().clone() for key, value in wanted.items()}, folder / f"{name}.safetensors"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Models of each family compute what Python's transformers computes, and go back to it."""
 
 import json
-import pathlib
 import subprocess
 
 import pytest
