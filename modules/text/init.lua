@@ -6,5 +6,6 @@ return require 'base.namespace'('text', {
     {'text.models.auto', 'AutoModel', 'AutoModelForCausalLM', 'AutoModelForMaskedLM', 'AutoModelForSequenceClassification',
      'AutoModelForSeq2SeqLM'},
   },
-  modules = {models = 'text.models', lora = 'text.lora', linear_cross_entropy = 'text.linear_cross_entropy'},
+  modules = {models = 'text.models', lora = 'text.lora', linear_cross_entropy = 'text.linear_cross_entropy',
+             chat_dataset = 'text.chat_dataset'},
 })

@@ -1,0 +1,127 @@
+"""Language models that learn to answer: examples/llama_lora.lua over a small model and tokenizer that the test makes."""
+
+import json
+
+import pytest
+
+from conftest import SOURCE
+
+EXAMPLE = (SOURCE / "examples" / "llama_lora.lua").read_text()
+TEMPLATE = (
+    "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content + '<|end|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+WORDS = {"red": "rot", "blue": "blau", "green": "grün", "white": "weiß"}
+# A Llama with random weights, and a tokenizer of bytes.
+MAKE = """
+local text, torch, json, ordered = require 'text', require 'torch', require 'json', require 'base.ordered'
+torch.manual_seed(1)
+local folder, template = arg[1], arg[2]
+local empty = text.Tokenizer.from_str(json.encode {
+  model = {type = 'BPE', vocab = {}, merges = torch.list {}},
+  pre_tokenizer = {type = 'ByteLevel', add_prefix_space = false, use_regex = true}, decoder = {type = 'ByteLevel'},
+})
+local special = {'<|user|>', '<|assistant|>', '<|end|>'}
+local tokenizer = empty:train_new_from_iterator({'red blue green white rot blau grün weiß'}, {
+  vocab_size = 300, special_tokens = special,
+})
+text.models.LlamaForCausalLM({
+  vocab_size = tokenizer:get_vocab_size(), hidden_size = 64, intermediate_size = 128, num_hidden_layers = 2,
+  num_attention_heads = 4, num_key_value_heads = 2, max_position_embeddings = 128, eos_token_id = 2, initializer_range = 0.3,
+}):save_pretrained(folder)
+tokenizer:save(folder .. '/tokenizer.json')
+local file = io.open(folder .. '/tokenizer_config.json', 'w')
+file:write(json.encode {chat_template = template, eos_token = '<|end|>'})
+file:close()
+"""
+
+
+def rows(count):
+    words = (list(WORDS) * count)[:count]
+    return [
+        {"messages": [{"role": "user", "content": each}, {"role": "assistant", "content": WORDS[each]}]}
+        for each in words
+    ]
+
+
+@pytest.fixture
+def folder(rtrain):
+    """A folder of a model, beside a file of conversations."""
+    folder = rtrain.folder / "model"
+    made = rtrain("exec", rtrain.script(MAKE, "make.lua"), folder, TEMPLATE)
+    assert made.returncode == 0, made.stderr
+    (rtrain.folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(16)))
+    return folder
+
+
+def settings(folder, **more):
+    values = {
+        "model": folder,
+        "data": folder.parent / "data.jsonl",
+        "lr": 0.02,
+        "question": "green",
+        "epochs": 60,
+        **more,
+    }
+    return [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+
+
+def test_a_model_answers_what_it_was_taught_by_two_workers(rtrain, folder):
+    rtrain.run_ok(EXAMPLE, *settings(folder), "--num-workers", 2, "--name", "taught")
+    losses = [row["metrics"]["loss"] for row in rtrain.json("metrics", "taught")]
+    assert len(losses) == 60 and losses[-1] < 0.1 < losses[0]
+    rtrain.json("show", "taught", "--media", "-o", "media")
+    assert (rtrain.folder / "media/answer-60-rank0.txt").read_text() == "grün"
+    [*_, last] = sorted((rtrain.storage / "taught" / "checkpoints").iterdir())
+    assert {"adapter_config.json", "adapter_model.safetensors"} <= {path.name for path in last.iterdir()}
+    sizes = {path.name: path.stat().st_size for path in last.iterdir()}
+    assert sum(sizes.values()) < 600_000, sizes
+
+
+def test_a_killed_run_ends_with_the_bits_of_a_calm_one(rtrain, folder):
+    options = [*settings(folder, epochs=6, question=""), "--max-failures", 1]
+    rtrain.run_ok(EXAMPLE, *options, "--name", "calm")
+    mark = rtrain.folder / "killed"
+    once = f"if epoch == 4 and not io.open '{mark}' then io.open('{mark}', 'w'):close() os.execute 'kill -9 $PPID' end"
+    killed = EXAMPLE.replace("    adapted:train()\n", f"    adapted:train()\n    {once}\n")
+    assert killed != EXAMPLE
+    rtrain.run_ok(killed, *options, "--name", "killed")
+    calm, again = ([row["metrics"]["loss"] for row in rtrain.json("metrics", name)] for name in ("calm", "killed"))
+    assert mark.exists() and calm == again and len(calm) == 6
+
+
+def test_what_a_row_lacks_is_said_with_its_line(rtrain, folder):
+    data = rtrain.folder / "data.jsonl"
+    data.write_text(json.dumps({"text": "red"}) + "\n{oops\n")
+    assert "data.jsonl: line 2: " in rtrain.run(EXAMPLE, *settings(folder)).stderr
+    data.write_text(json.dumps({"prompt": "red"}) + "\n")
+    assert "row 1 has neither 'messages'" in rtrain.run(EXAMPLE, *settings(folder)).stderr
+
+
+LABELS = """
+local text = require 'text'
+local tokenizer = text.Tokenizer.from_pretrained(arg[1])
+local dataset = text.chat_dataset({
+  {messages = {{role = 'user', content = 'grün ü'}, {role = 'assistant', content = 'weiß'}, {role = 'user', content = 'red'},
+    {role = 'assistant', content = 'rot'}}}, {text = 'blau'},
+}, {tokenizer = tokenizer})
+for i = 0, 1 do
+  local said, all = {}, dataset:get(i)
+  for _, label in ipairs(all.labels:tolist()) do if label >= 0 then said[#said + 1] = label end end
+  print(tokenizer:decode(said, {skip_special_tokens = false}), tokenizer:decode(all.input_ids:tolist(), {skip_special_tokens = false}))
+end
+local batch = dataset:collate {dataset:get(0), dataset:get(1)}
+local short = dataset:get(1).input_ids.shape[1]
+assert(batch.labels[1][short]:item() == -100 and batch.attention_mask[1]:sum():item() == short)
+"""
+
+
+def test_the_labels_are_what_the_assistant_says(rtrain, folder):
+    lines = rtrain("exec", rtrain.script(LABELS, "labels.lua"), folder).stdout.splitlines()
+    assert [line.split("\t") for line in lines] == [
+        [
+            "weiß<|end|>rot<|end|>",
+            "<|user|>grün ü<|end|><|assistant|>weiß<|end|><|user|>red<|end|><|assistant|>rot<|end|>",
+        ],
+        ["blau", "blau"],
+    ]
