@@ -30,7 +30,9 @@ local function answer(model, tokenizer, config, question)
   local messages = {{role = 'user', content = question}}
   local prompt = tokenizer:apply_chat_template(messages, {add_generation_prompt = true})
   local device = train.torch.get_device()
-  local ids = model:generate(torch.tensor({prompt}, {dtype = 'int64', device = device}), {max_new_tokens = config.max_new_tokens})
+  local ids = model:generate(torch.tensor({prompt}, {dtype = 'int64', device = device}), {
+    max_new_tokens = config.max_new_tokens,
+  })
   return tokenizer:decode(ids[0]:narrow(0, #prompt, ids.shape[2] - #prompt):tolist())
 end
 

@@ -128,8 +128,8 @@ end
 ---
 ---```lua
 ---local text = require 'text'
----local tokenizer = text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "Q": 1, "A": 2,
----  "one": 3, "two": 4}}, "pre_tokenizer": {"type": "Whitespace"}}]]
+---local tokenizer = text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "unk_token": "?",
+---  "vocab": {"?": 0, "Q": 1, "A": 2, "one": 3, "two": 4}}, "pre_tokenizer": {"type": "Whitespace"}}]]
 ---tokenizer.chat_template = "{% for m in messages %}{{ 'Q ' if m.role == 'user' else 'A ' }}{{ m.content }} {% endfor %}"
 ---  .. "{% if add_generation_prompt %}A {% endif %}"
 ---local messages = {{role = 'user', content = 'one'}, {role = 'assistant', content = 'two'}}

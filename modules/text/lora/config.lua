@@ -10,7 +10,7 @@ local TASKS = {'CAUSAL_LM', 'SEQ_CLS', 'SEQ_2_SEQ_LM', 'TOKEN_CLS', 'FEATURE_EXT
 
 ---What adapters are like. The equivalent in peft: LoraConfig.
 ---
----Options: r (8, the rank), lora_alpha (8; the adapter counts lora_alpha / r, with use_rslora lora_alpha / √r),
+---The table `options` has: r (8, the rank), lora_alpha (8; the adapter counts lora_alpha / r, with use_rslora lora_alpha / √r),
 ---target_modules (last names of linear layers, 'all-linear', or a Lua pattern of their whole names; default: those that
 ---peft takes for the model), lora_dropout (0), use_rslora (false), use_dora (false: Liu et al. 2024), modules_to_save
 ---(last names of modules that are trained and saved as a whole), bias ('none'), task_type, base_model_name_or_path.

@@ -15,7 +15,7 @@ function LoraLayer:init(base)
   self.scalings, self.active, self.merged = {}, nil, nil
 end
 
-function LoraLayer:size()
+function LoraLayer:_size()
   local shape = self.base_layer.weight.shape
   if self.is_turned then return shape[1], shape[2] end
   return shape[2], shape[1]
@@ -30,7 +30,7 @@ end
 ---@param name string
 ---@param config text.LoraConfig
 function LoraLayer:add(name, config)
-  local inputs, outputs = self:size()
+  local inputs, outputs = self:_size()
   local weight = self.base_layer.weight
   local options = {bias = false, device = tostring(weight.device), dtype = weight.dtype}
   self.lora_A[name], self.lora_B[name] = nn.Linear(inputs, config.r, options), nn.Linear(config.r, outputs, options)
@@ -49,6 +49,7 @@ function LoraLayer:add(name, config)
 end
 
 ---Returns what the adapter adds to the weight, (outputs, inputs).
+---@param name string
 function LoraLayer:delta(name) return self.lora_B[name].weight:matmul(self.lora_A[name].weight) * self.scalings[name] end
 
 local function magnitude_of(self, name)
@@ -56,6 +57,7 @@ local function magnitude_of(self, name)
 end
 
 ---Returns the weight with the adapter, (outputs, inputs).
+---@param name string
 function LoraLayer:merged_weight(name)
   local weight = self:weight() + self:delta(name)
   local magnitude = magnitude_of(self, name)
@@ -85,6 +87,7 @@ function LoraLayer:forward(x)
 end
 
 ---Writes the adapter into the base layer's weight.
+---@param name string
 function LoraLayer:merge(name)
   if self.merged then return end
   torch.no_grad(function()

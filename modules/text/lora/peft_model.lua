@@ -63,7 +63,7 @@ function Saved:init(original)
   self.modules_to_save = nn.ModuleDict()
 end
 
-function Saved:add(name)
+function Saved:_add(name)
   self.modules_to_save[name] = self.original_module:deepcopy()
 end
 
@@ -97,6 +97,7 @@ function PeftModel:forward(...) return self.base_model.model(...) end
 function PeftModel:get_base_model() return self.base_model.model end
 
 ---Writes on after a prompt: the base model's generate.
+---@param ... any its arguments
 function PeftModel:generate(...) return self.base_model.model:generate(...) end
 
 local function each_layer(self, kind)
@@ -142,7 +143,7 @@ function PeftModel:add_adapter(name, config)
     if path ~= '' and is_listed(path, config.modules_to_save) then
       local saved = class.is(module, Saved) and module or Saved(module)
       if saved ~= module then replace(modules, path, saved) end
-      saved:add(name)
+      saved:_add(name)
     end
   end
   self.peft_config[name] = config
@@ -166,6 +167,8 @@ function PeftModel:set_adapter(name)
 end
 
 ---Calls fn without any adapter, and returns what it returns.
+---@param fn function
+---@param ... any its arguments
 function PeftModel:disable_adapter(fn, ...)
   local name = self.active_adapter
   local parts = each_layer(self, LoraLayer)
@@ -245,7 +248,8 @@ end
 ---Returns the active adapter's parameters.
 function PeftModel:state_dict() return get_peft_model_state_dict(self) end
 
----Copies an adapter's parameters, with peft's names. Arguments as those of nn.Module.
+---Copies an adapter's parameters, with peft's names.
+---@param state table name → tensor
 function PeftModel:load_state_dict(state)
   local name = self.active_adapter
   local missing, unexpected, seen = {}, {}, {}

@@ -83,7 +83,12 @@ local function grown(tensor, like, used, wanted)
   return out
 end
 
----Adds keys and values (n, heads, tokens, width) of a layer. Returns all of that layer.
+---Adds keys and values of a layer.
+---@param layer integer
+---@param key torch.Tensor (n, heads, tokens, width)
+---@param value torch.Tensor (n, heads, tokens, width)
+---@return torch.Tensor keys all of that layer
+---@return torch.Tensor values
 function Cache:update(layer, key, value)
   local kept = self.layers[layer] or {used = 0}
   self.layers[layer] = kept

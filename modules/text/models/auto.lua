@@ -1,5 +1,6 @@
 -- text/models/auto.lua: text.AutoModel and its like: classes of models, chosen by the model_type in config.json.
 
+local class = require 'base.class'
 local configs = require 'text.models.config'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
@@ -38,15 +39,20 @@ local function read(owner, task, folder, options)
   return require('text.models.' .. family[1])[family[task]].from_pretrained(folder, options)
 end
 
-local auto = {AutoModel = {}, AutoModelForCausalLM = {}, AutoModelForMaskedLM = {}, AutoModelForSequenceClassification = {},
-              AutoModelForSeq2SeqLM = {}}
+---Reads models without a head: from_pretrained(folder) chooses the class by config.json.
+---@class text.AutoModel
+local AutoModel = class.new 'AutoModel'
 
 ---Reads a model without a head: config.json chooses the class. The equivalent in transformers: AutoModel.
 ---@param folder string with config.json, and model.safetensors or shards with an index
 ---@param options? {dtype: string, device: string} of the parameters; default: as in the files, on the CPU
 ---@return nn.Module # ids (n, tokens), {attention_mask} → {last_hidden_state}
 ---Errors: those of AutoModelForCausalLM.from_pretrained.
-function auto.AutoModel.from_pretrained(folder, options) return read('AutoModel', 'base', folder, options) end
+function AutoModel.from_pretrained(folder, options) return read('AutoModel', 'base', folder, options) end
+
+---Reads models that predict the next token: from_pretrained(folder) chooses the class by config.json.
+---@class text.AutoModelForCausalLM
+local AutoModelForCausalLM = class.new 'AutoModelForCausalLM'
 
 ---Reads a model that predicts the next token: GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3, Phi-3, Mixtral, Qwen of
 ---experts. The equivalent in transformers: AutoModelForCausalLM.
@@ -70,9 +76,13 @@ function auto.AutoModel.from_pretrained(folder, options) return read('AutoModel'
 ---@return nn.Module # ids (n, tokens), {attention_mask, labels} → {logits, loss, last_hidden_state}
 ---Errors: 'not_found' without a file; 'unsupported' for another family, activation or kind of rotary embeddings; 'argument'
 ---for shapes that config.json does not make, damaged files, and an index that names what is not there.
-function auto.AutoModelForCausalLM.from_pretrained(folder, options)
+function AutoModelForCausalLM.from_pretrained(folder, options)
   return read('AutoModelForCausalLM', 'causal', folder, options)
 end
+
+---Reads models that predict hidden tokens: from_pretrained(folder) chooses the class by config.json.
+---@class text.AutoModelForMaskedLM
+local AutoModelForMaskedLM = class.new 'AutoModelForMaskedLM'
 
 ---Reads a model that predicts hidden tokens: BERT, RoBERTa, DistilBERT. The equivalent in transformers:
 ---AutoModelForMaskedLM.
@@ -80,9 +90,13 @@ end
 ---@param options? {dtype: string, device: string}
 ---@return nn.Module # ids (n, tokens), {attention_mask, labels} → {logits, loss, last_hidden_state}
 ---Errors: those of AutoModelForCausalLM.from_pretrained.
-function auto.AutoModelForMaskedLM.from_pretrained(folder, options)
+function AutoModelForMaskedLM.from_pretrained(folder, options)
   return read('AutoModelForMaskedLM', 'masked', folder, options)
 end
+
+---Reads models that give texts labels: from_pretrained(folder) chooses the class by config.json.
+---@class text.AutoModelForSequenceClassification
+local AutoModelForSequenceClassification = class.new 'AutoModelForSequenceClassification'
 
 ---Reads a model that gives a text one of num_labels labels, several, or a number: BERT, RoBERTa, DistilBERT. The equivalent
 ---in transformers: AutoModelForSequenceClassification.
@@ -90,17 +104,22 @@ end
 ---@param options? {dtype: string, device: string}
 ---@return nn.Module # ids (n, tokens), {attention_mask, labels} → {logits (n, labels), loss}
 ---Errors: those of AutoModelForCausalLM.from_pretrained.
-function auto.AutoModelForSequenceClassification.from_pretrained(folder, options)
+function AutoModelForSequenceClassification.from_pretrained(folder, options)
   return read('AutoModelForSequenceClassification', 'sequence', folder, options)
 end
+
+---Reads models that write a text for a text: from_pretrained(folder) chooses the class by config.json.
+---@class text.AutoModelForSeq2SeqLM
+local AutoModelForSeq2SeqLM = class.new 'AutoModelForSeq2SeqLM'
 
 ---Reads a model that writes a text for a text: T5. The equivalent in transformers: AutoModelForSeq2SeqLM.
 ---@param folder string
 ---@param options? {dtype: string, device: string}
 ---@return nn.Module # ids (n, tokens), {attention_mask, labels} → {logits, loss}
 ---Errors: those of AutoModelForCausalLM.from_pretrained.
-function auto.AutoModelForSeq2SeqLM.from_pretrained(folder, options)
+function AutoModelForSeq2SeqLM.from_pretrained(folder, options)
   return read('AutoModelForSeq2SeqLM', 'seq2seq', folder, options)
 end
 
-return auto
+return {AutoModel = AutoModel, AutoModelForCausalLM = AutoModelForCausalLM, AutoModelForMaskedLM = AutoModelForMaskedLM,
+        AutoModelForSequenceClassification = AutoModelForSequenceClassification, AutoModelForSeq2SeqLM = AutoModelForSeq2SeqLM}

@@ -116,14 +116,12 @@ function Pooler:forward(x) return self.dense(x:select(1, 0)):tanh() end
 function bert.encoder(name, options)
   local Model = pretrained.class(name, options)
 
-  function Model:build(config)
+  function Model:_build(config)
     self.embeddings = Embeddings(config, options.positions)
     self.encoder = Encoder(config)
     if config._pools ~= false then self.pooler = Pooler(config) end
     config._pools = nil
   end
-
-  function Model:get_input_embeddings() return self.embeddings.word_embeddings end
 
   function Model:forward(input_ids, given)
     given = given or {}
@@ -146,7 +144,7 @@ function bert.with_head(name, options)
   local Model = pretrained.class(name, options)
   local prefix = options.prefix
 
-  function Model:build(config)
+  function Model:_build(config)
     local inner = {}
     for key, value in pairs(config) do inner[key] = value end
     inner._pools = options.pools
@@ -155,12 +153,10 @@ function bert.with_head(name, options)
   end
 
   if options.tie then
-    function Model:tie_weights()
+    function Model:_tie()
       if self.config.tie_word_embeddings then options.tie(self, self[prefix]:get_input_embeddings().weight) end
     end
   end
-
-  function Model:get_input_embeddings() return self[prefix]:get_input_embeddings() end
 
   function Model:forward(input_ids, given)
     given = given or {}
@@ -173,7 +169,7 @@ function bert.with_head(name, options)
   return Model
 end
 
-local OPTIONS = {model_types = {'bert'}, defaults = bert.DEFAULTS, prefix = 'bert'}
+local OPTIONS = {model_types = {'bert'}, defaults = bert.DEFAULTS, prefix = 'bert', embedding = 'embeddings.word_embeddings'}
 
 local function option(more)
   local out = {}
@@ -182,6 +178,10 @@ local function option(more)
   return out
 end
 
+---BERT without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.BertModel: nn.Module
+---@overload fun(config?: table): text.BertModel
 bert.BertModel = bert.encoder('BertModel', OPTIONS)
 
 local Predictions = nn.Module:extend 'BertLMPredictionHead'
@@ -199,6 +199,10 @@ function Predictions:forward(x)
   return self.decoder(self.transform.LayerNorm(self.act(self.transform.dense(x))))
 end
 
+---BERT that predicts hidden tokens: ids (n, tokens) → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.BertForMaskedLM: nn.Module
+---@overload fun(config?: table): text.BertForMaskedLM
 bert.BertForMaskedLM = bert.with_head('BertForMaskedLM', option {
   Base = bert.BertModel, pools = false, ignored_names = {'^%.cls%.seq_relationship', '^%.bert%.pooler'},
   build = function(self, config)
@@ -215,6 +219,10 @@ bert.BertForMaskedLM = bert.with_head('BertForMaskedLM', option {
   loss = heads.token_loss,
 })
 
+---BERT that gives a text labels: ids (n, tokens) → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.BertForSequenceClassification: nn.Module
+---@overload fun(config?: table): text.BertForSequenceClassification
 bert.BertForSequenceClassification = bert.with_head('BertForSequenceClassification', option {
   Base = bert.BertModel, ignored_names = {'^%.cls%.'},
   build = function(self, config)

@@ -31,19 +31,17 @@ local function causal_lm(name, options)
   local prefix = options.prefix
   Class.generate = generate
 
-  function Class:build(config)
+  function Class:_build(config)
     self[prefix] = options.Base(config)
     self.config = self[prefix].config
     self.lm_head = nn.Linear(self.config[options.hidden_size or 'hidden_size'], self.config.vocab_size, {bias = false})
   end
 
-  function Class:tie_weights()
+  function Class:_tie()
     if not self.config.tie_word_embeddings then return end
     self.lm_head.weight = self:get_input_embeddings().weight
-    self._tied_names['lm_head.weight'] = prefix .. '.' .. self[prefix].embedding_name
+    self._tied_names['lm_head.weight'] = ('%s.%s.weight'):format(prefix, options.embedding)
   end
-
-  function Class:get_input_embeddings() return self[prefix]:get_input_embeddings() end
 
   function Class:_make_buffers(device) self[prefix]:_make_buffers(device) end
 

@@ -55,7 +55,10 @@ end
 function config.read(folder, file)
   local path = folder .. '/' .. (file or 'config.json')
   local text, reason = read_file(path)
-  if not text then errors.raise('not_found', reason .. (file and '' or ': expected a folder with config.json and model.safetensors')) end
+  if not text then
+    local hint = file and '' or ': expected a folder with config.json and model.safetensors'
+    errors.raise('not_found', reason .. hint)
+  end
   local ok, value = pcall(json.decode, text)
   if not ok then errors.raise('argument', ('%s: %s'):format(path, tostring(value))) end
   if type(value) ~= 'table' or #value > 0 then errors.raise('argument', path .. ': expected an object') end

@@ -69,18 +69,21 @@ function Block:forward(x, mask)
   return self.output_layer_norm(self.ffn(x) + x)
 end
 
-local OPTIONS = {model_types = {'distilbert'}, defaults = DEFAULTS, prefix = 'distilbert'}
+local OPTIONS = {model_types = {'distilbert'}, defaults = DEFAULTS, prefix = 'distilbert',
+                 embedding = 'embeddings.word_embeddings'}
 
+---DistilBERT without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.DistilBertModel: nn.Module
+---@overload fun(config?: table): text.DistilBertModel
 local DistilBertModel = pretrained.class('DistilBertModel', OPTIONS)
 
-function DistilBertModel:build(config)
+function DistilBertModel:_build(config)
   self.embeddings = Embeddings(config)
   self.transformer = nn.Module()
   self.transformer.layer = nn.ModuleList()
   for _ = 1, config.n_layers do self.transformer.layer:append(Block(config)) end
 end
-
-function DistilBertModel:get_input_embeddings() return self.embeddings.word_embeddings end
 
 function DistilBertModel:forward(input_ids, given)
   local at = inputs.places(input_ids, given or {}, {causal = false, context = self.config.max_position_embeddings})
@@ -90,6 +93,10 @@ function DistilBertModel:forward(input_ids, given)
   return {last_hidden_state = x}
 end
 
+---DistilBERT that predicts hidden tokens: ids (n, tokens) → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.DistilBertForMaskedLM: nn.Module
+---@overload fun(config?: table): text.DistilBertForMaskedLM
 local DistilBertForMaskedLM = bert.with_head('DistilBertForMaskedLM', with(OPTIONS, {
   Base = DistilBertModel,
   build = function(self, config)
@@ -108,6 +115,10 @@ local DistilBertForMaskedLM = bert.with_head('DistilBertForMaskedLM', with(OPTIO
   loss = heads.token_loss,
 }))
 
+---DistilBERT that gives a text labels: ids (n, tokens) → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.DistilBertForSequenceClassification: nn.Module
+---@overload fun(config?: table): text.DistilBertForSequenceClassification
 local DistilBertForSequenceClassification = bert.with_head('DistilBertForSequenceClassification', with(OPTIONS, {
   Base = DistilBertModel, ignored_names = {'^%.vocab_'},
   build = function(self, config)

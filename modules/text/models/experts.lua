@@ -85,6 +85,10 @@ end
 experts.SparseMoeBlock = SparseMoeBlock
 
 ---The balance loss of a config, for llama.family.
+---@param layers torch.Tensor[]
+---@param config table
+---@param padding torch.Tensor|nil
+---@return torch.Tensor
 function experts.aux_loss(layers, config, padding) return experts.balance(layers, config.num_experts_per_tok, padding) end
 
 return experts

@@ -65,6 +65,15 @@ end
 
 local function norm_of(config) return GemmaRMSNorm(config.hidden_size, config.rms_norm_eps) end
 
+---Gemma 2 that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Gemma2ForCausalLM: nn.Module
+---@overload fun(config?: table): text.Gemma2ForCausalLM
+
+---Gemma 2 without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Gemma2Model: nn.Module
+---@overload fun(config?: table): text.Gemma2Model
 local Gemma2Model, Gemma2ForCausalLM = llama.family('Gemma2', {
   model_types = {'gemma2'}, defaults = DEFAULTS, layer = Layer, norm = norm_of, embed = embed,
 })

@@ -26,11 +26,20 @@ function Attention:init(config, layer)
   self.k_norm = gemma2.GemmaRMSNorm(config.head_dim, config.rms_norm_eps)
 end
 
-function Attention:projected(x)
-  local query, key, value = llama.Attention.projected(self, x)
+function Attention:_projected(x)
+  local query, key, value = llama.Attention._projected(self, x)
   return self.q_norm(query), self.k_norm(key), value
 end
 
+---Gemma 3 that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Gemma3ForCausalLM: nn.Module
+---@overload fun(config?: table): text.Gemma3ForCausalLM
+
+---Gemma 3 without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Gemma3TextModel: nn.Module
+---@overload fun(config?: table): text.Gemma3TextModel
 local Gemma3TextModel, Gemma3ForCausalLM = llama.family('Gemma3', {
   model_types = {'gemma3_text'}, defaults = DEFAULTS, base_name = 'Gemma3TextModel', embed = gemma2.embed,
   norm = gemma2.norm_of, layer = function(config, layer) return gemma2.Layer(config, layer, Attention) end,

@@ -75,11 +75,15 @@ function Block:forward(x, mask, cache)
   return x + self.mlp(self.ln_2(x))
 end
 
-local OPTIONS = {model_types = {'gpt2'}, defaults = DEFAULTS, prefix = 'transformer'}
+local OPTIONS = {model_types = {'gpt2'}, defaults = DEFAULTS, prefix = 'transformer', embedding = 'wte'}
 
+---GPT-2 without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.GPT2Model: nn.Module
+---@overload fun(config?: table): text.GPT2Model
 local GPT2Model = pretrained.class('GPT2Model', OPTIONS)
 
-function GPT2Model:build(config)
+function GPT2Model:_build(config)
   self.wte = nn.Embedding(config.vocab_size, config.n_embd)
   self.wpe = nn.Embedding(config.n_positions, config.n_embd)
   self.drop = nn.Dropout(config.embd_pdrop)
@@ -87,10 +91,6 @@ function GPT2Model:build(config)
   for layer = 1, config.n_layer do self.h:append(Block(config, layer)) end
   self.ln_f = nn.LayerNorm(config.n_embd, {eps = config.layer_norm_epsilon})
 end
-
-GPT2Model.embedding_name = 'wte.weight'
-
-function GPT2Model:get_input_embeddings() return self.wte end
 
 -- The projections back to the residual stream begin smaller, as in the paper.
 function GPT2Model:_init_weights(module)
@@ -110,8 +110,13 @@ function GPT2Model:forward(input_ids, given)
   return {last_hidden_state = self.ln_f(x), past_key_values = at.cache}
 end
 
+---GPT-2 that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.GPT2LMHeadModel: nn.Module
+---@overload fun(config?: table): text.GPT2LMHeadModel
 local GPT2LMHeadModel = causal_lm('GPT2LMHeadModel', {
-  model_types = OPTIONS.model_types, defaults = DEFAULTS, prefix = OPTIONS.prefix, Base = GPT2Model, hidden_size = 'n_embd',
+  model_types = OPTIONS.model_types, defaults = DEFAULTS, prefix = OPTIONS.prefix, embedding = OPTIONS.embedding,
+  Base = GPT2Model, hidden_size = 'n_embd',
 })
 
 return {GPT2Model = GPT2Model, GPT2LMHeadModel = GPT2LMHeadModel}

@@ -17,6 +17,9 @@ function heads.num_labels(config)
 end
 
 ---The cross entropy of each token, without a shift; labels of -100 do not count.
+---@param logits torch.Tensor (n, tokens, classes)
+---@param labels torch.Tensor int64, (n, tokens)
+---@return torch.Tensor
 function heads.token_loss(logits, labels)
   return F.cross_entropy(logits:reshape(-1, logits.shape[3]), labels:reshape(-1))
 end

@@ -37,15 +37,15 @@ function Attention:init(config, layer, options)
 end
 
 -- (n, tokens, heads · width) → (n, heads, tokens, width)
-function Attention:heads_of(x) return x:view(x.shape[1], x.shape[2], -1, self.width):transpose(1, 2) end
+function Attention:_heads_of(x) return x:view(x.shape[1], x.shape[2], -1, self.width):transpose(1, 2) end
 
 ---Returns queries, keys and values, (n, heads, tokens, width).
-function Attention:projected(x)
-  return self:heads_of(self.q_proj(x)), self:heads_of(self.k_proj(x)), self:heads_of(self.v_proj(x))
+function Attention:_projected(x)
+  return self:_heads_of(self.q_proj(x)), self:_heads_of(self.k_proj(x)), self:_heads_of(self.v_proj(x))
 end
 
 function Attention:forward(x, tables, mask, cache)
-  local query, key, value = self:projected(x)
+  local query, key, value = self:_projected(x)
   query, key = rotary.apply(query, key, tables)
   if cache then key, value = cache:update(self.layer, key, value) end
   local y = attention.attend(query, key, value, mask, {
@@ -80,11 +80,11 @@ end
 
 function DecoderLayer:forward(x, tables, mask, cache)
   x = x + self.self_attn(self.input_layernorm(x), tables, mask, cache)
-  return x + self:feed_forward()(self.post_attention_layernorm(x))
+  return x + self:_feed_forward()(self.post_attention_layernorm(x))
 end
 
 ---The part behind the attention.
-function DecoderLayer:feed_forward() return self.mlp end
+function DecoderLayer:_feed_forward() return self.mlp end
 
 ---The kind of each layer: 'full_attention' or 'sliding_attention'.
 ---@param config table
@@ -110,11 +110,11 @@ function llama.family(name, options)
   local parts = {attention = options.attention or Attention, mlp = options.mlp or function(config) return MLP(config) end}
   local layer_of = options.layer or function(config, layer) return DecoderLayer(config, layer, parts) end
   local norm_of = options.norm or function(config) return nn.RMSNorm(config.hidden_size, {eps = config.rms_norm_eps}) end
-  local common = {model_types = options.model_types, defaults = options.defaults, prefix = 'model',
+  local common = {model_types = options.model_types, defaults = options.defaults, prefix = 'model', embedding = 'embed_tokens',
                   ignored_names = options.ignored_names}
   local Model = pretrained.class(options.base_name or name .. 'Model', common)
 
-  function Model:build(config)
+  function Model:_build(config)
     self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size, {padding_idx = config.pad_token_id})
     self.layers = nn.ModuleList()
     for layer = 1, config.num_hidden_layers do self.layers:append(layer_of(config, layer)) end
@@ -125,10 +125,6 @@ function llama.family(name, options)
       self.ropes[kind] = self.ropes[kind] or rotary.parameters(config, kind)
     end
   end
-
-  Model.embedding_name = 'embed_tokens.weight'
-
-  function Model:get_input_embeddings() return self.embed_tokens end
 
   if options.embed then Model.embed = options.embed else
     function Model:embed(ids) return self.embed_tokens(ids) end
@@ -153,7 +149,7 @@ function llama.family(name, options)
     for number, layer in ipairs(self.layers) do
       local kind = self.layer_types[number]
       x = inputs.checkpointed(self, layer, x, tables[kind], masks[kind], at.cache)
-      if options.aux_loss then routed[#routed + 1] = layer:feed_forward().router_logits end
+      if options.aux_loss then routed[#routed + 1] = layer:_feed_forward().router_logits end
     end
     if at.cache then at.cache.length = at.keys end
     local out = {last_hidden_state = self.norm(x), past_key_values = at.cache}
@@ -164,13 +160,24 @@ function llama.family(name, options)
   end
 
   return Model, causal_lm(name .. 'ForCausalLM', {
-    model_types = common.model_types, defaults = common.defaults, prefix = 'model', Base = Model,
+    model_types = common.model_types, defaults = common.defaults, prefix = 'model', embedding = common.embedding,
+    Base = Model,
     ignored_names = common.ignored_names,
   })
 end
 
 llama.DEFAULTS = DEFAULTS
 llama.Attention, llama.MLP, llama.DecoderLayer = Attention, MLP, DecoderLayer
+
+---Llama that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.LlamaForCausalLM: nn.Module
+---@overload fun(config?: table): text.LlamaForCausalLM
+
+---Llama without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.LlamaModel: nn.Module
+---@overload fun(config?: table): text.LlamaModel
 llama.LlamaModel, llama.LlamaForCausalLM = llama.family('Llama', {model_types = {'llama'}, defaults = DEFAULTS})
 
 return llama

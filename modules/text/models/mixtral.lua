@@ -34,8 +34,17 @@ function Layer:init(config, layer)
   self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, {eps = config.rms_norm_eps})
 end
 
-function Layer:feed_forward() return self.block_sparse_moe end
+function Layer:_feed_forward() return self.block_sparse_moe end
 
+---Mixtral that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.MixtralForCausalLM: nn.Module
+---@overload fun(config?: table): text.MixtralForCausalLM
+
+---Mixtral without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.MixtralModel: nn.Module
+---@overload fun(config?: table): text.MixtralModel
 local MixtralModel, MixtralForCausalLM = llama.family('Mixtral', {
   model_types = {'mixtral'}, defaults = DEFAULTS, layer = Layer, aux_loss = experts.aux_loss,
 })

@@ -22,9 +22,9 @@ function Attention:init(config, layer)
   self.qkv_proj = nn.Linear(config.hidden_size, self.query_width + 2 * self.key_width, {bias = false})
 end
 
-function Attention:projected(x)
+function Attention:_projected(x)
   local parts = self.qkv_proj(x):split({self.query_width, self.key_width, self.key_width}, -1)
-  return self:heads_of(parts[1]), self:heads_of(parts[2]), self:heads_of(parts[3])
+  return self:_heads_of(parts[1]), self:_heads_of(parts[2]), self:_heads_of(parts[3])
 end
 
 local MLP = nn.Module:extend 'Phi3MLP'
@@ -40,6 +40,15 @@ function MLP:forward(x)
   return self.down_proj(parts[2] * self.act(parts[1]))
 end
 
+---Phi-3 that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Phi3ForCausalLM: nn.Module
+---@overload fun(config?: table): text.Phi3ForCausalLM
+
+---Phi-3 without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Phi3Model: nn.Module
+---@overload fun(config?: table): text.Phi3Model
 local Phi3Model, Phi3ForCausalLM = llama.family('Phi3', {
   model_types = {'phi3'}, defaults = DEFAULTS, attention = Attention, mlp = MLP,
 })

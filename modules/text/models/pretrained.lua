@@ -171,9 +171,9 @@ end
 
 ---Makes a class of models.
 ---@param name string as in transformers
----@param options {model_types: string[], defaults: table, prefix: string, ignored_names: string[]|nil}
----  prefix: of the names of parameters of the base model in a model with a head; ignored_names: patterns of names in
----  files that no model needs
+---@param options table model_types; defaults: of config.json; prefix: of the names of the base model's parameters in a model
+---  with a head; embedding: the name of the base model's embedding; ignored_names: patterns of names in files that no
+---  model needs
 ---@return table
 function pretrained.class(name, options)
   local Class = nn.Module:extend(name)
@@ -191,7 +191,7 @@ function pretrained.class(name, options)
     config.model_type = config.model_type or options.model_types[1]
     self.config = config
     self._tied_names = {}
-    self:build(config)
+    self:_build(config)
     self:_make_buffers('cpu')
     self:init_weights()
     self:tie_weights()
@@ -227,8 +227,20 @@ function pretrained.class(name, options)
 
   function Class:_make_buffers() end
 
-  ---Makes parameters that the config ties the same tensor.
-  function Class:tie_weights() end
+  function Class:_tie() end
+
+  ---Makes the parameters that the config ties one tensor.
+  function Class:tie_weights() self:_tie() end
+
+  ---Returns the embedding of the ids.
+  ---@return nn.Module
+  function Class:get_input_embeddings()
+    local inner = self[options.prefix]
+    if inner ~= nil then return inner:get_input_embeddings() end
+    local module = self
+    for part in options.embedding:gmatch '[^.]+' do module = module[part] end
+    return module
+  end
 
   return Class
 end

@@ -10,6 +10,15 @@ local DEFAULTS = with(llama.DEFAULTS, {
 
 local function attention_of(config, layer) return llama.Attention(config, layer, {bias = true, output_bias = false}) end
 
+---Qwen 2 that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Qwen2ForCausalLM: nn.Module
+---@overload fun(config?: table): text.Qwen2ForCausalLM
+
+---Qwen 2 without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Qwen2Model: nn.Module
+---@overload fun(config?: table): text.Qwen2Model
 local Qwen2Model, Qwen2ForCausalLM = llama.family('Qwen2', {
   model_types = {'qwen2'}, defaults = DEFAULTS, attention = attention_of,
 })

@@ -18,11 +18,20 @@ function Attention:init(config, layer)
   self.k_norm = nn.RMSNorm(config.head_dim, {eps = config.rms_norm_eps})
 end
 
-function Attention:projected(x)
-  local query, key, value = llama.Attention.projected(self, x)
+function Attention:_projected(x)
+  local query, key, value = llama.Attention._projected(self, x)
   return self.q_norm(query), self.k_norm(key), value
 end
 
+---Qwen 3 that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Qwen3ForCausalLM: nn.Module
+---@overload fun(config?: table): text.Qwen3ForCausalLM
+
+---Qwen 3 without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Qwen3Model: nn.Module
+---@overload fun(config?: table): text.Qwen3Model
 local Qwen3Model, Qwen3ForCausalLM = llama.family('Qwen3', {
   model_types = {'qwen3'}, defaults = DEFAULTS, attention = Attention,
 })

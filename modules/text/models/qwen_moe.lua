@@ -33,6 +33,15 @@ end
 local COMMON = {num_experts_per_tok = 4, norm_topk_prob = false, router_aux_loss_coef = 0.001, output_router_logits = false,
                 decoder_sparse_step = 1}
 
+---Qwen 2 of experts that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with
+---the names of config.json; what is missing is as in transformers.
+---@class text.Qwen2MoeForCausalLM: nn.Module
+---@overload fun(config?: table): text.Qwen2MoeForCausalLM
+
+---Qwen 2 of experts without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Qwen2MoeModel: nn.Module
+---@overload fun(config?: table): text.Qwen2MoeModel
 local Qwen2MoeModel, Qwen2MoeForCausalLM = llama.family('Qwen2Moe', {
   model_types = {'qwen2_moe'}, attention = qwen2.attention_of, mlp = mlp_of, aux_loss = experts.aux_loss,
   defaults = with(qwen2.DEFAULTS, with(COMMON, {
@@ -41,6 +50,15 @@ local Qwen2MoeModel, Qwen2MoeForCausalLM = llama.family('Qwen2Moe', {
   })),
 })
 
+---Qwen 3 of experts that predicts the next token: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with
+---the names of config.json; what is missing is as in transformers.
+---@class text.Qwen3MoeForCausalLM: nn.Module
+---@overload fun(config?: table): text.Qwen3MoeForCausalLM
+
+---Qwen 3 of experts without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.Qwen3MoeModel: nn.Module
+---@overload fun(config?: table): text.Qwen3MoeModel
 local Qwen3MoeModel, Qwen3MoeForCausalLM = llama.family('Qwen3Moe', {
   model_types = {'qwen3_moe'}, attention = qwen3.Attention, mlp = mlp_of, aux_loss = experts.aux_loss,
   defaults = with(qwen3.DEFAULTS, with(COMMON, {

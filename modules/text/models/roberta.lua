@@ -16,8 +16,13 @@ local function positions(ids, _, config)
   return is_token:cumsum(1) * is_token + config.pad_token_id
 end
 
-local OPTIONS = {model_types = {'roberta'}, defaults = DEFAULTS, prefix = 'roberta', positions = positions}
+local OPTIONS = {model_types = {'roberta'}, defaults = DEFAULTS, prefix = 'roberta',
+                 embedding = 'embeddings.word_embeddings', positions = positions}
 
+---RoBERTa without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.RobertaModel: nn.Module
+---@overload fun(config?: table): text.RobertaModel
 local RobertaModel = bert.encoder('RobertaModel', OPTIONS)
 
 local LMHead = nn.Module:extend 'RobertaLMHead'
@@ -31,6 +36,10 @@ end
 
 function LMHead:forward(x) return self.decoder(self.layer_norm(F.gelu(self.dense(x)))) end
 
+---RoBERTa that predicts hidden tokens: ids (n, tokens) → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.RobertaForMaskedLM: nn.Module
+---@overload fun(config?: table): text.RobertaForMaskedLM
 local RobertaForMaskedLM = bert.with_head('RobertaForMaskedLM', with(OPTIONS, {
   Base = RobertaModel, pools = false, ignored_names = {'^%.roberta%.pooler'},
   build = function(self, config) self.lm_head = LMHead(config) end,
@@ -55,6 +64,10 @@ function ClassificationHead:forward(x)
   return self.out_proj(self.dropout(self.dense(self.dropout(x:select(1, 0))):tanh()))
 end
 
+---RoBERTa that gives a text labels: ids (n, tokens) → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.RobertaForSequenceClassification: nn.Module
+---@overload fun(config?: table): text.RobertaForSequenceClassification
 local RobertaForSequenceClassification = bert.with_head('RobertaForSequenceClassification', with(OPTIONS, {
   Base = RobertaModel, pools = false, ignored_names = {'^%.lm_head%.', '^%.roberta%.pooler'},
   build = function(self, config) self.classifier = ClassificationHead(config) end,

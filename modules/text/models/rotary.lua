@@ -9,14 +9,12 @@ local function frequencies(base, width)
   return (base ^ (torch.arange(0, width, 2):to('float32') / width)):reciprocal()
 end
 
-local KINDS = {}
+local function default(base, width) return frequencies(base, width), 1 end
 
-function KINDS.default(base, width) return frequencies(base, width), 1 end
-
-function KINDS.linear(base, width, rope) return frequencies(base, width) / rope.factor, 1 end
+local function linear(base, width, rope) return frequencies(base, width) / rope.factor, 1 end
 
 -- Long wavelengths are stretched by the factor, short ones are kept, and those between are mixed (Llama 3.1).
-function KINDS.llama3(base, width, rope)
+local function llama3(base, width, rope)
   local inverse = frequencies(base, width)
   local length = rope.original_max_position_embeddings
   local longest, shortest = length / rope.low_freq_factor, length / rope.high_freq_factor
@@ -28,7 +26,7 @@ function KINDS.llama3(base, width, rope)
 end
 
 -- YaRN (Peng et al. 2023).
-function KINDS.yarn(base, width, rope, config)
+local function yarn(base, width, rope, config)
   local length = rope.original_max_position_embeddings or config.max_position_embeddings
   local factor = rope.factor or config.max_position_embeddings / length
   local function scale_of(size, weight) return size <= 1 and 1 or 0.1 * (weight or 1) * math.log(size) + 1 end
@@ -49,7 +47,7 @@ function KINDS.yarn(base, width, rope, config)
 end
 
 -- LongRoPE (Ding et al. 2024): a factor for each frequency, other ones beyond the original length.
-function KINDS.longrope(base, width, rope, config, length)
+local function longrope(base, width, rope, config, length)
   local original = rope.original_max_position_embeddings or config.original_max_position_embeddings
     or config.max_position_embeddings
   local factors = length > original and rope.long_factor or rope.short_factor
@@ -60,11 +58,13 @@ function KINDS.longrope(base, width, rope, config, length)
 end
 
 -- The base grows with a text that is longer than the model's.
-function KINDS.dynamic(base, width, rope, config, length)
+local function dynamic(base, width, rope, config, length)
   local original = rope.original_max_position_embeddings or config.max_position_embeddings
   length = math.max(length, original)
   return frequencies(base * (rope.factor * length / original - (rope.factor - 1)) ^ (width / (width - 2)), width), 1
 end
+
+local KINDS = {default = default, linear = linear, llama3 = llama3, yarn = yarn, longrope = longrope, dynamic = dynamic}
 
 ---Returns what config.json says of rotary embeddings: {rope_type, rope_theta, …}. Newer files have `rope_parameters`,
 ---older ones `rope_theta` and `rope_scaling`.

@@ -48,7 +48,7 @@ function Attention:init(config, options)
 end
 
 ---Returns the biases of distances, (1, heads, queries, keys).
-function Attention:bias(queries, keys)
+function Attention:_bias(queries, keys)
   local device = self.q.weight.device
   local distance = torch.arange(keys, {device = device}):unsqueeze(0)
     - torch.arange(keys - queries, keys, {device = device}):unsqueeze(1)
@@ -57,7 +57,7 @@ function Attention:bias(queries, keys)
 end
 
 -- Keys and values: of the text itself, with those of earlier tokens, or once of the encoder's.
-function Attention:keys_of(x, source, cache)
+function Attention:_keys_of(x, source, cache)
   local function heads_of(y) return y:view(y.shape[1], y.shape[2], -1, self.width):transpose(1, 2) end
   if not self.is_cross then
     local key, value = heads_of(self.k(x)), heads_of(self.v(x))
@@ -74,7 +74,7 @@ end
 function Attention:forward(x, source, mask, bias, cache)
   local n, tokens = x.shape[1], x.shape[2]
   local query = self.q(x):view(n, tokens, -1, self.width):transpose(1, 2)
-  local key, value = self:keys_of(x, source, cache)
+  local key, value = self:_keys_of(x, source, cache)
   local y = attention.attend(query, key, value, mask, {scale = 1, bias = bias, dropout = self.training and self.dropout or 0})
   return self.o(y:transpose(1, 2):reshape(n, tokens, -1))
 end
@@ -153,7 +153,7 @@ function Stack:forward(ids, given, source)
   local at = inputs.places(ids, given, {causal = self.is_decoder})
   local x = self.dropout(self.embed_tokens(ids))
   local mask = attention.mask(at)
-  local context = {mask = mask, cache = at.cache, bias = self.block[1].layer[1].SelfAttention:bias(at.queries, at.keys)}
+  local context = {mask = mask, cache = at.cache, bias = self.block[1].layer[1].SelfAttention:_bias(at.queries, at.keys)}
   if source then
     context.source = source.states
     context.source_mask = attention.mask {
@@ -166,7 +166,7 @@ function Stack:forward(ids, given, source)
   return self.dropout(self.final_layer_norm(x))
 end
 
-local OPTIONS = {model_types = {'t5'}, defaults = DEFAULTS, prefix = 'transformer',
+local OPTIONS = {model_types = {'t5'}, defaults = DEFAULTS, prefix = 'transformer', embedding = 'shared',
                  ignored_names = {'^%.decoder%.block%.0%.layer%.1%.EncDecAttention%.relative_attention_bias'}}
 
 -- The initialization of Mesh TensorFlow.
@@ -214,28 +214,32 @@ local function decoded(self, ids, given, source)
   return self.decoder(ids, {past_key_values = given.past_key_values, attention_mask = given.decoder_attention_mask}, source)
 end
 
+---T5 without a head: ids (n, tokens), {decoder_input_ids} → {last_hidden_state}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.T5Model: nn.Module
+---@overload fun(config?: table): text.T5Model
 local T5Model = pretrained.class('T5Model', OPTIONS)
-T5Model.build, T5Model._init_weights, T5Model.tie_weights = build, init_weights, tie
-
-function T5Model:get_input_embeddings() return self.shared end
+T5Model._build, T5Model._init_weights, T5Model._tie = build, init_weights, tie
 
 function T5Model:forward(input_ids, given)
   local source = encoded(self, input_ids, given or {})
   return {last_hidden_state = decoded(self, given.decoder_input_ids, given, source), encoder_outputs = source}
 end
 
+---T5 that writes a text for a text: ids (n, tokens), {labels} → {logits, loss}. Argument: config, a table with the names
+---of config.json; what is missing is as in transformers.
+---@class text.T5ForConditionalGeneration: nn.Module
+---@overload fun(config?: table): text.T5ForConditionalGeneration
 local T5ForConditionalGeneration = pretrained.class('T5ForConditionalGeneration', OPTIONS)
 T5ForConditionalGeneration._init_weights, T5ForConditionalGeneration.generate = init_weights, generate
 T5ForConditionalGeneration.is_encoder_decoder = true
 
-function T5ForConditionalGeneration:build(config)
+function T5ForConditionalGeneration:_build(config)
   build(self, config)
   self.lm_head = nn.Linear(config.d_model, config.vocab_size, {bias = false})
 end
 
-function T5ForConditionalGeneration:get_input_embeddings() return self.shared end
-
-function T5ForConditionalGeneration:tie_weights()
+function T5ForConditionalGeneration:_tie()
   tie(self)
   if not self.config.tie_word_embeddings then return end
   self.lm_head.weight = self.shared.weight
@@ -243,12 +247,16 @@ function T5ForConditionalGeneration:tie_weights()
 end
 
 ---Returns the logits of the decoder's states.
+---@param hidden torch.Tensor (…, d_model)
+---@return torch.Tensor
 function T5ForConditionalGeneration:head(hidden)
   if self.config.scale_decoder_outputs then hidden = hidden * self.config.d_model ^ -0.5 end
   return self.lm_head(hidden)
 end
 
 ---Returns what the decoder reads for the labels: the same one place later.
+---@param labels torch.Tensor int64, (n, tokens)
+---@return torch.Tensor
 function T5ForConditionalGeneration:shifted_right(labels)
   local config = self.config
   local first = torch.full({labels.shape[1], 1}, config.decoder_start_token_id, {dtype = 'int64', device = labels.device})
@@ -257,10 +265,15 @@ function T5ForConditionalGeneration:shifted_right(labels)
 end
 
 ---Returns the encoder's states, for generate.
+---@param input_ids torch.Tensor int64, (n, tokens)
+---@param given {attention_mask: torch.Tensor|nil}
+---@return {states: torch.Tensor, padding: torch.Tensor|nil}
 function T5ForConditionalGeneration:encoded(input_ids, given) return encoded(self, input_ids, given) end
 
----ids (n, tokens) and {attention_mask, labels or decoder_input_ids, encoder_outputs, past_key_values} → {logits, loss,
----last_hidden_state, encoder_outputs}.
+---Computes {logits, loss, last_hidden_state, encoder_outputs}.
+---@param input_ids torch.Tensor|nil int64, (n, tokens); nil with encoder_outputs
+---@param given table attention_mask, labels or decoder_input_ids, encoder_outputs, past_key_values
+---@return table
 function T5ForConditionalGeneration:forward(input_ids, given)
   given = given or {}
   local source = encoded(self, input_ids, given)

@@ -46,7 +46,7 @@ def rows(count):
 
 @pytest.fixture
 def folder(rtrain):
-    """A folder of a model, beside a file of conversations."""
+    """A folder of a model, next to a file of conversations."""
     folder = rtrain.folder / "model"
     made = rtrain("exec", rtrain.script(MAKE, "make.lua"), folder, TEMPLATE)
     assert made.returncode == 0, made.stderr
@@ -108,7 +108,8 @@ local dataset = text.chat_dataset({
 for i = 0, 1 do
   local said, all = {}, dataset:get(i)
   for _, label in ipairs(all.labels:tolist()) do if label >= 0 then said[#said + 1] = label end end
-  print(tokenizer:decode(said, {skip_special_tokens = false}), tokenizer:decode(all.input_ids:tolist(), {skip_special_tokens = false}))
+  local options = {skip_special_tokens = false}
+  print(tokenizer:decode(said, options), tokenizer:decode(all.input_ids:tolist(), options))
 end
 local batch = dataset:collate {dataset:get(0), dataset:get(1)}
 local short = dataset:get(1).input_ids.shape[1]

@@ -82,7 +82,7 @@ void NodesWorld::say(int node, int peer) {
   if (is_silent || !is_alive(peer)) {
     link.silent_s = now_s_ - bad_since_s_ + kBetweenS;
   } else if (is_stuttering_) {
-    link.silent_s = kBetweenS / 2;  // each time anew
+    link.silent_s = kBetweenS / 2;  // a new one each time
   } else if (draws_.chance(0.05)) {
     link.silent_s = draws_.below(static_cast<int>(kShortS));
   }
