@@ -84,7 +84,7 @@ end
 ---
 ---```lua
 ---local text, torch = require 'text', require 'torch'
----local hidden, weight, labels = torch.randn(6, 4), torch.randn(10, 4), torch.tensor({1, 2, 3, -100, 0, 9})
+---local hidden, weight, labels = torch.randn(6, 4), torch.randn(10, 4), torch.tensor({1, 2, 3, -100, 0, 9}, {dtype = 'int64'})
 ---local loss = text.linear_cross_entropy(hidden, weight, labels)
 ---local expected = torch.nn.functional.cross_entropy(hidden:matmul(weight:t()), labels)
 ---assert(math.abs(loss:item() - expected:item()) < 1e-5)

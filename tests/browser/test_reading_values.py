@@ -24,6 +24,7 @@ train.TorchTrainer {
       train.log({loss = 4 / (1 + step), rough = step % 2, spike = step == 200 and 1e6 or 1 + step % 10 / 10,
         zeros = step % 4 == 0 and 0 or step + 1, negative = -1 - step, ['<b>bold</b>'] = step}, {step = step})
     end
+    os.execute 'sleep 0.05' -- all of it has an earlier time than the first report
     for epoch = 0, 3 do train.report {epoch = epoch, accuracy = epoch / 4} end
   end,
 }:fit()

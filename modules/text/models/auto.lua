@@ -66,7 +66,7 @@ local AutoModelForCausalLM = class.new 'AutoModelForCausalLM'
 ---local small = text.models.GPT2LMHeadModel {vocab_size = 10, n_embd = 8, n_layer = 1, n_head = 2, n_positions = 16}
 ---small:save_pretrained(folder)
 ---local model = text.AutoModelForCausalLM.from_pretrained(folder)
----local ids = torch.tensor {{1, 2, 3}}
+---local ids = torch.tensor({{1, 2, 3}}, {dtype = 'int64'})
 ---assert(model(ids, {labels = ids}).loss:item() > 0 and model(ids).logits.shape[3] == 10)
 ---assert(model:generate(ids, {max_new_tokens = 4, eos_token_id = {}}).shape[2] == 7)
 ---os.execute('rm -r ' .. folder)

@@ -185,3 +185,124 @@ print(peak() - before, rows * classes * 4 / 2 ^ 20)
 """
     used, whole = map(float, rtrain("exec", rtrain.script(script)).stdout.split())
     assert whole > 900 and used < 0.15 * whole, f"{used} MiB of {whole}"
+
+
+FILTERED = """
+local next_token, torch, json = require 'text.generation.next_token', require 'torch', require 'json'
+local logits = torch.load_safetensors(arg[1]).logits
+for i, options in ipairs(json.decode(arg[2])) do
+  torch.save_safetensors({logits = next_token.filtered(logits, options)}, ('%s.%d'):format(arg[1], i))
+end
+"""
+WARPED = """
+import json, sys, torch
+from safetensors.torch import load_file, save_file
+from transformers.generation import logits_process as process
+if len(sys.argv) == 2:
+    torch.manual_seed(0)
+    save_file({"logits": 3 * torch.randn(6, 50)}, sys.argv[1])
+    sys.exit()
+logits = load_file(sys.argv[1])["logits"]
+warpers = {"temperature": process.TemperatureLogitsWarper, "top_k": process.TopKLogitsWarper,
+           "top_p": process.TopPLogitsWarper, "min_p": process.MinPLogitsWarper}
+for number, options in enumerate(json.loads(sys.argv[2]), 1):
+    wanted = logits
+    for name, warper in warpers.items():
+        if name in options:
+            wanted = warper(options[name])(None, wanted)
+    found = load_file(f"{sys.argv[1]}.{number}")["logits"]
+    assert torch.equal(wanted.isinf(), found.isinf()), options
+    assert torch.allclose(wanted.exp(), found.exp(), rtol=1e-5), options
+"""
+
+
+def test_sampling_leaves_out_what_transformers_leaves_out(rtrain):
+    file = rtrain.folder / "logits.safetensors"
+    python = transformers_python()
+    subprocess.run([python, "-c", WARPED, file], check=True)
+    options = json.dumps(
+        [
+            {"temperature": 0.7},
+            {"top_k": 5},
+            {"top_k": 500},
+            {"top_p": 0.9},
+            {"top_p": 0.01},
+            {"min_p": 0.1},
+            {"temperature": 1.3, "top_k": 20, "top_p": 0.8, "min_p": 0.02},
+        ]
+    )
+    result = rtrain("exec", rtrain.script(FILTERED), file, options)
+    assert result.returncode == 0, result.stderr
+    subprocess.run([python, "-c", WARPED, file, options], check=True)
+
+
+VARIANTS = """
+local text, torch = require 'text', require 'torch'
+local function difference(a, b) return (a:double() - b:double()):abs():max():item() end
+local ids = torch.tensor({{1, 2, 3, 4, 5, 6, 7, 8}, {9, 8, 7, 6, 5, 4, 3, 2}}, {dtype = 'int64'})
+local model = text.AutoModelForCausalLM.from_pretrained(arg[1])
+-- Activation checkpoints change no gradient.
+local function gradients(checkpointing)
+  model:train()
+  model.transformer.gradient_checkpointing = checkpointing
+  model:zero_grad()
+  model(ids, {labels = ids}).loss:backward()
+  local out = {}
+  for _, parameter in ipairs(model:parameters()) do out[#out + 1] = parameter.grad:clone() end
+  model:eval()
+  return out
+end
+for _, module in ipairs(model:modules()) do
+  if module.__name == 'Dropout' then module.p = 0 end
+  if module.__name == 'GPT2Attention' then module.dropout = 0 end
+end
+local plain, saved = gradients(false), gradients(true)
+local worst = 0
+for i, grad in ipairs(plain) do worst = math.max(worst, difference(grad, saved[i])) end
+-- A cache, tokens one by one, gives the logits of all at once.
+local logits = model(ids).logits
+local cache, last = text.models.Cache(), nil
+for i = 0, ids.shape[2] - 1 do
+  last = torch.no_grad(model, ids:narrow(1, i, 1), {past_key_values = cache}).logits
+  worst = math.max(worst, difference(last:select(1, 0), logits:select(1, i)))
+end
+-- Another dtype, and a seed.
+local small = text.AutoModelForCausalLM.from_pretrained(arg[1], {dtype = 'bfloat16'})
+local sampled = {}
+for i, seed in ipairs {3, 3, 4} do
+  sampled[i] = model:generate(ids, {max_new_tokens = 6, do_sample = true, seed = seed, eos_token_id = {}})
+end
+local seen = 0
+model:generate(ids, {max_new_tokens = 5, eos_token_id = {}, streamer = function(tokens) seen = seen + tokens.shape[1] end})
+local stopped = model:generate(ids, {max_new_tokens = 5, eos_token_id = {}, stop = function(all) return all.shape[2] == 10 end})
+print(worst < 1e-5, tostring(small.transformer.wte.weight.dtype), torch.equal(sampled[1], sampled[2]),
+  torch.equal(sampled[1], sampled[3]), seen, stopped.shape[2], small:generate(ids, {max_new_tokens = 2}).shape[2])
+"""
+
+
+def test_checkpoints_of_activations_caches_dtypes_and_seeds(rtrain, model):
+    result = rtrain("exec", rtrain.script(VARIANTS), model)
+    assert result.stdout.split("\t") == ["true", "bfloat16", "true", "false", "10", "10", "10\n"], result.stderr
+
+
+def test_what_generate_does_not_take_is_said(rtrain, model):
+    script = """
+local text, torch = require 'text', require 'torch'
+local model = text.AutoModelForCausalLM.from_pretrained(arg[1])
+local ids = torch.tensor({{1, 2}}, {dtype = 'int64'})
+for _, options in ipairs {{top_p = 2}, {temperature = 0}, {max_tokens = 3}, {num_beams = 2, do_sample = true}} do
+  print(select(2, pcall(model.generate, model, ids, options)))
+end
+print(select(2, pcall(model.generate, model, torch.zeros({1, 0}, {dtype = 'int64'}))))
+print(select(2, pcall(model, torch.zeros({1, 17}, {dtype = 'int64'}))))
+"""
+    lines = rtrain("exec", rtrain.script(script), model).stdout
+    for words in (
+        "generate: top_p = 2: expected a number from 0 to 1",
+        "generate: temperature = 0: expected a number from 1e-06",
+        "unknown option 'max_tokens': valid names: attention_mask, max_new_tokens",
+        "rtrain samples from one beam",
+        "expected ids of the shape {n, tokens} with a token, got {1, 0}",
+        "there are 17 tokens, and the model takes 16",
+    ):
+        assert words in lines, lines
