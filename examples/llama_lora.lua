@@ -1,8 +1,7 @@
--- Teaches a language model to answer: adapters of low rank (LoRA) for a folder of Hugging Face, from a file with a JSON object
--- in each line, {"messages": [{"role": "user", "content": …}, {"role": "assistant", "content": …}]}, or {"text": …}.
+-- rtrain run examples/llama_lora.lua --set model=FOLDER --set data=answers.jsonl: teaches a language model to answer.
 --
---   rtrain run llama_lora.lua --set model=Llama-3.2-1B-Instruct --set data=answers.jsonl --num-workers 2
---
+-- The folder is one of Hugging Face. The file has an object of JSON in each line: {"messages": [{"role": "user", "content": …},
+-- {"role": "assistant", "content": …}]}, or {"text": …}. Adapters of low rank (LoRA) are trained, for all linear layers.
 -- A checkpoint has the adapter in peft's files, and what training needs to continue; the model itself is not in it.
 local text = require 'text'
 local torch = require 'torch'
