@@ -53,6 +53,7 @@ def test_all_families(rtrain):
     assert len(compare(rtrain)) >= 25
 
 
+@nightly
 def test_adapters_of_peft_go_both_ways(rtrain):
     folder = rtrain.folder / "models"
     folder.mkdir()
@@ -216,6 +217,7 @@ for number, options in enumerate(json.loads(sys.argv[2]), 1):
 """
 
 
+@nightly
 def test_sampling_leaves_out_what_transformers_leaves_out(rtrain):
     file = rtrain.folder / "logits.safetensors"
     python = transformers_python()
