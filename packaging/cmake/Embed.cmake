@@ -39,6 +39,8 @@ function(rtrain_embed_modules target)
   list(APPEND modules ${ARGPARSE_LUA})
   rtrain_notices(notices)
   list(APPEND modules ${notices})
+  # All names next to each other: who looks for one reads no page of the files.
+  set(names "")
   set(data "")
   set(table "")
   set(index 0)
@@ -61,12 +63,13 @@ function(rtrain_embed_modules target)
       get_filename_component(name ${path} NAME)
       set(name notices/${name})
     endif()
-    string(APPEND data ".Lname${index}: .asciz \"${name}\"\n.Lfile${index}: .incbin \"${path}\"\n.Lend${index}: .byte 0\n")
+    string(APPEND names ".Lname${index}: .asciz \"${name}\"\n")
+    string(APPEND data ".Lfile${index}: .incbin \"${path}\"\n.Lend${index}: .byte 0\n")
     string(APPEND table ".quad .Lname${index}, .Lfile${index}, .Lend${index}\n")
     math(EXPR index "${index} + 1")
   endforeach()
   set(out ${CMAKE_CURRENT_BINARY_DIR}/modules.S)
-  file(CONFIGURE OUTPUT ${out} CONTENT "    .section .rodata\n@data@
+  file(CONFIGURE OUTPUT ${out} CONTENT "    .section .rodata\n@names@@data@
     .section .data.rel.ro, \"aw\"\n    .balign 8
     .globl rtrain_embedded_files\n    .hidden rtrain_embedded_files\nrtrain_embedded_files:\n@table@
     .globl rtrain_embedded_count\n    .hidden rtrain_embedded_count\nrtrain_embedded_count: .quad @index@
