@@ -43,8 +43,6 @@ local function causal_lm(name, options)
     self._tied_names['lm_head.weight'] = ('%s.%s.weight'):format(prefix, options.embedding)
   end
 
-  function Class:_make_buffers(device) self[prefix]:_make_buffers(device) end
-
   function Class:_init_weights(module) self[prefix]._init_weights(self[prefix], module) end
 
   ---Returns the logits of hidden states, (…, vocab_size).

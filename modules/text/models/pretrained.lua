@@ -104,7 +104,9 @@ end
 local function untie_what_differs(model, tensors)
   for _, name in ipairs(ordered.names_of(model._tied_names)) do
     local own, source = tensors[name], tensors[model._tied_names[name]]
-    if own and source and not torch.equal(own, source) then model.config.tie_word_embeddings = false end
+    if own and source and not torch.equal(own, source) then
+      model.config.tie_word_embeddings, model._tied_names[name] = false, nil
+    end
   end
 end
 
@@ -136,7 +138,6 @@ local function from_pretrained(Class, folder, options)
     end
   end
   model:load_state_dict(state, {assign = true, strict = false})
-  model:_make_buffers(device)
   fill_missing(model, missing, device)
   if dtype then model:to(dtype) end
   model:tie_weights()
@@ -192,7 +193,6 @@ function pretrained.class(name, options)
     self.config = config
     self._tied_names = {}
     self:_build(config)
-    self:_make_buffers('cpu')
     self:init_weights()
     self:tie_weights()
   end
@@ -224,8 +224,6 @@ function pretrained.class(name, options)
   end
 
   Class._init_weights = Class._init_normal
-
-  function Class:_make_buffers() end
 
   function Class:_tie() end
 

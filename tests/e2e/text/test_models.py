@@ -151,6 +151,25 @@ def test_a_layer_too_many_is_named(rtrain, model):
     assert load(rtrain, model).stdout.split("\t")[1].split()[0] == "transformer.h.1.ln_1.weight"
 
 
+UNTIED = """
+local text, torch = require 'text', require 'torch'
+local file = arg[1] .. '/model.safetensors'
+local tensors = torch.load_safetensors(file)
+tensors['lm_head.weight'] = tensors['transformer.wte.weight'] * 2
+torch.save_safetensors(tensors, file .. '.new')
+os.rename(file .. '.new', file)
+local model = text.AutoModelForCausalLM.from_pretrained(arg[1])
+model:save_pretrained(arg[1] .. '-again')
+local again = text.AutoModelForCausalLM.from_pretrained(arg[1] .. '-again')
+for _, each in ipairs {model, again} do print(torch.equal(each.lm_head.weight, each.transformer.wte.weight * 2)) end
+"""
+
+
+def test_a_head_of_its_own_is_kept_though_the_config_ties_it(rtrain, model):
+    result = rtrain("exec", rtrain.script(UNTIED), model)
+    assert result.stdout == "true\ntrue\n", result.stderr
+
+
 def test_a_folder_without_a_file_is_named(rtrain, model):
     (model / "model.safetensors").rename(model / "weights.safetensors")
     assert "there is neither model.safetensors nor model.safetensors.index.json" in load(rtrain, model).stderr
