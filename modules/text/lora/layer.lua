@@ -68,7 +68,7 @@ end
 function LoraLayer:forward(x)
   local name = self.active
   local out = self.base_layer(x)
-  if not name or self.merged then return out end
+  if not name or self.merged or not self.lora_A:contains(name) then return out end
   local magnitude = magnitude_of(self, name)
   local dropout = self.lora_dropout[name]
   local seen = dropout(x)
@@ -86,10 +86,10 @@ function LoraLayer:forward(x)
   return out + (scale - 1) * plain + scale * added
 end
 
----Writes the adapter into the base layer's weight.
+---Writes the adapter into the base layer's weight, if the layer has one of that name.
 ---@param name string
 function LoraLayer:merge(name)
-  if self.merged then return end
+  if self.merged or not self.lora_A:contains(name) then return end
   torch.no_grad(function()
     local weight = self:merged_weight(name)
     self.kept = self.base_layer.weight:detach():clone()

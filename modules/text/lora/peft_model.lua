@@ -68,7 +68,10 @@ function Saved:_add(name)
 end
 
 ---Returns the module that computes.
-function Saved:chosen() return self.active and self.modules_to_save[self.active] or self.original_module end
+function Saved:chosen()
+  local name = self.active
+  return name and self.modules_to_save:contains(name) and self.modules_to_save[name] or self.original_module
+end
 
 function Saved:forward(...) return self:chosen()(...) end
 
@@ -202,7 +205,8 @@ function PeftModel:merge_and_unload()
     replace(modules, entry[1], entry[2].base_layer)
   end
   for _, entry in ipairs(each_layer(self, Saved)) do
-    replace(modules, entry[1], entry[2].modules_to_save[self.active_adapter])
+    entry[2].active = self.active_adapter
+    replace(modules, entry[1], entry[2]:chosen())
   end
   for _, parameter in ipairs(model:parameters()) do parameter.requires_grad = true end
   return model

@@ -327,3 +327,75 @@ print(select(2, pcall(model, torch.zeros({1, 17}, {dtype = 'int64'}))))
         "there are 17 tokens, and the model takes 16",
     ):
         assert words in lines, lines
+
+
+ADAPTERS = """
+local text, torch = require 'text', require 'torch'
+local lora = text.lora
+local ids = torch.tensor({{1, 2, 3, 4}}, {dtype = 'int64'})
+local base = text.AutoModelForCausalLM.from_pretrained(arg[1])
+local before = base(ids).logits
+local function fill(model, name, value)
+  torch.no_grad(function()
+    for path, each in model:named_parameters() do
+      if path:find('lora_B.' .. name .. '.weight', 1, true) then each:fill_(value) end
+    end
+  end)
+end
+local model = lora.get_peft_model(base, lora.LoraConfig {r = 2, target_modules = {'c_attn'}})
+model:eval()
+print('new', torch.equal(model(ids).logits, before))
+model:add_adapter('other', lora.LoraConfig {r = 3, target_modules = {'c_attn', 'c_fc'}})
+fill(model, 'default', 0.1)
+fill(model, 'other', -0.2)
+local first = model(ids).logits
+model:set_adapter 'other'
+local second = model(ids).logits
+print('differ', torch.equal(first, before), torch.equal(first, second))
+print('off', torch.equal(model:disable_adapter(function() return model(ids).logits end), before))
+model:set_adapter 'default'
+print('back', torch.equal(model(ids).logits, first))
+local state = {}
+for key, value in require('base.ordered').items(model:state_dict()) do state[key] = value:clone() end
+fill(model, 'default', 7)
+model:load_state_dict(state)
+print('state', torch.equal(model(ids).logits, first))
+local count = 0
+for path, each in model:named_parameters() do
+  if each.requires_grad then
+    count = count + 1
+    assert(path:find '%.default%.', path)
+  end
+end
+print('trained', count)
+model:save_pretrained(arg[1] .. '-adapter')
+for _, call in ipairs {
+  function() model:set_adapter 'third' end, function() model:add_adapter('other', lora.LoraConfig {}) end,
+  function() model:load_state_dict {} end,
+  function() lora.get_peft_model(base, lora.LoraConfig {target_modules = {'q_proj'}}) end,
+  function() lora.LoraConfig {r = 0} end, function() lora.LoraConfig {rank = 3} end,
+} do
+  print(select(2, pcall(call)))
+end
+"""
+
+
+def test_adapters_are_chosen_left_out_and_refused(rtrain, model):
+    result = rtrain("exec", rtrain.script(ADAPTERS), model)
+    lines = result.stdout.splitlines()
+    assert lines[:6] == ["new\ttrue", "differ\tfalse\tfalse", "off\ttrue", "back\ttrue", "state\ttrue", "trained\t4"], (
+        result.stderr
+    )
+    for line, words in zip(
+        lines[6:],
+        [
+            "there is no adapter 'third': there are default, other",
+            "there is an adapter 'other'",
+            "load_state_dict: missing: base_model.model.transformer.h.0.attn.c_attn.lora_A.weight",
+            "no linear layer has a name of target_modules: the model has",
+            "LoraConfig: r = 0: expected a positive integer",
+            "LoraConfig: unknown option 'rank'",
+        ],
+        strict=True,
+    ):
+        assert words in line, line
