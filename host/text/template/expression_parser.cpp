@@ -215,6 +215,13 @@ ExpressionPointer ExpressionParser::parenthesis() {
   return out;
 }
 
+ExpressionPointer ExpressionParser::called(ExpressionPointer value) {
+  auto out = make(Kind::kCall);
+  out->parts.push_back(std::move(value));
+  arguments(*out);
+  return out;
+}
+
 ExpressionPointer ExpressionParser::postfixes(ExpressionPointer value) {
   for (Chain chain(*this);; chain.next()) {
     if (skip_operator(".")) {
@@ -229,10 +236,7 @@ ExpressionPointer ExpressionParser::postfixes(ExpressionPointer value) {
     } else if (skip_operator("[")) {
       value = subscript(std::move(value));
     } else if (is_operator("(")) {
-      auto out = make(Kind::kCall);
-      out->parts.push_back(std::move(value));
-      arguments(*out);
-      value = std::move(out);
+      value = called(std::move(value));
     } else {
       return value;
     }
@@ -287,10 +291,7 @@ ExpressionPointer ExpressionParser::filters(ExpressionPointer value) {
     } else if (skip_name("is")) {
       value = test(std::move(value));
     } else if (is_operator("(")) {
-      auto out = make(Kind::kCall);
-      out->parts.push_back(std::move(value));
-      arguments(*out);
-      value = std::move(out);
+      value = called(std::move(value));
     } else {
       return value;
     }

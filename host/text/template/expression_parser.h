@@ -37,6 +37,7 @@ class ExpressionParser : public LexemeReader {
   ExpressionPointer name_or_constant();
   // (a), or a tuple, which is a list here.
   ExpressionPointer parenthesis();
+  ExpressionPointer called(ExpressionPointer value);
   ExpressionPointer postfixes(ExpressionPointer value);
   ExpressionPointer subscript(ExpressionPointer object);
   void arguments(Expression& call);
