@@ -74,9 +74,8 @@ end
 ---@return torch.Tensor ids the best text of each prompt, padded on the right
 return function(model, input_ids, given, settings, next_logits)
   local n, prompt, beams = input_ids.shape[1], input_ids.shape[2], given.num_beams
-  settings = {count = settings.count, ends = settings.ends, pad = settings.pad, beams = beams, is_end = {},
-              length_penalty = given.length_penalty or 1, early_stopping = given.early_stopping, mask = settings.mask,
-              padded = settings.padded, source = settings.source}
+  settings.beams, settings.is_end = beams, {}
+  settings.length_penalty, settings.early_stopping = given.length_penalty or 1, given.early_stopping
   for _, id in ipairs(settings.ends) do settings.is_end[id] = true end
   local state = {ids = input_ids:repeat_interleave(beams, 0), mask = settings.mask:repeat_interleave(beams, 0),
                  padded = settings.padded, cache = attention.Cache()}

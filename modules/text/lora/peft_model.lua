@@ -23,6 +23,13 @@ local function last_name(path) return path:match '[^.]*$' end
 
 local function is_linear(module) return module.__name == 'Linear' or module.__name == 'Conv1D' end
 
+local function is_listed(path, names)
+  for _, name in ipairs(names or {}) do
+    if path == name or path:sub(-#name - 1) == '.' .. name then return true end
+  end
+  return false
+end
+
 -- Returns a function that says whether a module of that name has adapters.
 local function target_test(config, model)
   local targets = config.target_modules or TARGETS[model.config and model.config.model_type] or USUAL_TARGETS
@@ -32,19 +39,7 @@ local function target_test(config, model)
   if type(targets) == 'string' then
     return function(path) return path:find('^' .. targets .. '$') ~= nil end
   end
-  return function(path)
-    for _, name in ipairs(targets) do
-      if path == name or path:sub(-#name - 1) == '.' .. name then return true end
-    end
-    return false
-  end
-end
-
-local function is_listed(path, names)
-  for _, name in ipairs(names or {}) do
-    if path == name or path:sub(-#name - 1) == '.' .. name then return true end
-  end
-  return false
+  return function(path) return is_listed(path, targets) end
 end
 
 -- Puts a module in the place of another one.

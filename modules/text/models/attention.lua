@@ -34,7 +34,16 @@ function attention.mask(options)
   return {is_causal = false, allowed = allowed}
 end
 
----Returns softmax(query · keyᵀ · scale) · value, (n, heads, queries, width). There may be fewer heads of keys and values.
+---Splits the last dimension of x, (n, tokens, heads · width), into heads: (n, heads, tokens, width).
+---@param x torch.Tensor
+---@param width integer of a head
+---@return torch.Tensor
+function attention.heads_of(x, width) return x:view(x.shape[1], x.shape[2], -1, width):transpose(1, 2) end
+
+-- Puts the heads of (n, heads, tokens, width) next to each other: (n, tokens, heads · width).
+local function joined(y) return y:transpose(1, 2):reshape(y.shape[1], y.shape[3], -1) end
+
+---Returns softmax(query · keyᵀ · scale) · value, (n, queries, heads · width). There may be fewer heads of keys and values.
 ---@param query torch.Tensor (n, heads, queries, width)
 ---@param key torch.Tensor (n, key heads, keys, width)
 ---@param value torch.Tensor (n, key heads, keys, width)
@@ -45,10 +54,10 @@ end
 function attention.attend(query, key, value, mask, options)
   local groups = query.shape[2] / key.shape[2]
   if not options.softcap and not options.bias then
-    return F.scaled_dot_product_attention(query, key, value, {
+    return joined(F.scaled_dot_product_attention(query, key, value, {
       attn_mask = mask.allowed, dropout_p = options.dropout or 0, is_causal = mask.is_causal, scale = options.scale,
       enable_gqa = groups > 1,
-    })
+    }))
   end
   if groups > 1 then key, value = key:repeat_interleave(groups, 1), value:repeat_interleave(groups, 1) end
   local scores = query:matmul(key:transpose(-1, -2)) * (options.scale or query.shape[4] ^ -0.5)
@@ -61,7 +70,7 @@ function attention.attend(query, key, value, mask, options)
   if allowed then scores = scores:masked_fill(allowed:logical_not(), -math.huge) end
   local weights = F.softmax(scores, {dim = -1, dtype = 'float32'}):to(query.dtype)
   if (options.dropout or 0) > 0 then weights = F.dropout(weights, {p = options.dropout}) end
-  return weights:matmul(value)
+  return joined(weights:matmul(value))
 end
 
 ---The keys and values of earlier tokens, of each layer. The equivalent in transformers: DynamicCache.

@@ -7,6 +7,7 @@ local inputs = require 'text.models.inputs'
 local nn = require 'torch.nn'
 local pretrained = require 'text.models.pretrained'
 local torch = require 'torch'
+local with = require 'text.models.with'
 
 local bert = {}
 
@@ -47,11 +48,9 @@ function SelfAttention:init(config)
 end
 
 function SelfAttention:forward(x, mask)
-  local n, tokens = x.shape[1], x.shape[2]
-  local function heads_of(y) return y:view(n, tokens, -1, self.width):transpose(1, 2) end
-  local y = attention.attend(heads_of(self.query(x)), heads_of(self.key(x)), heads_of(self.value(x)), mask,
-    {dropout = self.training and self.dropout or 0})
-  return y:transpose(1, 2):reshape(n, tokens, -1)
+  local width, heads_of = self.width, attention.heads_of
+  local query, key, value = heads_of(self.query(x), width), heads_of(self.key(x), width), heads_of(self.value(x), width)
+  return attention.attend(query, key, value, mask, {dropout = self.training and self.dropout or 0})
 end
 
 -- A projection whose sum with the input is normalized.
@@ -145,10 +144,7 @@ function bert.with_head(name, options)
   local prefix = options.prefix
 
   function Model:_build(config)
-    local inner = {}
-    for key, value in pairs(config) do inner[key] = value end
-    inner._pools = options.pools
-    self[prefix] = options.Base(inner)
+    self[prefix] = options.Base(with(config, {_pools = options.pools}))
     options.build(self, config)
   end
 
@@ -170,13 +166,6 @@ function bert.with_head(name, options)
 end
 
 local OPTIONS = {model_types = {'bert'}, defaults = bert.DEFAULTS, prefix = 'bert', embedding = 'embeddings.word_embeddings'}
-
-local function option(more)
-  local out = {}
-  for key, value in pairs(OPTIONS) do out[key] = value end
-  for key, value in pairs(more) do out[key] = value end
-  return out
-end
 
 ---BERT without a head: ids (n, tokens) → {last_hidden_state}. Argument: config, a table with the names
 ---of config.json; what is missing is as in transformers.
@@ -203,7 +192,7 @@ end
 ---of config.json; what is missing is as in transformers.
 ---@class text.BertForMaskedLM: nn.Module
 ---@overload fun(config?: table): text.BertForMaskedLM
-bert.BertForMaskedLM = bert.with_head('BertForMaskedLM', option {
+bert.BertForMaskedLM = bert.with_head('BertForMaskedLM', with(OPTIONS, {
   Base = bert.BertModel, pools = false, ignored_names = {'^%.cls%.seq_relationship', '^%.bert%.pooler'},
   build = function(self, config)
     self.cls = nn.Module()
@@ -217,13 +206,13 @@ bert.BertForMaskedLM = bert.with_head('BertForMaskedLM', option {
   end,
   logits = function(self, out) return self.cls.predictions(out.last_hidden_state) end,
   loss = heads.token_loss,
-})
+}))
 
 ---BERT that gives a text labels: ids (n, tokens) → {logits, loss}. Argument: config, a table with the names
 ---of config.json; what is missing is as in transformers.
 ---@class text.BertForSequenceClassification: nn.Module
 ---@overload fun(config?: table): text.BertForSequenceClassification
-bert.BertForSequenceClassification = bert.with_head('BertForSequenceClassification', option {
+bert.BertForSequenceClassification = bert.with_head('BertForSequenceClassification', with(OPTIONS, {
   Base = bert.BertModel, ignored_names = {'^%.cls%.'},
   build = function(self, config)
     self.dropout = nn.Dropout(config.classifier_dropout or config.hidden_dropout_prob)
@@ -231,7 +220,7 @@ bert.BertForSequenceClassification = bert.with_head('BertForSequenceClassificati
   end,
   logits = function(self, out) return self.classifier(self.dropout(out.pooler_output)) end,
   loss = heads.text_loss,
-})
+}))
 
 bert.norm_of = norm_of
 

@@ -6,7 +6,7 @@ local nn = require 'torch.nn'
 local pretrained = require 'text.models.pretrained'
 local F = require('torch').nn.functional
 
--- logits and loss are computed when they are read: training needs no logits, and generation those of the last token.
+-- logits are computed when they are read: training needs no logits, and generation those of the last token.
 local Output = {}
 
 function Output.__index(output, name)
@@ -24,7 +24,7 @@ end
 ---{logits (n, tokens, vocab_size), loss, last_hidden_state (n, tokens, hidden_size)}. The loss is the mean cross entropy of
 ---each next token; labels of -100 do not count.
 ---@param name string
----@param options table as of pretrained.class, and {Base: its class, head: 'lm_head', is_tied: boolean}
+---@param options table as of pretrained.class, and {Base: the class without the head, hidden_size: its name in the config}
 ---@return table
 local function causal_lm(name, options)
   local Class = pretrained.class(name, options)

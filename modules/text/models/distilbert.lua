@@ -39,11 +39,10 @@ function SelfAttention:init(config)
 end
 
 function SelfAttention:forward(x, mask)
-  local n, tokens = x.shape[1], x.shape[2]
-  local function heads_of(y) return y:view(n, tokens, -1, self.width):transpose(1, 2) end
-  local y = attention.attend(heads_of(self.q_lin(x)), heads_of(self.k_lin(x)), heads_of(self.v_lin(x)), mask,
-    {dropout = self.training and self.dropout or 0})
-  return self.out_lin(y:transpose(1, 2):reshape(n, tokens, -1))
+  local width, heads_of = self.width, attention.heads_of
+  local query, key, value = heads_of(self.q_lin(x), width), heads_of(self.k_lin(x), width), heads_of(self.v_lin(x), width)
+  local y = attention.attend(query, key, value, mask, {dropout = self.training and self.dropout or 0})
+  return self.out_lin(y)
 end
 
 local FFN = nn.Module:extend 'DistilBertFFN'

@@ -46,7 +46,7 @@ function Attention:forward(x, mask, cache)
   local query, key, value = qkv:select(0, 0), qkv:select(0, 1), qkv:select(0, 2)
   if cache then key, value = cache:update(self.layer, key, value) end
   local y = attention.attend(query, key, value, mask, {scale = self.scale, dropout = self.training and self.dropout or 0})
-  return self.resid_dropout(self.c_proj(y:transpose(1, 2):reshape(n, tokens, -1)))
+  return self.resid_dropout(self.c_proj(y))
 end
 
 local MLP = nn.Module:extend 'GPT2MLP'

@@ -36,12 +36,10 @@ function Attention:init(config, layer, options)
   self.o_proj = nn.Linear(heads * width, config.hidden_size, {bias = output_bias})
 end
 
--- (n, tokens, heads · width) → (n, heads, tokens, width)
-function Attention:_heads_of(x) return x:view(x.shape[1], x.shape[2], -1, self.width):transpose(1, 2) end
-
 ---Returns queries, keys and values, (n, heads, tokens, width).
 function Attention:_projected(x)
-  return self:_heads_of(self.q_proj(x)), self:_heads_of(self.k_proj(x)), self:_heads_of(self.v_proj(x))
+  local width, heads_of = self.width, attention.heads_of
+  return heads_of(self.q_proj(x), width), heads_of(self.k_proj(x), width), heads_of(self.v_proj(x), width)
 end
 
 function Attention:forward(x, tables, mask, cache)
@@ -51,7 +49,7 @@ function Attention:forward(x, tables, mask, cache)
   local y = attention.attend(query, key, value, mask, {
     scale = self.scale, softcap = self.softcap, dropout = self.training and self.dropout or 0,
   })
-  return self.o_proj(y:transpose(1, 2):reshape(x.shape[1], x.shape[2], -1))
+  return self.o_proj(y)
 end
 
 ---down(act(gate(x)) · up(x)), (n, tokens, hidden_size).

@@ -1,6 +1,7 @@
 -- text/models/phi3.lua: Phi-3 (Abdin et al. 2024): Llama whose projections are stored together.
 
 local activation = require 'text.models.activation'
+local attention = require 'text.models.attention'
 local llama = require 'text.models.llama'
 local nn = require 'torch.nn'
 local with = require 'text.models.with'
@@ -24,7 +25,8 @@ end
 
 function Attention:_projected(x)
   local parts = self.qkv_proj(x):split({self.query_width, self.key_width, self.key_width}, -1)
-  return self:_heads_of(parts[1]), self:_heads_of(parts[2]), self:_heads_of(parts[3])
+  local width, heads_of = self.width, attention.heads_of
+  return heads_of(parts[1], width), heads_of(parts[2], width), heads_of(parts[3], width)
 end
 
 local MLP = nn.Module:extend 'Phi3MLP'

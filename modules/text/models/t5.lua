@@ -58,25 +58,24 @@ end
 
 -- Keys and values: of the text itself, with those of earlier tokens, or once of the encoder's.
 function Attention:_keys_of(x, source, cache)
-  local function heads_of(y) return y:view(y.shape[1], y.shape[2], -1, self.width):transpose(1, 2) end
+  local width, heads_of = self.width, attention.heads_of
   if not self.is_cross then
-    local key, value = heads_of(self.k(x)), heads_of(self.v(x))
+    local key, value = heads_of(self.k(x), width), heads_of(self.v(x), width)
     if cache then return cache:update(self.layer, key, value) end
     return key, value
   end
   local known = cache and cache.of_encoder[self.layer]
   if known then return known[1], known[2] end
-  local key, value = heads_of(self.k(source)), heads_of(self.v(source))
+  local key, value = heads_of(self.k(source), width), heads_of(self.v(source), width)
   if cache then cache.of_encoder[self.layer] = {key, value} end
   return key, value
 end
 
 function Attention:forward(x, source, mask, bias, cache)
-  local n, tokens = x.shape[1], x.shape[2]
-  local query = self.q(x):view(n, tokens, -1, self.width):transpose(1, 2)
+  local query = attention.heads_of(self.q(x), self.width)
   local key, value = self:_keys_of(x, source, cache)
   local y = attention.attend(query, key, value, mask, {scale = 1, bias = bias, dropout = self.training and self.dropout or 0})
-  return self.o(y:transpose(1, 2):reshape(n, tokens, -1))
+  return self.o(y)
 end
 
 local FeedForward = nn.Module:extend 'T5DenseReluDense'
