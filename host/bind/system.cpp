@@ -165,6 +165,11 @@ int kind_of_path(lua_State* L) {
   return 1;
 }
 
+int stamp_of_file(lua_State* L) {
+  lua_pushstring(L, store::file_stamp(luaL_checkstring(L, 1)).c_str());
+  return 1;
+}
+
 int list_folder(lua_State* L) {
   const std::vector<std::string> names = store::folder_entries(luaL_checkstring(L, 1));
   lua_createtable(L, static_cast<int>(names.size()), 0);
@@ -320,6 +325,7 @@ int open_system(lua_State* L) {
       lua::method<&copy_folder>("copy_tree"),
       lua::method<&write_text_file>("write_file"),
       lua::method<&kind_of_path>("path_kind"),
+      lua::method<&stamp_of_file>("file_stamp"),
       lua::method<&is_uri_of_object>("is_object_uri"),
       lua::method<&is_packed>("is_packed"),
       lua::method<&list_folder>("list_folder"),

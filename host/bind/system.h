@@ -11,6 +11,7 @@
 //     it has printed; it is killed with the object, or by :release()
 //   lease(folder) → object held against retention until :release()
 //   path_kind(path) → 'file', 'folder' or 'other'; nothing if it does not exist
+//   file_stamp(path) → size and time of the last change of a file; '' without one
 //   list_folder(path) → names
 //   is_packed(name, head) → whether its name or first bytes show packing
 //   (host/base/codec/packing.h)

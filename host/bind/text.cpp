@@ -7,6 +7,7 @@
 #include "host/lua/convert.h"
 #include "host/text/decode_stream.h"
 #include "host/text/formats/pretrained.h"
+#include "host/text/packed_ids.h"
 #include "host/text/template/chat_template.h"
 #include "host/text/tokenizer.h"
 #include "host/text/trainer.h"
@@ -90,6 +91,13 @@ std::string_view item_text(lua_State* L, int list, size_t i, std::string_view wh
   return item;
 }
 
+std::vector<std::string_view> texts_at(lua_State* L, int index) {
+  check_list(L, index, "texts");
+  std::vector<std::string_view> out(lua_objlen(L, index));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = item_text(L, index, i, "text");
+  return out;
+}
+
 template <class Items, class Push>
 int push_list(lua_State* L, const Items& items, const Push& push) {
   lua_createtable(L, static_cast<int>(items.size()), 0);
@@ -146,6 +154,23 @@ int encode_batch(lua_State* L) {
     lua_rawseti(L, -2, static_cast<int>(i + 1));
   }
   return 1;
+}
+
+// tokenizer, texts, {add_special_tokens, separator, id_bytes} → ids, lengths
+int pack_ids(lua_State* L) {
+  const auto& tokenizer = lua::check<Tokenizer>(L, 1);
+  const std::vector<std::string_view> texts = texts_at(L, 2);
+  const Value options = lua::to_value(L, 3, "options");
+  text::PackOptions pack{options["add_special_tokens"].as_bool(),
+                         {},
+                         static_cast<size_t>(options["id_bytes"].as_int())};
+  if (!options["separator"].is_nil()) {
+    pack.separator = static_cast<uint32_t>(options["separator"].as_int());
+  }
+  const text::PackedIds packed = text::pack_ids(*tokenizer, texts, pack);
+  lua_pushlstring(L, packed.ids.data(), packed.ids.size());
+  lua_pushlstring(L, packed.lengths.data(), packed.lengths.size());
+  return 2;
 }
 
 int decode(lua_State* L) {
@@ -306,9 +331,7 @@ int new_trainer(lua_State* L) {
 }
 
 int feed(lua_State* L) {
-  check_list(L, 2, "texts");
-  std::vector<std::string_view> texts(lua_objlen(L, 2));
-  for (size_t i = 0; i < texts.size(); ++i) texts[i] = item_text(L, 2, i, "text");
+  const std::vector<std::string_view> texts = texts_at(L, 2);
   lua::check<text::Trainer>(L, 1)->feed(texts);
   return 0;
 }
@@ -330,6 +353,7 @@ constexpr std::array kTemplateMethods = {
 constexpr std::array kTokenizerMethods = {
     lua::method<&encode>("encode"),
     lua::method<&encode_batch>("encode_batch"),
+    lua::method<&pack_ids>("pack_ids"),
     lua::method<&decode>("decode"),
     lua::method<&decode_batch>("decode_batch"),
     lua::method<&decode_stream>("decode_stream"),

@@ -4,6 +4,7 @@
 //   from_pretrained(folder) → a tokenizer, {special_tokens, chat_template}
 //     tokenizer:encode(text, pair or nil, add_special_tokens) → an encoding
 //     tokenizer:encode_batch(texts, pairs or nil, add_special_tokens, num_threads) → encodings
+//     tokenizer:pack_ids(texts, {add_special_tokens, separator, id_bytes}) → ids, lengths as bytes
 //     tokenizer:decode(ids, skip_special_tokens) → text
 //     tokenizer:decode_batch(lists of ids, skip_special_tokens, num_threads) → texts
 //     tokenizer:decode_stream(skip_special_tokens) → a stream; :step(id) and :finish() → text

@@ -7,5 +7,5 @@ return require 'base.namespace'('text', {
      'AutoModelForSeq2SeqLM'},
   },
   modules = {models = 'text.models', lora = 'text.lora', linear_cross_entropy = 'text.linear_cross_entropy',
-             chat_dataset = 'text.chat_dataset'},
+             chat_dataset = 'text.chat_dataset', pack = 'text.pack'},
 })

@@ -5,7 +5,10 @@
 local args = require 'base.args'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local json = require 'json'
+local ordered = require 'base.ordered'
 local read_file = require 'base.read_file'
+local system = require 'base._system'
 local write_file = require 'base.write_file'
 
 local C = require 'text._C'
@@ -29,12 +32,28 @@ local Encoding = require('text.encoding').Encoding
 ---```
 ---@class text.Tokenizer
 ---@field chat_template string? in Jinja, for apply_chat_template
+---@field bos_token string? of the model's folder, as eos_token, pad_token, unk_token, sep_token, cls_token, mask_token
+---@field bos_token_id integer? and those of the others
+---@field eos_token string?
+---@field eos_token_id integer?
+---@field pad_token string?
+---@field pad_token_id integer?
 local Tokenizer = class.new('Tokenizer', nil, {userdata = true})
+
+-- Makes fields such as eos_token and eos_token_id.
+local function name_special_tokens(self, tokens)
+  for name, token in next, tokens do
+    if type(token) == 'string' and name:find '_token$' then
+      self[name], self[name .. '_id'] = token, self._handle:token_to_id(token)
+    end
+  end
+end
 
 local function wrap(handle, config)
   local self = Tokenizer.__new(Tokenizer)
   self._handle, self._config, self._templates = handle, config or {}, {}
   self.chat_template = self._config.chat_template
+  name_special_tokens(self, self._config.special_tokens or {})
   return self
 end
 
@@ -56,10 +75,10 @@ local function read(owner, path)
 end
 
 ---Makes a tokenizer of the text of a tokenizer.json.
----@param json string
+---@param text string
 ---@return text.Tokenizer
 ---Errors: 'argument' naming the component that is wrong; also for a vocabulary of more than 4 million tokens.
-function Tokenizer.from_str(json) return wrap(C.from_json(check_text('Tokenizer.from_str', json))) end
+function Tokenizer.from_str(text) return wrap(C.from_json(check_text('Tokenizer.from_str', text))) end
 
 ---Reads a tokenizer.json.
 ---
@@ -153,6 +172,10 @@ function Tokenizer:encode_batch(input, options)
   return made
 end
 
+-- For text.pack: ids of texts one after another, as bytes; and how many each has. `how`: add_special_tokens, separator,
+-- id_bytes.
+function Tokenizer:_pack_ids(texts, how) return self._handle:pack_ids(texts, how) end
+
 local function list_of(ids)
   if type(ids) == 'table' and getmetatable(ids) == nil then return ids end
   local ok, list = pcall(function() return ids:tolist() end)
@@ -225,10 +248,31 @@ end
 ---@return integer count how many are new
 function Tokenizer:add_tokens(tokens) return self._handle:add_tokens(tokens, false) end
 
----Adds special tokens, which `decode` leaves out.
----@param tokens (string|table)[] as of add_tokens
+---Adds special tokens, which `decode` leaves out. A map gives them names, as in transformers.
+---
+---```lua
+---local text = require 'text'
+---local tokenizer = text.Tokenizer.from_str[[{"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}]]
+---assert(tokenizer:add_special_tokens{eos_token = '</s>', pad_token = '<pad>'} == 2)
+---assert(tokenizer.eos_token == '</s>' and tokenizer.eos_token_id == 1)
+---```
+---@param tokens (string|table)[]|table<string, string> as of add_tokens; or eos_token, pad_token, … → the token
 ---@return integer count how many are new
-function Tokenizer:add_special_tokens(tokens) return self._handle:add_tokens(tokens, true) end
+function Tokenizer:add_special_tokens(tokens)
+  if type(tokens) ~= 'table' or tokens[1] ~= nil then return self._handle:add_tokens(tokens, true) end
+  local kept, list = self._config.special_tokens or {}, {}
+  for _, name in ipairs(ordered.keys_of(tokens)) do
+    if type(name) ~= 'string' or not name:find '_token$' or type(tokens[name]) ~= 'string' then
+      errors.raise('argument', ("add_special_tokens: '%s': expected names such as eos_token, and a token for each"):format(
+        tostring(name)))
+    end
+    kept[name], list[#list + 1] = tokens[name], tokens[name]
+  end
+  self._config.special_tokens = kept
+  local count = self._handle:add_tokens(list, true)
+  name_special_tokens(self, kept)
+  return count
+end
 
 ---Returns how many tokens the post-processor adds to a text or a pair.
 ---@param is_pair boolean
@@ -302,6 +346,20 @@ end
 function Tokenizer:save(path, options)
   options = args.options(options, {'pretty'}, 'save')
   write_file(check_text('save', path), self._handle:to_json(options.pretty ~= false))
+end
+
+---Writes tokenizer.json and tokenizer_config.json, which from_pretrained and transformers read.
+---@param folder string is made where it is not there
+---Errors: 'environment' if they cannot be written.
+function Tokenizer:save_pretrained(folder)
+  system.make_folders(check_text('save_pretrained', folder))
+  self:save(folder .. '/tokenizer.json')
+  local config = ordered.new {{'tokenizer_class', 'PreTrainedTokenizerFast'}}
+  for _, name in ipairs(ordered.keys_of(self._config.special_tokens or {})) do
+    config[name] = self._config.special_tokens[name]
+  end
+  config.chat_template = self.chat_template
+  write_file(folder .. '/tokenizer_config.json', json.encode(config, {indent = 2}) .. '\n')
 end
 
 local CHAT = {'add_generation_prompt', 'tokenize', 'chat_template', 'tools', 'documents', 'variables'}

@@ -83,6 +83,8 @@ bool remove_tree(const std::string& path) noexcept;
 
 // Bytes of a file, or of all files of a folder, without those removed meanwhile.
 int64_t folder_size(const std::string& path);
+// Size and time of the last change of a file, which a changed file has not again; "" without one.
+std::string file_stamp(const std::string& path);
 
 bool path_exists(const std::string& path);
 bool is_symlink(const std::string& path);

@@ -20,13 +20,7 @@ local function check_value(owner, name, value)
     found and found.__name == 'DataLoader' and ' (a DataLoader belongs into the train function)' or ''))
 end
 
----Checks the field `datasets` of a trainer.
----@param owner string name of the trainer's class, for messages
----@param given? table<string, rtrain.data.Dataset|fun(): rtrain.data.Dataset>
----@param config DataConfig
----@return {name: string, value: any}[] sorted by name
-function datasets.check(owner, given, config)
-  if given == nil then given = {} end
+local function check_table(owner, given, config)
   if type(given) ~= 'table' or class.of(given) then
     errors.raise('config', ('%s: datasets is %s, expected a table name → dataset'):format(owner, schema.show(given)))
   end
@@ -45,6 +39,19 @@ function datasets.check(owner, given, config)
     end
   end
   return out
+end
+
+---Checks the field `datasets` of a trainer.
+---@param owner string name of the trainer's class, for messages
+---@param given? table|fun(config: table): table name → dataset or a function that makes one; a function of the config
+---  that returns such a table
+---@param config DataConfig
+---@return {name: string, value: any}[]|fun(config: table): table[] list sorted by name; for a function, one that makes it
+function datasets.check(owner, given, config)
+  if type(given) ~= 'function' then return check_table(owner, given == nil and {} or given, config) end
+  return function(train_loop_config)
+    return check_table(owner, given(train_loop_config), config)
+  end
 end
 
 local function draw_seed()

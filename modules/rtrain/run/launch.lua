@@ -138,13 +138,14 @@ local function job_of(trainer, flags)
     config = config:with {failure_config = failures:with {max_heals = 0}}
   end
   if flags.tryout then config.storage_filesystem = nil end  -- the checkpoints are discarded
+  local loop_config = config_of(trainer, flags)
   return {
     kind = trainer._kind,
     backend = backend,
     how_tensors_travel = how_tensors_travel,
     validation_config = trainer.validation_config,
     train_loop_per_worker = trainer.train_loop_per_worker,
-    train_loop_config = config_of(trainer, flags),
+    train_loop_config = loop_config,
     flags = run_flags.of(flags),
     run_config = config,
     scaling_config = scaling,
@@ -161,7 +162,7 @@ local function job_of(trainer, flags)
     backend_config = trainer.backend_config,
     workers_backend = workers_backend,
     initialization_hook = (trainer.backend_config or trainer.torch_config).initialization_hook,
-    datasets = trainer._datasets,
+    datasets = type(trainer._datasets) == 'function' and trainer._datasets(loop_config) or trainer._datasets,
     metadata = trainer.metadata,
     resume_from_checkpoint = trainer.resume_from_checkpoint,
     dataset_config = trainer.dataset_config,

@@ -19,8 +19,9 @@ local ValidationConfig = require('rtrain.config.validation').ValidationConfig
 ---@field torch_config? TorchConfig for TorchTrainer: backend and time-out
 ---@field backend_config? BackendConfig|TorchConfig for DataParallelTrainer: functions around the train function; with
 ---  a TorchConfig it becomes a TorchTrainer
----@field datasets? table<string, any> name → rtrain.data.Dataset, or a function that makes one, called in each worker
----  at each start of the group; for train.get_dataset_shard
+---@field datasets? table<string, any>|fun(config: table): table<string, any> for train.get_dataset_shard: name →
+---  rtrain.data.Dataset, or a function that makes one, called in each worker at each start of the group. Or a function of
+---  train_loop_config, called once by fit(), that returns such a table: it sees what `--set` says
 ---@field validation_config? ValidationConfig how report's `validation` is executed, in separate processes
 ---@field dataset_config? DataConfig which datasets are split over the workers
 

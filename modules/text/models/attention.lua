@@ -10,14 +10,37 @@ local attention = {}
 ---@class text.AttentionMask
 ---@field is_causal boolean each query sees itself and earlier keys, and there is nothing else to say
 ---@field allowed torch.Tensor|nil bool, (n or 1, 1, queries, keys)
+---@field documents integer[][]|nil lengths of the documents in each row: tokens see those of their document up to themselves
+
+-- Whether tokens are of the same document, (rows, tokens, tokens).
+local function same_document(documents, device)
+  local numbers = {}
+  for row, lengths in ipairs(documents) do
+    local counts = torch.tensor(lengths, {dtype = 'int64'})
+    numbers[row] = torch.arange(#lengths):repeat_interleave(counts)
+  end
+  local of = torch.stack(numbers):to(device)
+  return of:unsqueeze(2):eq(of:unsqueeze(1))
+end
+
+local function longest(documents)
+  local out = 0
+  for _, lengths in ipairs(documents) do
+    for _, length in ipairs(lengths) do out = math.max(out, length) end
+  end
+  return out
+end
 
 ---Returns the mask of queries that stand at the end of the keys.
 ---@param options table queries, keys: their numbers; causal; is_cross: the keys are those of another text; window: how
----  many keys up to its own a query sees; padding: (n, keys), 0 where there is no token; device
+---  many keys up to its own a query sees; padding: (n, keys), 0 where there is no token; device;
+---  documents: lengths of the documents in each row
 ---@return text.AttentionMask
 function attention.mask(options)
   local queries, keys, window, padding = options.queries, options.keys, options.window, options.padding
-  if window and window >= keys then window = nil end
+  local documents = options.documents
+  if window and window >= (documents and longest(documents) or keys) then window = nil end
+  if documents and not window then return {is_causal = false, documents = documents} end
   if not padding and not window and (not options.causal or queries == 1) then return {is_causal = false} end
   if not padding and not window and queries == keys then return {is_causal = true} end
   local at_key = torch.arange(keys, {device = options.device}):unsqueeze(0)
@@ -26,6 +49,7 @@ function attention.mask(options)
     or torch.ones({queries, keys}, {dtype = 'bool', device = options.device})
   if window then allowed = allowed:logical_and(at_key:gt(at_query - window)) end
   allowed = allowed:view(1, 1, queries, keys)
+  if documents then allowed = allowed:logical_and(same_document(documents, options.device):unsqueeze(1)) end
   if padding then
     allowed = allowed:logical_and(padding:to('bool'):view(-1, 1, 1, keys))
     -- A query of padding sees itself: with no key at all it would be NaN.
@@ -43,6 +67,21 @@ function attention.heads_of(x, width) return x:view(x.shape[1], x.shape[2], -1, 
 -- Puts the heads of (n, heads, tokens, width) next to each other: (n, tokens, heads · width).
 local function joined(y) return y:transpose(1, 2):reshape(y.shape[1], y.shape[3], -1) end
 
+-- Attention within each document: what crosses documents is not computed.
+local function attend_documents(query, key, value, documents, options)
+  local rows = {}
+  for row, lengths in ipairs(documents) do
+    local parts, at = {}, 0
+    for i, length in ipairs(lengths) do
+      local function part(x) return x:narrow(0, row - 1, 1):narrow(2, at, length) end
+      parts[i] = F.scaled_dot_product_attention(part(query), part(key), part(value), options)
+      at = at + length
+    end
+    rows[row] = torch.cat(parts, 2)
+  end
+  return torch.cat(rows, 0)
+end
+
 ---Returns softmax(query · keyᵀ · scale) · value, (n, queries, heads · width). There may be fewer heads of keys and values.
 ---@param query torch.Tensor (n, heads, queries, width)
 ---@param key torch.Tensor (n, key heads, keys, width)
@@ -54,19 +93,22 @@ local function joined(y) return y:transpose(1, 2):reshape(y.shape[1], y.shape[3]
 function attention.attend(query, key, value, mask, options)
   local groups = query.shape[2] / key.shape[2]
   if not options.softcap and not options.bias then
-    return joined(F.scaled_dot_product_attention(query, key, value, {
-      attn_mask = mask.allowed, dropout_p = options.dropout or 0, is_causal = mask.is_causal, scale = options.scale,
-      enable_gqa = groups > 1,
-    }))
+    local how = {
+      attn_mask = mask.allowed, dropout_p = options.dropout or 0, is_causal = mask.is_causal or mask.documents ~= nil,
+      scale = options.scale, enable_gqa = groups > 1,
+    }
+    if mask.documents then return joined(attend_documents(query, key, value, mask.documents, how)) end
+    return joined(F.scaled_dot_product_attention(query, key, value, how))
   end
   if groups > 1 then key, value = key:repeat_interleave(groups, 1), value:repeat_interleave(groups, 1) end
   local scores = query:matmul(key:transpose(-1, -2)) * (options.scale or query.shape[4] ^ -0.5)
   if options.softcap then scores = (scores / options.softcap):tanh() * options.softcap end
   if options.bias then scores = scores + options.bias end
   local allowed = mask.allowed
-  if mask.is_causal then
+  if mask.is_causal or mask.documents then
     allowed = torch.ones({scores.shape[3], scores.shape[4]}, {dtype = 'bool', device = scores.device}):tril()
   end
+  if mask.documents then allowed = allowed:logical_and(same_document(mask.documents, scores.device):unsqueeze(1)) end
   if allowed then scores = scores:masked_fill(allowed:logical_not(), -math.huge) end
   local weights = F.softmax(scores, {dim = -1, dtype = 'float32'}):to(query.dtype)
   if (options.dropout or 0) > 0 then weights = F.dropout(weights, {p = options.dropout}) end

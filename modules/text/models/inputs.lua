@@ -11,6 +11,23 @@ local inputs = {}
 ---@field keys integer with those before
 ---@field positions torch.Tensor int64, (n or 1, tokens)
 ---@field cache text.Cache|nil
+---@field documents integer[][]|nil lengths of the documents in each row, where position_ids begin again
+
+-- Lengths of the documents in each row, of positions that begin again; nil where every row is one document.
+local function documents_of(positions)
+  local begins = positions:diff():ne(1)
+  if not begins:any():item() then return nil end
+  local out, tokens = {}, positions.shape[2]
+  for row = 1, positions.shape[1] do
+    local lengths, from = {}, 0
+    for _, at in ipairs(begins[row - 1]:nonzero():flatten():tolist()) do
+      lengths[#lengths + 1], from = at + 1 - from, at + 1
+    end
+    lengths[#lengths + 1] = tokens - from
+    out[row] = lengths
+  end
+  return out
+end
 
 ---@param input_ids torch.Tensor int64, (n, tokens)
 ---@param given table {attention_mask, position_ids, past_key_values}
@@ -32,7 +49,11 @@ function inputs.places(input_ids, given, options)
     errors.raise('argument', ('attention_mask has %d columns for %d tokens'):format(padding.shape[2], keys))
   end
   if padding and padding:ne(0):all():item() then padding = nil end
-  return {queries = queries, keys = keys, positions = positions, cache = cache, padding = padding,
+  local documents = nil
+  if given.position_ids and options.causal ~= false and not given.attention_mask and not cache then
+    documents = documents_of(given.position_ids)
+  end
+  return {queries = queries, keys = keys, documents = documents, positions = positions, cache = cache, padding = padding,
           causal = options.causal ~= false, device = tostring(input_ids.device)}
 end
 

@@ -61,6 +61,9 @@ for i = 2, #arg do
       masked, want.masked = masked[want.mask:bool()], want.masked[want.mask:bool()]
     end
     found.masked = difference(masked, want.masked)
+    if want.packed then
+      found.packed = difference(model(want.ids, {position_ids = want.positions}).logits, want.packed)
+    end
   end)
   for key in pairs(GENERATE) do
     if want[key] then found[key] = same_ids(model, want, key) end

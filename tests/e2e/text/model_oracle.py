@@ -148,6 +148,10 @@ def write(folder, name):
         wanted["masked"] = model(ids, attention_mask=mask, **extra).logits
         if is_decoder:
             wanted |= generated(model, ids, mask)
+        if is_decoder and not extra:
+            positions = torch.stack([torch.cat([torch.arange(7), torch.arange(12)]), torch.arange(19)])
+            wanted["positions"] = positions
+            wanted["packed"] = model(ids, position_ids=positions, use_cache=False).logits
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, eps=1e-3)
     optimizer.step()
     for key, parameter in model.named_parameters():

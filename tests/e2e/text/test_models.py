@@ -33,8 +33,8 @@ def compare(rtrain, *names):
     found = [json.loads(line) for line in result.stdout.splitlines()]
     assert [each["name"] for each in found] == [*names]
     for each in found:
-        for key in ("logits", "masked", "loss", "grad", "step"):
-            assert each[key] <= 1e-5, each
+        for key in ("logits", "masked", "packed", "loss", "grad", "step"):
+            assert each.get(key, 0) <= 1e-5, each
         assert each["parameters"] >= 10, each
         for key in ("greedy", "greedy_masked", "penalty", "beams", "ended"):
             assert each.get(key, True) is True, each
@@ -46,6 +46,7 @@ def compare(rtrain, *names):
 def test_some_families(rtrain):
     found = compare(rtrain, "gpt2", "llama", "gemma2", "bert-sequence", "t5")
     assert ["greedy" in each for each in found] == [True, True, True, False, True]
+    assert ["packed" in each for each in found] == [True, True, True, False, False]
 
 
 @nightly

@@ -38,7 +38,7 @@ local function is_override(file, name)
   if OVERRIDES[name] then return true end
   if file:match '^rtrain/data/aggregate/' then return AGGREGATE_OVERRIDES[name] end
   if file:match '^xgboost/' or file:match '^lightgbm/' then return TREE_OVERRIDES[name] end
-  local is_part = file:match '^rtrain/data/operators/' or file:match '^rtrain/data/sources/[%w_]+_sources?%.lua$'
+  local is_part = file:match '^rtrain/data/operators/' or file:match '^[%w_/]+/[%w_]+_sources?%.lua$'
   return is_part and DATA_OVERRIDES[name] or file:match '^torch/distributions/' and DISTRIBUTION_OVERRIDES[name]
 end
 
