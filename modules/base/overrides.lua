@@ -57,7 +57,7 @@ function overrides.typed(option, text, old)
   return list
 end
 
-local function set(config, key, text)
+local function set(config, key, text, owner)
   local at, parts = config, {}
   for part in key:gmatch('[^.]+') do parts[#parts + 1] = part end
   for i, part in ipairs(parts) do
@@ -67,7 +67,7 @@ local function set(config, key, text)
       old = at[part]
     end
     if old == nil or type(at) ~= 'table' then
-      refuse('--set ' .. key, ("train_loop_config has no '%s'%s"):format(table.concat(parts, '.', 1, i),
+      refuse('--set ' .. key, ("%s has no '%s'%s"):format(owner, table.concat(parts, '.', 1, i),
         errors.suggestion(part, type(at) == 'table' and ordered.names_of(at) or {})))
     end
     if i == #parts then
@@ -81,14 +81,15 @@ end
 ---Returns the config with the changes applied; the given config stays unchanged.
 ---@param config? table train_loop_config
 ---@param settings string[] each 'key=value', 'model.width=16' for a nested one; lists as '1,2,3'
+---@param owner? string what has the values, for messages: 'train_loop_config'
 ---@return table? config
-function overrides.apply(config, settings)
+function overrides.apply(config, settings, owner)
   if #settings == 0 then return config end
   local out = copy(config or {})
   for _, setting in ipairs(settings) do
     local key, text = setting:match('^([^=]+)=(.*)$')
     if key == nil then errors.raise('usage', ("--set %s: expected KEY=VALUE"):format(setting)) end
-    set(out, key, text)
+    set(out, key, text, owner or 'train_loop_config')
   end
   return out
 end

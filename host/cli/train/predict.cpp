@@ -31,6 +31,8 @@ namespace {
 struct PredictOptions {
   std::string model;
   std::string data;
+  std::string prompt;
+  bool chat = false;
   std::string function;
   std::string script;
   std::vector<std::string> set;
@@ -118,19 +120,41 @@ Map request_of(const PredictOptions& options, Map request) {
   return request;
 }
 
-void predict(const PredictOptions& options) {
-  std::optional<store::DirectoryLease> lease;
-  const Map request = request_of(options, model_of(options, lease));
+// Calls run(request) of a module; on an interrupt that raises an error.
+Value call_module(const char* module, const Map& request) {
   lua::State state;
   bind::add_host_modules(state);
-  lua::push_module_function(state, "rtrain.predict", "run");
+  lua::push_module_function(state, module, "run");
   lua::push_value(state, request);
   {
-    // On an interrupt the incomplete output is removed.
     const Interrupt interrupt(state.get(), {SIGINT, SIGTERM});
     lua::protected_call(state, 1, 1);
   }
-  const Value done = lua::to_value(state, -1, "what was predicted");
+  return lua::to_value(state, -1, "what was predicted");
+}
+
+// Lets a language model write to stdout.
+void write_on(const PredictOptions& options) {
+  if (!options.data.empty()) {
+    throw usage_error("predict: DATA does not go with --prompt and --chat");
+  }
+  std::optional<store::DirectoryLease> lease;
+  Map request{{"folder", model_of(options, lease)["folder"]},
+              {"set", list_of(options.set)},
+              {"chat", options.chat}};
+  if (!options.prompt.empty()) request.set("prompt", options.prompt);
+  if (!options.device.empty()) request.set("device", options.device);
+  call_module("text.predict", request);
+}
+
+void predict(const PredictOptions& options) {
+  if (options.chat || !options.prompt.empty()) return write_on(options);
+  if (options.data.empty()) {
+    throw usage_error(
+        "predict: DATA is missing: a file; or --prompt TEXT or --chat for a language model");
+  }
+  std::optional<store::DirectoryLease> lease;
+  const Value done = call_module("rtrain.predict", request_of(options, model_of(options, lease)));
   std::cerr << done["model"].as_string() << " on " << done["device"].as_string() << ": "
             << counted(static_cast<size_t>(done["rows"].as_int()), "row")
             << (done["transform"].is_nil() ? ""
@@ -148,7 +172,10 @@ void add_model_options(Command& command, PredictOptions& options) {
   command
       .option("--script", &options.script, "the script with it; else the one that the run has kept")
       .value_name("FILE");
-  command.option("--set", &options.set, "a value of the config, as for rtrain run; repeatable")
+  command
+      .option("--set", &options.set,
+              "a value of the config, as for rtrain run, or of generate where a language model "
+              "writes: max_new_tokens, do_sample, temperature, top_k, top_p, …; repeatable")
       .repeatable()
       .value_name("KEY=VALUE");
   command.option("--file", &options.file, "of the checkpoint, where several hold tensors")
@@ -197,7 +224,6 @@ void add_predict(Parser& parser) {
       .required()
       .offers({.sources = {Source::kRuns}});
   command.argument("DATA", &options->data, "Parquet, CSV, JSON lines, idx, NumPy or images")
-      .required()
       .offers({.sources = {Source::kFiles}});
   command
       .option("-o,--output", &options->output,
@@ -207,6 +233,12 @@ void add_predict(Parser& parser) {
       .one_of({"json", "csv", "parquet"});
   command.flag("--classes", &options->classes,
                "adds the column class: the place of the largest value, from 0");
+  command
+      .option("--prompt", &options->prompt,
+              "without DATA: what a language model writes after it; with --chat, an answer to it")
+      .value_name("TEXT");
+  command.flag("--chat", &options->chat,
+               "without DATA: a language model answers each line of stdin, or --prompt");
   add_model_options(command, *options);
   add_data_options(command, *options);
   command.option("--device", &options->device, "cpu, cuda or cuda:N; else cuda where there is one")

@@ -30,21 +30,48 @@ local LUARC = [[
 ---@field text string
 ---@field about string description in the printed list
 
----Returns the files of a template, without the declarations for editors. Raises code 'usage' for an unknown template.
----@param template string 'mnist', 'cifar', 'tabular', 'gpt' or 'blank'
+-- Raises code 'usage' unless it is the folder of a language model; returns its absolute path.
+local function model_folder(path)
+  local folder = system.absolute(path)
+  local function has(file) return system.path_kind(folder .. '/' .. file) == 'file' end
+  if not has 'config.json' then
+    errors.raise('usage', ("init: --model: '%s' has no config.json: expected the folder of a model"):format(path))
+  end
+  return folder
+end
+
+-- The script as the folder has it: two templates are examples, whose first line names their place.
+local function script_of(template, text, model)
+  text = text:gsub('examples/[%w_]+%.lua', 'train.lua', 1)
+  if template == 'finetune' then
+    if not model then
+      errors.raise('usage', 'init: finetune needs --model FOLDER: a folder with config.json, model.safetensors and a tokenizer')
+    end
+    local quoted = ('%q'):format(model_folder(model)):gsub('%%', '%%%%')
+    return (text:gsub("model = ''", 'model = ' .. quoted, 1):gsub(' %-%-set model=FOLDER', '', 1))
+  end
+  if model then errors.raise('usage', ("init: --model belongs to the template finetune, not to '%s'"):format(template)) end
+  return text
+end
+
+---Returns the files of a template, without the declarations for editors. Raises code 'usage' for an unknown template, and
+---for one that needs a model without it.
+---@param template string 'mnist', 'cifar', 'tabular', 'gpt', 'pretrain', 'finetune' or 'blank'
 ---@param title string the heading of README.md
+---@param model? string for 'finetune': the folder of a language model
 ---@return ProjectFile[]
 ---
 ---```lua
 ---local files = require('rtrain.project').files('blank', 'hello')
 ---assert(files[1].path == 'train.lua' and files[1].text:find 'TorchTrainer')
 ---```
-function project.files(template, title)
+function project.files(template, title, model)
   local script = host.template_text(template)
   if not script then
     errors.raise('usage', ("init: unknown template '%s'%s"):format(template,
       errors.suggestion(template, host.template_names())))
   end
+  script = script_of(template, script, model)
   return {
     {path = 'train.lua', text = script, about = 'the training script'},
     {path = 'README.md', text = readme(title, script), about = 'how to run it, and what to try next'},
@@ -76,12 +103,12 @@ end
 
 ---Runs the command: writes the files and prints them. Raises code 'usage', before anything is written, if the folder
 ---has one of them; 'environment' if a file cannot be written, and removes the others.
----@param request {template: string, folder: string}
+---@param request {template: string, folder: string, model: string|nil}
 function project.run(request)
   local folder = request.folder:match '^(.-)/*$'
   if folder == '' then folder = '/' end
   local title = system.absolute(folder):match '([^/]+)/*$' or 'rtrain'
-  local files = project.files(request.template, title)
+  local files = project.files(request.template, title, request.model)
   refuse_files(folder, files)
   local had_stubs, stubs = system.path_kind(folder .. '/' .. STUBS), require 'rtrain.doc.stubs'
   local written, num_stubs = xpcall(function()

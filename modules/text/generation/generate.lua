@@ -11,6 +11,9 @@ local NAMES = {'attention_mask', 'max_new_tokens', 'max_length', 'do_sample', 't
                'repetition_penalty', 'num_beams', 'length_penalty', 'early_stopping', 'eos_token_id', 'pad_token_id', 'stop',
                'streamer', 'seed'}
 local NEW_TOKENS = 20
+-- What generation_config.json of a folder says where a call does not.
+local CONFIGURED = {'max_new_tokens', 'do_sample', 'temperature', 'top_k', 'top_p', 'min_p', 'repetition_penalty', 'num_beams',
+                    'length_penalty', 'early_stopping', 'eos_token_id', 'pad_token_id'}
 
 local function fail(format, ...) errors.raise('argument', 'generate: ' .. format:format(...)) end
 
@@ -31,6 +34,13 @@ local function check(given)
   check_number('max_new_tokens', given.max_new_tokens, 0, 2 ^ 31)
   if (given.num_beams or 1) > 1 and given.do_sample then fail 'do_sample with num_beams: rtrain samples from one beam' end
   if (given.num_beams or 1) > 1 and given.streamer then fail 'a streamer shows one beam: leave out num_beams' end
+end
+
+local function with_configured(given, config)
+  local out = {}
+  for _, name in ipairs(config and CONFIGURED or {}) do out[name] = config[name] end
+  for name, value in next, given do out[name] = value end
+  return out
 end
 
 -- Ids that end a text: a number, or a list.
@@ -107,11 +117,12 @@ end
 ---@param options? table attention_mask (n, tokens), 0 for padding; max_new_tokens (20); do_sample (false: the likeliest
 ---  token), with temperature, top_k, top_p, min_p, seed; repetition_penalty; num_beams, length_penalty (1),
 ---  early_stopping; eos_token_id (a number or a list; {}: none), pad_token_id (both as in config.json); stop(ids): true
----  ends; streamer(tokens): called with the tokens (n) of each step
+---  ends; streamer(tokens): called with the tokens (n) of each step. Where the folder of the model has a
+---  generation_config.json, that says what is left out
 ---@return torch.Tensor ids (n, tokens + new tokens)
 ---Errors: 'argument' for a wrong option, or a prompt without tokens.
 return function(self, input_ids, options)
-  local given = args.options(options, NAMES, 'generate')
+  local given = with_configured(args.options(options, NAMES, 'generate'), self.generation_config)
   check(given)
   if input_ids:dim() ~= 2 or input_ids.shape[2] == 0 then
     fail('expected ids of the shape {n, tokens} with a token, got {%s}', table.concat(input_ids.shape, ', '))

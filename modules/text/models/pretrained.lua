@@ -13,6 +13,7 @@ local weights = require 'text.models.weights'
 local pretrained = {}
 
 -- Names that older files have and no model needs.
+local GENERATION = 'generation_config.json'
 local IGNORED = {'%.rotary_emb%.inv_freq$', '%.attn%.bias$', '%.attn%.masked_bias$', '%.position_ids$'}
 local MOST_NAMED = 8
 
@@ -142,6 +143,9 @@ local function from_pretrained(Class, folder, options)
   if dtype then model:to(dtype) end
   model:tie_weights()
   model:eval()
+  if system.path_kind(folder .. '/' .. GENERATION) == 'file' then
+    model.generation_config = configs.read(folder, GENERATION)
+  end
   model.loading_info = {missing_keys = missing, unexpected_keys = unexpected}
   if #missing > 0 then
     require 'base.warnings'.warn(('%s: new parameters, which are to be trained, since %s has none: %s'):format(owner, folder,
@@ -167,6 +171,7 @@ local function save_pretrained(self, folder, options)
   for name, value in pairs(self.config) do config[name] = value end
   config.architectures = torch.list {self.__name}
   configs.write(folder, config)
+  if self.generation_config then configs.write(folder, self.generation_config, GENERATION) end
   weights.write(folder, out, options.max_shard_bytes)
 end
 

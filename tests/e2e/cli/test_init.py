@@ -15,6 +15,7 @@ FEW_STEPS = {
     "cifar": ["epochs=1", "limit=128", "test_limit=63", "width=4"],
     "tabular": ["epochs=1"],
     "gpt": ["epochs=2", "batch_size=512", "width=16", "layers=1"],
+    "pretrain": ["n_layer=1", "n_embd=16", "n_head=2", "length=32", "vocab_size=260", "steps=2", "save_steps=2"],
     "blank": ["epochs=2"],
 }
 FILES = ["train.lua", "README.md", ".gitignore", ".luarc.json"]
@@ -64,13 +65,16 @@ def test_a_template_trains_as_it_is(rtrain, project, template, workers):
     assert len(rows) == (2 if template in ("gpt", "blank") else 1)
     assert all(0 < row["loss"] < 10 for row in rows)
     (*_, newest) = rtrain.json("checkpoint", "ls", "last")
-    saved = "train_state.pt" if template == "cifar" else "model.pt"
+    saved = {"cifar": "train_state.pt", "pretrain": "model.safetensors"}.get(template, "model.pt")
     assert saved in [path.name for path in (rtrain.storage / newest["path"]).iterdir()]
     named = re.findall(r"^\| `(\w+)` \| `", readme, re.MULTILINE)
     assert {"lr", "seed"} < set(named) and not re.search("@\\w+@", readme)
     assert sorted(named) == sorted(rtrain.json("show", "last")["config"]), "README.md names what the script takes"
     # With two workers the metrics are means over the test rows of both, each of them once: their number is odd.
-    if workers == "1" or template in ("mnist", "cifar", "tabular"):
+    if template == "pretrain":
+        written = rtrain("predict", "last:latest", "--prompt", "1 plus", "--set", "max_new_tokens=3")
+        assert written.returncode == 0 and "GPT2LMHeadModel on cpu: 3 tokens, " in written.stderr
+    elif workers == "1" or template in ("mnist", "cifar", "tabular"):
         check_predictions(rtrain, template, result.stdout)
 
 

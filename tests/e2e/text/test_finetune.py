@@ -1,6 +1,7 @@
 """Language models that learn to answer: examples/llama_lora.lua over a small model and tokenizer that the test makes."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -11,6 +12,14 @@ TEMPLATE = (
     "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content + '<|end|>' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
+# Kills the worker of rank 1, unless there is a file of that name.
+KILL = """
+local function kill_rank_1(mark)
+  if require('rtrain').get_context():get_world_rank() ~= 1 or io.open(mark) then return end
+  io.open(mark, 'w'):close()
+  os.execute 'kill -9 $PPID'
+end
+"""
 WORDS = {"red": "rot", "blue": "blau", "green": "grün", "white": "weiß"}
 # A Llama with random weights, and a tokenizer of bytes.
 MAKE = """
@@ -79,15 +88,76 @@ def test_a_model_answers_what_it_was_taught_by_two_workers(rtrain, folder):
 
 
 def test_a_killed_run_ends_with_the_bits_of_a_calm_one(rtrain, folder):
-    options = [*settings(folder, epochs=6, question=""), "--max-failures", 1]
+    options = [*settings(folder, epochs=6, question="", batch_size=2), "-n", 2]
     rtrain.run_ok(EXAMPLE, *options, "--name", "calm")
     mark = rtrain.folder / "killed"
-    once = f"if epoch == 4 and not io.open '{mark}' then io.open('{mark}', 'w'):close() os.execute 'kill -9 $PPID' end"
-    killed = EXAMPLE.replace("    adapted:train()\n", f"    adapted:train()\n    {once}\n")
+    once = f"if state.epoch == 3 then kill_rank_1 '{mark}' end"
+    killed = EXAMPLE.replace("        optimizer:step()\n", f"        optimizer:step()\n        {once}\n")
     assert killed != EXAMPLE
-    rtrain.run_ok(killed, *options, "--name", "killed")
-    calm, again = ([row["metrics"]["loss"] for row in rtrain.json("metrics", name)] for name in ("calm", "killed"))
-    assert mark.exists() and calm == again and len(calm) == 6
+    killed = KILL + killed
+    rtrain.run_ok(killed, *options, "--name", "healed")
+    mark.unlink()
+    restarted = killed.replace(
+        "RunConfig {", "RunConfig {failure_config = train.FailureConfig {max_heals = 0, max_failures = 1}, "
+    )
+    rtrain.run_ok(restarted, *options, "--name", "restarted")
+    calm, healed, again = (
+        [row["metrics"]["loss"] for row in rtrain.json("metrics", name)] for name in ("calm", "healed", "restarted")
+    )
+    assert mark.exists() and calm == healed == again and len(calm) == 6
+
+
+def written(rtrain, *args):
+    result = rtrain("predict", "taught:latest", *args)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def said_to(rtrain, lines):
+    process = rtrain.popen("predict", "taught:latest", "--chat", stdin=subprocess.PIPE)
+    answers, log = process.communicate("".join(f"{line}\n" for line in lines), timeout=120)
+    assert process.returncode == 0, log
+    return answers.splitlines()
+
+
+@pytest.mark.parametrize("r", [8, 0], ids=["adapters", "all weights"])
+def test_a_folder_of_init_teaches_and_predict_answers(rtrain, folder, r):
+    made = rtrain("init", "finetune", "own", "--model", folder)
+    assert made.returncode == 0, made.stderr
+    own = rtrain.folder / "own"
+    assert str(folder) in (own / "train.lua").read_text() and "`data`" in (own / "README.md").read_text()
+    rtrain.folder = own
+    values = {"data": folder.parent / "data.jsonl", "r": r, "lr": 0.02 if r else 0.005, "epochs": 40}
+    options = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+    result = rtrain("run", "train.lua", "--name", "taught", *options)
+    assert result.returncode == 0, result.stderr
+    assert written(rtrain, "--chat", "--prompt", "green") == "grün\n"
+    assert written(rtrain, "--prompt", "<|user|>red<|end|><|assistant|>") == "rot\n"
+    first, _ = said_to(rtrain, ["white", "", "blue"])
+    assert first == "weiß"
+    assert len(written(rtrain, "--prompt", "red", "--set", "max_new_tokens=1").strip().split()) <= 1
+    seeds = {written(rtrain, "--prompt", "red", "--set", "seed=3", "--set", "temperature=9") for _ in range(2)}
+    assert len(seeds) == 1
+
+
+def test_what_predict_and_init_cannot_do_is_said(rtrain, folder):
+    def said(*args):
+        result = rtrain(*args)
+        assert result.returncode == 2, result.stderr
+        return result.stderr
+
+    assert "finetune needs --model FOLDER" in said("init", "finetune", "own")
+    assert "'data.jsonl' has no config.json" in said("init", "finetune", "own", "--model", "data.jsonl")
+    assert "--model belongs to the template finetune, not to 'mnist'" in said("init", "mnist", "own", "--model", folder)
+    assert not (rtrain.folder / "own").exists()
+    assert "DATA is missing" in said("predict", f"{folder}/")
+    assert "DATA does not go with --prompt" in said("predict", f"{folder}/", "data.jsonl", "--prompt", "red")
+    assert "generate has no 'top_q': did you mean 'top_k'?" in rtrain(
+        "predict", f"{folder}/", "--prompt", "red", "--set", "top_q=1").stderr  # fmt: skip
+    (folder / "tokenizer_config.json").unlink()
+    assert "its tokenizer has no chat_template: leave out --chat" in said("predict", f"{folder}/", "--chat")
+    (folder / "config.json").unlink()
+    assert "has neither config.json nor adapter_config.json" in said("predict", f"{folder}/", "--prompt", "red")
 
 
 def test_what_a_row_lacks_is_said_with_its_line(rtrain, folder):
