@@ -97,4 +97,8 @@ bool give_back_cached_memory() {
   return mallctl != nullptr && mallctl(kPurgeAllArenas, nullptr, nullptr, nullptr, 0) == 0;
 }
 
+void release_thread_cache() {
+  if (mallctl != nullptr) mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
+}
+
 }  // namespace rtrain::machine

@@ -42,4 +42,7 @@ class MemoryPressure {
 // allocator than jemalloc, which keeps little. Any thread.
 bool give_back_cached_memory();
 
+// Gives what the calling thread keeps for itself back to the allocator, for the call above.
+void release_thread_cache();
+
 }  // namespace rtrain::machine

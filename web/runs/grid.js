@@ -40,12 +40,18 @@ export class Grid {
 
   /** columns: {key, width, isPinned, head: node}; those that are pinned first. */
   setColumns(columns) {
-    this.#columns = columns;
     this.#cols.replaceChildren(...columns.map(() => el('col')));
-    const heads = columns.map((column) => this.#headOf(column));
-    keepingFocus(this.#head, () => this.#head.replaceChildren(el('tr', {}, heads)));
+    this.setHeads(columns);
     this.#size();
     this.redraw();
+  }
+
+  /** The same columns with other heads: the rows stay. */
+  setHeads(columns) {
+    this.#columns = columns;
+    const row = el('tr', {}, columns.map((column) => this.#headOf(column)));
+    [...row.children].forEach((cell, column) => this.#pin(cell, column));
+    keepingFocus(this.#head, () => this.#head.replaceChildren(row));
   }
 
   setTotal(total) {

@@ -3,7 +3,7 @@
 // that are open.
 import {get} from '../server/api.js';
 
-const WINDOW = 100;
+const WINDOW = 64;
 const MOST_GROUPS = 1000;
 const MOST_OPEN = 200;
 

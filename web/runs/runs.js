@@ -129,7 +129,7 @@ class RunsPage {
     this.#state.set('sort', by);
     this.#grid.toTop();
     const loading = this.#load();
-    this.#setColumns();
+    this.#grid.setHeads(this.#heads());
     return loading;
   }
 
@@ -182,13 +182,17 @@ class RunsPage {
       ...column, isNumber: this.#isNumber(column),
       width: this.#state.widthOf(column.key) ?? column.width + (column.is === 'value' ? wider : 0),
     }));
-    this.#grid.setColumns([
+    this.#grid.setColumns(this.#heads());
+  }
+
+  #heads() {
+    return [
       {key: 'shown', width: storedAt ? 34 : 62, isPinned: true, isFixed: true,
         head: el('th', {scope: 'col'}, el('span', {class: 'hidden'}, 'Shown'))},
       ...this.#columns.map((column) => ({
         key: column.key, width: column.width, isPinned: column.isPinned, head: this.#headOf(column),
       })),
-    ]);
+    ];
   }
 
   #isNumber(column) {

@@ -74,6 +74,7 @@ void HttpServer::post(Thread& thread, WaitingRequest waiting) {
   thread.tasks.post([this, &thread, waiting = std::move(waiting)] {
     auto reply = std::make_shared<HttpReply>(service_.answer(waiting.request));
     const bool has_turn = !service_.may_take_long(waiting.request);
+    machine::release_thread_cache();
     loop_.post(
         [this, &thread, number = waiting.connection, viewer = waiting.viewer, has_turn, reply] {
           thread.is_busy = false;
