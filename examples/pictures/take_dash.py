@@ -26,7 +26,7 @@ PAGES = [
     ("run", "#/run/fast", "accuracy", False, (1280, 780)),
     ("run-dark", "#/run/fast", "accuracy", True, (1280, 780)),
     ("run-phone", "#/run/fast", "accuracy", False, (390, 844)),
-    ("compare", "#/compare?run=slow&run=middle&run=fast", "config", False, (1280, 780)),
+    ("compare", "#/compare?run=slow&run=middle&run=fast", "0.0001", False, (1280, 780)),
     ("sweep", "#/sweep/rates", "rates-000", False, (1280, 780)),
 ]
 PATIENCE_S = 30
