@@ -226,6 +226,15 @@ def test_a_run_has_its_colour_everywhere(workspace):
     assert workspace.run(legend) == before
 
 
+def test_runs_whose_names_differ_in_a_number_have_different_colours(workspace):
+    strokes = workspace.run("""
+      return [...document.querySelectorAll('.grid tbody:not(.gap) tr')].map((row) =>
+        [row.dataset.name, row.querySelector('.swatch path').getAttribute('stroke')]);
+    """)
+    for lr in ("0.1", "0.3", "0.9"):
+        assert len({stroke for name, stroke in strokes if name.startswith(f"lr{lr}")}) == 2, strokes
+
+
 def test_groups_have_means_and_open(workspace, screenshot):
     workspace.run("document.querySelector('select[name=group]').focus()")
     wait_until(lambda: workspace.count("select[name=group] option[value='config.lr']") == 1, message="the columns")

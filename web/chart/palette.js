@@ -15,12 +15,14 @@ export const isDark = theme;
 export const colourOf = (index) => (isDark.matches ? DARK : LIGHT)[index % LIGHT.length];
 export const dashOf = (index) => DASHES[Math.floor(index / LIGHT.length) % DASHES.length];
 
-/** The place of a run, or of a group of runs, by its name. */
+/** The place of a run, or of a group of runs, by its name. Names that differ in a number at the end, as those of a sweep,
+    have neighbouring places. */
 export const placeOfName = (name) => {
+  const [stem, number] = /^(.*?)(\d{0,9})$/s.exec(name).slice(1);
   let hash = 2166136261; // FNV-1a
-  for (let at = 0; at < name.length; ++at) hash = Math.imul(hash ^ name.charCodeAt(at), 16777619);
+  for (let at = 0; at < stem.length; ++at) hash = Math.imul(hash ^ stem.charCodeAt(at), 16777619);
   hash = Math.imul(hash ^ hash >>> 15, 0x2c1b3c6d);
-  return ((hash ^ hash >>> 13) >>> 0) % (LIGHT.length * DASHES.length);
+  return (((hash ^ hash >>> 13) >>> 0) + Number(number)) % (LIGHT.length * DASHES.length);
 };
 
 /** A short piece of a curve's line. */
