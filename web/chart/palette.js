@@ -15,8 +15,8 @@ export const isDark = theme;
 export const colourOf = (index) => (isDark.matches ? DARK : LIGHT)[index % LIGHT.length];
 export const dashOf = (index) => DASHES[Math.floor(index / LIGHT.length) % DASHES.length];
 
-/** The place of a run, or of a group of runs, by its name. Names that differ in a number at the end, as those of a sweep,
-    have neighbouring places. */
+/** The place of a run, or of a group of runs, by its name. Names that differ in a number at the end, as those of a
+    sweep, have neighbouring places. */
 export const placeOfName = (name) => {
   const [stem, number] = /^(.*?)(\d{0,9})$/s.exec(name).slice(1);
   let hash = 2166136261; // FNV-1a
