@@ -26,8 +26,9 @@ end
 local function make_tokenizer(config, documents)
   if config.tokenizer:find '%.json$' then return text.Tokenizer.from_file(config.tokenizer) end
   if config.tokenizer ~= '' then return text.Tokenizer.from_pretrained(config.tokenizer) end
-  local empty = text.Tokenizer.from_str [[{"model": {"type": "BPE", "vocab": {}, "merges": []}, "decoder": {"type": "ByteLevel"},
-    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}}]]
+  local empty = text.Tokenizer.from_str [[{"model": {"type": "BPE", "vocab": {}, "merges": []},
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+    "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true}}]]
   local rows = documents:iter_rows()
   return empty:train_new_from_iterator(function()
     local row = rows()
@@ -103,6 +104,7 @@ local function train_func(config)
     rows = train.get_dataset_shard 'train', step = 0, loss = 0,
   }
   state:load(train.get_checkpoint())
+  assert(state.rows:count() >= config.batch_size, 'there are fewer blocks than a batch: more text, or a smaller length')
 
   local function save()
     local valid_loss = evaluate(net, config)
@@ -118,8 +120,9 @@ local function train_func(config)
   end
 
   train.elastic(state, function()
+    local parts, loss = 0, 0
+    optimizer:zero_grad()
     while state.step < config.steps do
-      local parts, loss = 0, 0
       for batch in state.rows:iter_torch_batches {batch_size = config.batch_size, drop_last = true} do
         parts = parts + 1
         local is_last = parts % config.accumulate == 0
@@ -128,7 +131,7 @@ local function train_func(config)
           part:backward()
           loss = loss + part:item()
         end
-        if is_last then backward() else model:no_sync(backward) end
+        if is_last or model == net then backward() else model:no_sync(backward) end
         if is_last then
           nn.utils.clip_grad_norm_(net:parameters(), 1)
           optimizer:step()
@@ -144,7 +147,6 @@ local function train_func(config)
           if state.step == config.steps then return end
         end
       end
-      optimizer:zero_grad()  -- what the end of an epoch has cut off
     end
   end)
 end

@@ -183,6 +183,14 @@ def test_a_killed_run_of_the_example_has_the_losses_of_a_calm_one(rtrain):
     assert first == ["HEALED", "ERRORED"], first
 
 
+def test_the_example_trains_alone_and_estimates_its_memory(rtrain):
+    settings = [word for name, value in {**SMALL, "steps": 4}.items() for word in ("--set", f"{name}={value}")]
+    rtrain.run_ok(EXAMPLE, *settings, "-n", 1, "--name", "alone")
+    assert [row["metrics"]["step"] for row in rtrain.json("metrics", "alone")] == [1, 2, 3, 4]
+    found = rtrain.json("check", rtrain.folder / "train.lua", "--memory", "8", *settings)
+    assert found["model"] == "GPT2LMHeadModel" and found["parameters"] > 10_000
+
+
 def test_what_cannot_be_packed_is_named(rtrain):
     path = rtrain.folder / "tokenizer.json"
     tokenizer_of(path, ["a"])
