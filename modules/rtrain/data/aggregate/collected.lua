@@ -3,6 +3,7 @@
 local AggregateFn = require 'rtrain.data.aggregate.base'
 local column = require 'rtrain.data.columns.column'
 local errors = require 'base.errors'
+local lists = require 'rtrain.data.columns.lists'
 local Objects = require 'rtrain.data.columns.objects'
 local torch = require 'torch'
 
@@ -82,11 +83,8 @@ local unique_signature = AggregateFn.signature 'Unique'
 
 function Unique:init(...) self:_take('unique', unique_signature:bind(...)) end
 
--- int64 beyond 2^53 is cdata, which Lua compares by identity.
-local function key_of(value) return type(value) == 'cdata' and tostring(value) or value end
-
 local function add(into, value)
-  local key = key_of(value)
+  local key = lists.key(value)
   if into.seen[key] then return end
   into.seen[key] = true
   into.list[#into.list + 1] = value

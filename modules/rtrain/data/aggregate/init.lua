@@ -7,8 +7,9 @@ return require 'base.namespace'('data.aggregate', {
     {'rtrain.data.aggregate.sums', 'Count', 'Sum', 'Mean', 'Std'},
     {'rtrain.data.aggregate.extremes', 'Min', 'Max', 'AbsMax'},
     {'rtrain.data.aggregate.collected', 'Quantile', 'Unique'},
+    {'rtrain.data.aggregate.counted', 'ValueCounter'},
   },
   absent = {AggregateFnV2 = 'use map_groups', ApproximateQuantile = 'use Quantile', ApproximateTopK = 'use map_groups',
-           ValueCounter = 'use groupby(column):count()', MissingValuePercentage = 'use map_groups',
-           ZeroPercentage = 'use map_groups', AsList = 'use map_groups'},
+           MissingValuePercentage = 'use map_groups', ZeroPercentage = 'use map_groups',
+           AsList = 'use map_groups'},
 })

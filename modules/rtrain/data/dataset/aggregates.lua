@@ -6,6 +6,7 @@ local checks = require 'rtrain.data.dataset.checks'
 local column = require 'rtrain.data.columns.column'
 local errors = require 'base.errors'
 local GroupedData = require 'rtrain.data.dataset.grouped_data'
+local lists = require 'rtrain.data.columns.lists'
 local ordered = require 'base.ordered'
 local torch = require 'torch'
 
@@ -58,9 +59,6 @@ function Dataset:mean(...) return aggregate(self, aggregates.Mean, mean_signatur
 ---@return number|table|nil
 function Dataset:std(...) return aggregate(self, aggregates.Std, std_signature:bind(...)) end
 
--- Returns a value that can be a table key: int64 beyond 2^53 is cdata, which Lua compares by identity.
-local function key_of(value) return type(value) == 'cdata' and tostring(value) or value end
-
 ---Returns the distinct values of a column, in order of appearance; null is torch.none. Ray equivalent: Dataset.unique.
 ---@param name string
 ---@return any[]
@@ -81,7 +79,7 @@ function Dataset:unique(name)
       if (kind == 'table' or kind == 'userdata') and value ~= torch.none then
         errors.raise('argument', ("unique: column '%s' holds %s"):format(name, column.type_of(block:column(name))))
       end
-      local key = key_of(value)
+      local key = lists.key(value)
       if not seen[key] then
         seen[key] = true
         out[#out + 1] = value
