@@ -15,5 +15,6 @@ return require 'base.namespace'('data', {
     DataContext = 'rtrain.data.executor.context',
     GroupedData = 'rtrain.data.dataset.grouped_data',
     aggregate = 'rtrain.data.aggregate',
+    preprocessors = 'rtrain.data.preprocessors',
   },
 })

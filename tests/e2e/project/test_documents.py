@@ -11,6 +11,8 @@ from conftest import SOURCE
 
 # Series of train.log and of rtrain's own sampling: their names look like paths.
 SERIES_KEY = re.compile(r"host/\w+_(percent|bytes|per_s)")
+# A trainer's fit; a preprocessor's has a dataset as its argument.
+TRAINS = re.compile(r":fit(\(\)|\s*\{)")
 FOLDERS = ("host", "modules", "tests", "examples", "scripts", "packaging")
 DOCUMENTS = sorted([*SOURCE.glob("*.md"), *(path for folder in FOLDERS for path in (SOURCE / folder).rglob("*.md"))])
 each_document = pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -26,7 +28,7 @@ def training_scripts():
     for path in DOCUMENTS:
         blocks = fences(path)
         for number, (language, text) in enumerate(blocks):
-            if language == "lua" and ":fit" in text:
+            if language == "lua" and TRAINS.search(text):
                 shown = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
                 yield pytest.param(
                     text, shown[1] if shown[0] == "text" else None, id=f"{path.relative_to(SOURCE)}-{number}"
@@ -38,7 +40,7 @@ def commented_scripts():
     for path in sorted((SOURCE / "modules").rglob("*.lua")):
         blocks = re.findall(r"^---```lua\n(.*?)^---```$", path.read_text(), re.MULTILINE | re.DOTALL)
         for number, text in enumerate(blocks):
-            if ":fit" in text:
+            if TRAINS.search(text):
                 yield pytest.param(
                     re.sub(r"^---", "", text, flags=re.MULTILINE), id=f"{path.relative_to(SOURCE)}-{number}"
                 )

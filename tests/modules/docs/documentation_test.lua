@@ -23,6 +23,10 @@ local DATA_OVERRIDES = {
 }
 -- Methods that aggregates of rtrain.data override.
 local AGGREGATE_OVERRIDES = {partial = true, merge = true, finalize = true, type_of = true, values = true}
+-- Methods that preprocessors override.
+local PREPROCESSOR_OVERRIDES = {
+  get_input_columns = true, get_output_columns = true, fit_status = true, state_dict = true, load_state_dict = true,
+}
 -- Methods that constraints and transforms override.
 local DISTRIBUTION_OVERRIDES = {
   check = true, log_prob = true, log_abs_det_jacobian = true, forward_shape = true, inverse_shape = true, with_cache = true,
@@ -37,6 +41,7 @@ local OWN_TABLES = {show = true, formulas = true}
 local function is_override(file, name)
   if OVERRIDES[name] then return true end
   if file:match '^rtrain/data/aggregate/' then return AGGREGATE_OVERRIDES[name] end
+  if file:match '^rtrain/data/preprocessors/' then return PREPROCESSOR_OVERRIDES[name] end
   if file:match '^xgboost/' or file:match '^lightgbm/' then return TREE_OVERRIDES[name] end
   local is_part = file:match '^rtrain/data/operators/' or file:match '^[%w_/]+/[%w_]+_sources?%.lua$'
   return is_part and DATA_OVERRIDES[name] or file:match '^torch/distributions/' and DISTRIBUTION_OVERRIDES[name]

@@ -75,8 +75,10 @@ local function lacks_library(text)
 end
 
 local function add(name, block, lines)
-  if table.concat(block.lines, '\n'):find(':fit', 1, true) then return end
-  if lacks_library(table.concat(block.lines, '\n')) then return end
+  local text = table.concat(block.lines, '\n')
+  -- A preprocessor's fit has an argument.
+  if text:find ':fit%(%)' or text:find ':fit%s*{' then return end
+  if lacks_library(text) then return end
   count = count + 1
   TestExamples['test_' .. name] = function()
     local fn = assert(loadstring(('\n'):rep(block.line) .. table.concat(lines, '\n'), '@' .. name))
