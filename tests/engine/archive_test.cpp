@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "host/base/error.h"
-#include "tests/soak/fuzz/memory_source.h"
+#include "host/base/files/memory_source.h"
 #include "tests/unit/zip_bytes.h"
 
 namespace rtrain::engine {

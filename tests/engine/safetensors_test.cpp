@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "host/base/error.h"
+#include "host/base/files/memory_source.h"
 #include "host/engine/files/safetensors_header.h"
-#include "tests/soak/fuzz/memory_source.h"
 #include "tests/unit/zip_bytes.h"
 
 namespace rtrain::engine {

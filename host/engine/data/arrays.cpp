@@ -1,9 +1,10 @@
-// host/engine/data/arrays.cpp: torch._C.read_idx and torch._C.data.read_npy, read_npz.
+// host/engine/data/arrays.cpp: torch._C.read_idx and torch._C.data.read_npy, parse_npy, read_npz.
 #include <array>
 #include <cstdint>
 #include <string>
 
 #include "host/base/files/input_file.h"
+#include "host/base/files/memory_source.h"
 #include "host/engine/data/idx.h"
 #include "host/engine/data/npy.h"
 #include "host/engine/files/named_file.h"
@@ -38,6 +39,13 @@ int read_npy_file(lua_State* L) {
   return 1;
 }
 
+// (bytes) → tensor
+int parse_npy(lua_State* L) {
+  const MemorySource source{std::string(check_text(L, 1, "parse_npy: bytes"))};
+  push_tensor(L, read_npy(source));
+  return 1;
+}
+
 // (path) → list of names, list of tensors
 int read_npz_file(lua_State* L) {
   const std::string path(check_text(L, 1, "read_npz: path"));
@@ -58,6 +66,7 @@ int read_npz_file(lua_State* L) {
 void open_arrays(lua_State* L) {
   static constexpr std::array kReadIdx = {torch_method<&read_idx_file>("read_idx")};
   static constexpr std::array kFunctions = {torch_method<&read_npy_file>("read_npy"),
+                                            torch_method<&parse_npy>("parse_npy"),
                                             torch_method<&read_npz_file>("read_npz")};
   lua::add_functions(L, kReadIdx);
   lua_getfield(L, -1, "data");

@@ -5,82 +5,25 @@
 #include <optional>
 
 #include "host/base/codec/masked_crc.h"
+#include "host/base/codec/protobuf.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 
 namespace rtrain::store {
 namespace {
 
-Error bad_record() { return Error(Code::kArgument, "a record is not an event of TensorBoard"); }
+constexpr std::string_view kFailure = "a record is not an event of TensorBoard";
+
+class Fields : public ProtobufFields {
+ public:
+  explicit Fields(std::string_view bytes) : ProtobufFields(bytes, kFailure) {}
+};
 
 template <class Number>
 Number fixed(std::string_view bytes) {
-  if (bytes.size() < sizeof(Number)) throw bad_record();
-  Number out = 0;
-  for (size_t i = 0; i < sizeof(Number); ++i) {
-    out |= static_cast<Number>(static_cast<Number>(static_cast<uint8_t>(bytes[i])) << (8 * i));
-  }
-  return out;
+  if (bytes.size() < sizeof(Number)) throw Error(Code::kArgument, std::string(kFailure));
+  return little_endian<Number>(bytes);
 }
-
-// Iterates over the fields of a protocol buffers message.
-class Fields {
- public:
-  explicit Fields(std::string_view bytes) : bytes_(bytes) {}
-
-  // Returns false at the end.
-  bool next() {
-    if (bytes_.empty()) return false;
-    const uint64_t key = varint();
-    number_ = key >> 3;
-    switch (key & 7) {
-      case 0:
-        value_ = varint();
-        return true;
-      case 1:
-        data_ = take(8);
-        return true;
-      case 2:
-        data_ = take(varint());
-        return true;
-      case 5:
-        data_ = take(4);
-        return true;
-      default:
-        throw bad_record();
-    }
-  }
-
-  uint64_t number() const { return number_; }
-  // For a varint.
-  int64_t integer() const { return static_cast<int64_t>(value_); }
-  // For the other wire types.
-  std::string_view data() const { return data_; }
-
-  bool at_end() const { return bytes_.empty(); }
-  uint64_t varint() {
-    uint64_t out = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<uint8_t>(take(1)[0]);
-      out |= static_cast<uint64_t>(byte & 0x7F) << shift;
-      if (byte < 0x80) return out;
-    }
-    throw bad_record();
-  }
-
- private:
-  std::string_view take(uint64_t size) {
-    if (size > bytes_.size()) throw bad_record();
-    const std::string_view out = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return out;
-  }
-
-  std::string_view bytes_;
-  uint64_t number_ = 0;
-  uint64_t value_ = 0;
-  std::string_view data_;
-};
 
 double float_of(std::string_view bytes) { return std::bit_cast<float>(fixed<uint32_t>(bytes)); }
 double double_of(std::string_view bytes) { return std::bit_cast<double>(fixed<uint64_t>(bytes)); }

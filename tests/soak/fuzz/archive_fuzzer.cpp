@@ -1,6 +1,6 @@
 // torch.load: a zip archive with its pickle and storages.
+#include "host/base/files/memory_source.h"
 #include "host/engine/files/archive.h"
-#include "tests/soak/fuzz/memory_source.h"
 #include "tests/soak/fuzz/run_reader.h"
 #include "tests/soak/fuzz/touch.h"
 

@@ -1,7 +1,7 @@
 // torch.load_numpy: a .npy file, or a .npz archive of them.
 #include "host/engine/data/npy.h"
 
-#include "tests/soak/fuzz/memory_source.h"
+#include "host/base/files/memory_source.h"
 #include "tests/soak/fuzz/run_reader.h"
 #include "tests/soak/fuzz/touch.h"
 

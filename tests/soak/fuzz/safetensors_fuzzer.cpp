@@ -1,6 +1,6 @@
 // torch.load_safetensors: the length, the JSON header and the tensors after it.
+#include "host/base/files/memory_source.h"
 #include "host/engine/files/safetensors.h"
-#include "tests/soak/fuzz/memory_source.h"
 #include "tests/soak/fuzz/run_reader.h"
 #include "tests/soak/fuzz/touch.h"
 

@@ -1,4 +1,4 @@
-// tests/soak/fuzz/memory_source.h: a file in memory, for readers of foreign bytes.
+// host/base/files/memory_source.h: bytes in memory as a ByteSource.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,7 @@ class MemorySource final : public ByteSource {
   explicit MemorySource(std::string bytes) : bytes_(std::move(bytes)) {}
 
   uint64_t size() const override { return bytes_.size(); }
-  // Aborts when a reader has not checked an offset.
+  // Throws Error(kInternal) when a reader has not checked an offset.
   void read(uint64_t offset, void* to, size_t size) const override {
     RT_CHECK(offset <= bytes_.size() && size <= bytes_.size() - offset);
     if (size > 0) std::memcpy(to, bytes_.data() + offset, size);
