@@ -4,45 +4,18 @@
 local args = require 'base.args'
 local ArraySource = require 'rtrain.data.sources.array_source'
 local binary = require 'rtrain.data.sources.binary_sources'
-local checks = require 'rtrain.data.dataset.checks'
 local Dataset = require 'rtrain.data.dataset'
 local errors = require 'base.errors'
-local images = require 'rtrain.data.columns.images'
 local ordered = require 'base.ordered'
 local ParquetSource = require 'rtrain.data.sources.parquet_source'
 local paths = require 'rtrain.data.files.paths'
 local Plan = require 'rtrain.data.executor.plan'
+local read_arguments = require 'rtrain.data.read_arguments'
 local text = require 'rtrain.data.sources.text_sources'
 
+local files, signature = read_arguments.files, read_arguments.signature
+
 local read = {}
-
-local function signature(name, ...)
-  return args.signature(name, {'paths', {'include_paths', false}, {'file_extensions'}, {'ignore_missing_paths', false},
-                               {'shuffle'}, ...})
-end
-
--- Returns the files, by default those with the extensions of the format.
-local function files(owner, a, extensions, options)
-  options = options or {}
-  return paths.expand(owner, a.paths, {
-    file_extensions = a.file_extensions or extensions, ignore_missing_paths = a.ignore_missing_paths,
-    is_local = options.is_local, with_packed = options.with_packed and not a.file_extensions})
-end
-
-local function check_size(owner, name, size)
-  if size == nil then return end
-  if type(size) ~= 'table' or #size ~= 2 then
-    errors.raise('argument', ('%s: %s is {height, width}'):format(owner, name))
-  end
-  for _, value in ipairs(size) do checks.count(owner, name, value, 1) end
-end
-
-local MODES = {'L', 'LA', 'RGB', 'RGBA', 'UNCHANGED', 'GRAY', 'GRAY_ALPHA', 'RGB_ALPHA'}
-
-local function check_mode(owner, name, mode)
-  if mode ~= nil then args.one_of(('%s: %s'):format(owner, name), mode, MODES) end
-  return images.mode(mode)
-end
 
 local parquet_signature = signature('read_parquet', {'partitioning', 'hive'}, {'columns'}, {'image_mode'}, {'image_size'})
 
@@ -64,12 +37,7 @@ local parquet_signature = signature('read_parquet', {'partitioning', 'hive'}, {'
 ---@return rtrain.data.Dataset
 function read.read_parquet(...)
   local a = parquet_signature:bind(...)
-  check_size('read_parquet', 'image_size', a.image_size)
-  check_mode('read_parquet', 'image_mode', a.image_mode)
-  if a.columns ~= nil and (type(a.columns) ~= 'table' or #a.columns == 0) then
-    errors.raise('argument', ('read_parquet: columns is a list of names, got %s'):format(
-      type(a.columns) == 'table' and 'an empty one' or 'a ' .. type(a.columns)))
-  end
+  read_arguments.check_columns('read_parquet', a)
   return Dataset(Plan(ParquetSource(files('read_parquet', a, {'parquet'}), a)))
 end
 
@@ -133,8 +101,8 @@ local images_signature = signature('read_images', {'size'}, {'mode'})
 ---@return rtrain.data.Dataset
 function read.read_images(...)
   local a = images_signature:bind(...)
-  check_size('read_images', 'size', a.size)
-  check_mode('read_images', 'mode', a.mode)
+  read_arguments.check_size('read_images', 'size', a.size)
+  read_arguments.check_mode('read_images', 'mode', a.mode)
   return Dataset(Plan(binary.ImageSource(files('read_images', a, {'png', 'jpg', 'jpeg'}), a)))
 end
 

@@ -6,6 +6,7 @@ local errors = require 'base.errors'
 local FileSource = require 'rtrain.data.sources.file_source'
 local files = require 'rtrain.data.files'
 local json_lines = require 'rtrain.data.files.json_lines'
+local pieces = require 'rtrain.data.blocks.pieces'
 local Strings = require 'torch.utils.data.strings'
 
 -- Base of the sources that read by a cursor of base._arrow.
@@ -26,20 +27,6 @@ function CursorSource:schema()
   local out = {}
   for i, entry in ipairs(self:_file_schema()) do out[i] = entry end
   return self:schema_with_wanted(self:schema_with_path(out))
-end
-
--- Cuts the blocks of the reader into pieces of at most max_rows rows.
-local function pieces(next_block, max_rows)
-  local block, start
-  return function()
-    if block == nil or start == block:num_rows() then
-      block, start = next_block(), 0
-      if block == nil then return nil end
-    end
-    local count = math.min(max_rows or math.huge, block:num_rows() - start)
-    start = start + count
-    return block:narrow(start - count, count)
-  end
 end
 
 function CursorSource:read(fragment, options)
