@@ -81,6 +81,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_arrow_open(lua_Stat
   lua::register_arrow_batch(L);
   lua_newtable(L);
   add_parquet_reader(L);
+  add_ipc_batches(L);
   add_readers(L);
   add_writers(L);
   add_objects(L);

@@ -9,8 +9,14 @@
 //     skip_rows, block_bytes
 //   open_json(path, options) → cursor. Options: column_types, block_bytes
 //   open_ipc(path) → cursor
-//   open_text(path) → text: read(n) → the next n bytes, nothing at the end. Unpacks files that are
-//     packed with gzip, Zstandard, bzip2 or xz, as open_csv and open_json do
+//   open_ipc_batches(path) → reader: schema(), num_batches(), batch_rows(b), batch_bytes(b),
+//     read(first, count, columns or nil) → cursor
+//   open_tfrecords(path, options) → cursor. Options: column_types, others ('infer', 'refuse' or
+//     'skip'), first_record, block_bytes, max_rows (host/arrow/readers/example_reader.h)
+//   count_tfrecords(path) → the number of records
+//   open_text(path) → text: read(n) → the next n bytes, nothing at the end; skip(n) → how many
+//     bytes were there. Unpacks files that are packed with gzip, Zstandard, bzip2 or xz, as
+//     open_csv, open_json and open_tfrecords do
 //   A cursor has schema() and next() → batch, or nothing at the end; a batch num_rows().
 //   torch._C.data.from_arrow and to_arrow turn a batch into tensors and back.
 // Writers, each with write(batch) and close(); release() without close() leaves no file:
@@ -27,8 +33,8 @@
 //     close() leaves no object
 // bytes_allocated() → bytes of Arrow's buffers in this process.
 //
-// schema() is a list of {name =, type =}; row groups are counted from 0. All objects belong to the
-// Lua state that created them.
+// schema() is a list of {name =, type =}; row groups and batches are counted from 0. All objects
+// belong to the Lua state that created them.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -44,7 +50,8 @@ namespace rtrain::arrow {
 
 // Each adds its functions to the table at the top of the stack; called once for each Lua state.
 void add_parquet_reader(lua_State* L);  // open_parquet
-void add_readers(lua_State* L);         // open_csv, open_json, open_ipc, open_text
+void add_ipc_batches(lua_State* L);     // open_ipc_batches
+void add_readers(lua_State* L);         // open_csv, open_json, open_ipc, open_tfrecords, open_text
 void add_writers(lua_State* L);         // parquet_writer, csv_writer, ipc_writer
 void add_objects(lua_State* L);         // object_kind, list_objects, …
 

@@ -1,11 +1,12 @@
-// host/arrow/cursor_binding.cpp: open_csv, open_json, open_ipc and their cursors, open_text for
-// Lua.
+// host/arrow/cursor_binding.cpp: open_csv, open_json, open_ipc, open_tfrecords and their cursors,
+// open_text for Lua.
 #include <algorithm>
 #include <optional>
 
 #include "host/arrow/bindings.h"
 #include "host/arrow/cursor_class.h"
 #include "host/arrow/readers/csv_reader.h"
+#include "host/arrow/readers/example_reader.h"
 #include "host/arrow/readers/ipc_reader.h"
 #include "host/arrow/readers/json_reader.h"
 #include "host/arrow/readers/text_input.h"
@@ -159,8 +160,43 @@ int open_ipc_file(lua_State* L) {
   return 1;
 }
 
+OtherFeatures other_features(const std::string& name) {
+  if (name == "infer") return OtherFeatures::kInfer;
+  if (name == "refuse") return OtherFeatures::kRefuse;
+  if (name == "skip") return OtherFeatures::kSkip;
+  throw Error(Code::kArgument,
+              cat("open_tfrecords: others is 'infer', 'refuse' or 'skip', not '", name, "'"));
+}
+
+int open_tfrecords_file(lua_State* L) {
+  const std::string path = check_path(L, 1, "open_tfrecords");
+  const lua::Options given(L, 2, "open_tfrecords",
+                           {"column_types", "others", "first_record", "block_bytes", "max_rows"});
+  ExampleOptions options;
+  options.column_types = column_types(L, given, "open_tfrecords");
+  options.others = other_features(given.text("others", "infer"));
+  options.first_record = given.integer("first_record", 0);
+  options.block_bytes = block_bytes(given, "open_tfrecords", options.block_bytes);
+  options.max_rows = given.integer("max_rows", options.max_rows);
+  lua::push<TableCursor>(L, open_examples(path, options));
+  return 1;
+}
+
+int count_tfrecords(lua_State* L) {
+  lua_pushnumber(L, static_cast<double>(count_records(check_path(L, 1, "count_tfrecords"))));
+  return 1;
+}
+
 int open_text_file(lua_State* L) {
   lua::push<TextInput>(L, std::make_unique<TextInput>(check_path(L, 1, "open_text")));
+  return 1;
+}
+
+int skip_text(lua_State* L) {
+  const auto& text = lua::check<TextInput>(L, 1);
+  const int64_t count = check_integer(L, 2, "skip: the number of bytes");
+  if (count < 0) throw Error(Code::kArgument, cat("skip: ", count, " bytes"));
+  lua_pushnumber(L, static_cast<double>(text->skip(count)));
   return 1;
 }
 
@@ -187,7 +223,10 @@ void add_readers(lua_State* L) {
   lua::add_function(L, lua::method<&open_csv_file>("open_csv"));
   lua::add_function(L, lua::method<&open_json_file>("open_json"));
   lua::add_function(L, lua::method<&open_ipc_file>("open_ipc"));
-  static constexpr std::array kTextMethods = {lua::method<&read_text>("read")};
+  lua::add_function(L, lua::method<&open_tfrecords_file>("open_tfrecords"));
+  lua::add_function(L, lua::method<&count_tfrecords>("count_tfrecords"));
+  static constexpr std::array kTextMethods = {lua::method<&read_text>("read"),
+                                              lua::method<&skip_text>("skip")};
   lua::register_class<TextInput>(L, kTextMethods);
   lua::add_function(L, lua::method<&open_text_file>("open_text"));
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "host/arrow/readers/input.h"
-#include "host/arrow/types/memory.h"
+#include "host/arrow/readers/ipc_options.h"
 #include "host/arrow/types/plain_columns.h"
 #include "host/arrow/types/status.h"
 #include "host/base/text/text.h"
@@ -19,14 +19,6 @@ namespace {
 using FileReader = ::arrow::ipc::RecordBatchFileReader;
 using StreamReader = ::arrow::ipc::RecordBatchStreamReader;
 
-::arrow::ipc::IpcReadOptions read_options() {
-  auto out = ::arrow::ipc::IpcReadOptions::Defaults();
-  out.memory_pool = memory_pool();
-  out.use_threads = false;
-  out.ensure_alignment = ::arrow::ipc::Alignment::kDataTypeSpecificAlignment;
-  return out;
-}
-
 class IpcCursor final : public TableCursor {
  public:
   explicit IpcCursor(std::string path) : task_{"read", std::move(path), "", "it is damaged: "} {
@@ -35,9 +27,9 @@ class IpcCursor final : public TableCursor {
       constexpr std::string_view kMagic = "ARROW1";
       const auto start = take(file->ReadAt(0, kMagic.size()), task_);
       if (std::string_view(*start) == kMagic) {
-        file_ = take(FileReader::Open(file, read_options()), task_);
+        file_ = take(FileReader::Open(file, ipc_read_options()), task_);
       } else {
-        stream_ = take(StreamReader::Open(file, read_options()), task_);
+        stream_ = take(StreamReader::Open(file, ipc_read_options()), task_);
       }
     });
   }

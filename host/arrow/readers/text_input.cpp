@@ -23,8 +23,11 @@ std::string_view name_of(std::string_view path) {
 
 }  // namespace
 
-TextInput::TextInput(const std::string& path)
-    : path_(path), file_(open_input(path)), bytes_(std::make_shared<::arrow::Buffer>(nullptr, 0)) {}
+TextInput::TextInput(const std::string& path, IsPlain is_plain)
+    : path_(path),
+      is_plain_(is_plain),
+      file_(open_input(path)),
+      bytes_(std::make_shared<::arrow::Buffer>(nullptr, 0)) {}
 
 std::shared_ptr<::arrow::Buffer> TextInput::read(int64_t wanted) {
   const FileTask task{"read", path_};
@@ -45,13 +48,34 @@ std::shared_ptr<::arrow::Buffer> TextInput::read_plain(int64_t wanted) {
   return here == 0 ? more : take(::arrow::ConcatenateBuffers({first, more}, memory_pool()), task);
 }
 
+int64_t TextInput::skip(int64_t count) {
+  const FileTask task{"read", path_};
+  if (!started_) begin(0);
+  if (unpacker_ != nullptr) {
+    int64_t got = 0;
+    while (got < count) {
+      const int64_t size = read(std::min(count - got, kPackedBytes))->size();
+      if (size == 0) break;
+      got += size;
+    }
+    return got;
+  }
+  const int64_t here = std::min(bytes_->size(), count);
+  bytes_ = ::arrow::SliceBuffer(bytes_, here);
+  const int64_t at = take(file_->Tell(), task);
+  const int64_t more = std::min(count - here, take(file_->GetSize(), task) - at);
+  if (more > 0) check(file_->Seek(at + more), task);
+  return here + std::max<int64_t>(more, 0);
+}
+
 // Reads the first bytes and detects from them whether the file is packed.
 void TextInput::begin(int64_t wanted) {
   started_ = true;
   wanted = std::max<int64_t>(wanted, kPackingBytes);
   bytes_ = take(file_->Read(wanted), {"read", path_});
   file_ended_ = bytes_->size() < wanted;
-  const auto by_content = packing_of(std::string_view(*bytes_));
+  const bool is_plain = is_plain_ != nullptr && is_plain_(std::string_view(*bytes_));
+  const auto by_content = is_plain ? std::nullopt : packing_of(std::string_view(*bytes_));
   const auto by_name = packing_of_name(name_of(path_));
   if (by_name && !by_content && bytes_->size() > 0) {
     throw Error(Code::kArgument,

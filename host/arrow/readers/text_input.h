@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "host/arrow/readers/unpacker.h"
 
@@ -17,12 +18,20 @@ namespace rtrain::arrow {
 // name the file.
 class TextInput {
  public:
+  // Whether a file with these first bytes is not packed, whatever they look like.
+  using IsPlain = bool (*)(std::string_view head);
+
   // `path`: of a file, or a URI. Throws as open_input does.
-  explicit TextInput(const std::string& path);
+  explicit TextInput(const std::string& path, IsPlain is_plain = nullptr);
 
   // The next `wanted` bytes; fewer only at the end. Throws Error(kArgument) for a packed file that
   // is damaged or ends early, and for an unpacked file whose name says that it is packed.
   std::shared_ptr<::arrow::Buffer> read(int64_t wanted);
+  // Passes over the next `count` bytes, without reading those of a file that is not packed. Returns
+  // how many there were: fewer only at the end.
+  int64_t skip(int64_t count);
+  // Known after the first read().
+  bool is_packed() const { return unpacker_ != nullptr; }
 
  private:
   void begin(int64_t wanted);
@@ -33,6 +42,7 @@ class TextInput {
   [[noreturn]] void fail_packed(const ::arrow::Status& status) const;
 
   std::string path_;
+  IsPlain is_plain_;
   std::shared_ptr<::arrow::io::RandomAccessFile> file_;
   std::shared_ptr<::arrow::Buffer> bytes_;  // read from the file, not yet returned or unpacked
   Packing packing_{};

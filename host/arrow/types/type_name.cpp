@@ -3,7 +3,11 @@
 #include <arrow/extension/fixed_shape_tensor.h>
 #include <arrow/type.h>
 
+#include <charconv>
+#include <limits>
 #include <map>
+#include <optional>
+#include <system_error>
 #include <vector>
 
 #include "host/base/error.h"
@@ -55,6 +59,7 @@ const std::map<std::string, std::shared_ptr<::arrow::DataType>, std::less<>>& na
   using ::arrow::TimeUnit;
   static const auto* const types =
       new std::map<std::string, std::shared_ptr<::arrow::DataType>, std::less<>>{
+          {"null", ::arrow::null()},
           {"bool", ::arrow::boolean()},
           {"int8", ::arrow::int8()},
           {"int16", ::arrow::int16()},
@@ -140,12 +145,50 @@ std::string type_name(const ::arrow::DataType& type) {
   }
 }
 
-std::shared_ptr<::arrow::DataType> type_from_name(std::string_view name, std::string_view what) {
-  constexpr std::string_view kList = "list<";
-  if (name.starts_with(kList) && name.ends_with('>')) {
-    return ::arrow::list(
-        type_from_name(name.substr(kList.size(), name.size() - kList.size() - 1), what));
+namespace {
+
+// The sizes of "28,28"; nullopt if they are none.
+std::optional<std::vector<int64_t>> sizes_from(std::string_view text) {
+  std::vector<int64_t> out;
+  int64_t total = 1;
+  while (true) {
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+    if (error != std::errc() || size < 1 || __builtin_mul_overflow(total, size, &total)) break;
+    if (total > std::numeric_limits<int32_t>::max()) break;
+    out.push_back(size);
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    if (text.empty()) return out;
+    if (text[0] != ',') break;
+    text.remove_prefix(1);
   }
+  return std::nullopt;
+}
+
+// The type of "list<int64>", "list<int64>[3]" or "tensor<int64>[2,3]"; null for another text.
+std::shared_ptr<::arrow::DataType> nested_from_name(std::string_view name, std::string_view what) {
+  const size_t begin = name.find('<');
+  const size_t end = name.rfind('>');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return {};
+  const std::string_view kind = name.substr(0, begin);
+  const std::string_view rest = name.substr(end + 1);
+  if (kind != "list" && kind != "tensor") return {};
+  if (kind == "list" && rest.empty()) {
+    return ::arrow::list(type_from_name(name.substr(begin + 1, end - begin - 1), what));
+  }
+  if (rest.size() < 2 || rest[0] != '[' || rest.back() != ']') return {};
+  const auto sizes = sizes_from(rest.substr(1, rest.size() - 2));
+  if (!sizes || (kind == "list" && sizes->size() != 1)) return {};
+  const auto value = type_from_name(name.substr(begin + 1, end - begin - 1), what);
+  if (kind == "list") return ::arrow::fixed_size_list(value, static_cast<int32_t>((*sizes)[0]));
+  const auto tensor = ::arrow::extension::FixedShapeTensorType::Make(value, *sizes);
+  return tensor.ok() ? *tensor : nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<::arrow::DataType> type_from_name(std::string_view name, std::string_view what) {
+  if (auto nested = nested_from_name(name, what)) return nested;
   const auto found = named_types().find(name);
   if (found != named_types().end()) return found->second;
   std::vector<std::string> names;

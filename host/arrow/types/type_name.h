@@ -18,8 +18,8 @@ std::string type_name(const ::arrow::DataType& type);
 bool is_image(const ::arrow::DataType& type);
 
 // Parses a simple name ("int64", "float32", "bool", "string", "binary", "date32", "timestamp[ns]",
-// …), a name of PyTorch ("float", "long", "double"), or "list<…>" of one. Throws Error(kArgument)
-// with "did you mean".
+// …), a name of PyTorch ("float", "long", "double"), or "list<…>", "list<…>[3]" or "tensor<…>[2,3]"
+// of one. Throws Error(kArgument) with "did you mean".
 std::shared_ptr<::arrow::DataType> type_from_name(std::string_view name, std::string_view what);
 
 }  // namespace rtrain::arrow

@@ -23,6 +23,7 @@ local function text(v)
   if v == nil or v == torch.none or v ~= v then return 'null' end
   if kind == 'number' then return string.format('%.17g', v) end
   if kind == 'boolean' then return tostring(v) end
+  if kind == 'userdata' then return text(v:tolist()) end
   if kind == 'cdata' then return (tostring(v):gsub('U?LL$', '')) end
   if kind == 'string' then return '"' .. v:gsub('.', function(c) return string.format('%02x', c:byte()) end) .. '"' end
   local parts = {}
@@ -60,6 +61,7 @@ end
 
 local columns, order, kinds = {}, {}, {}
 return {
+  text = text,
   add = function(batch)
     local names, values = data.from_arrow(batch)
     for i, name in ipairs(names) do

@@ -137,6 +137,9 @@ write('results', 'event', '\9\0\0\0\0\0\0\240?\16\7*\13\10\11\10\4loss\21\0\0\0?
 write('value', 'manifest', '{"format":1,"checkpoint":{"run":"r","attempt":1,"metrics":{"loss":0.5,"x":null},"files":' ..
   '[{"path":"a","size_bytes":1,"xxh3":"00"}]},"xxh3":"0011223344556677","metadata":{"note":"\\u00e4"}}')
 write('json', 'lines', '{"a": 1, "b": [1.5, null], "c": {"d": "x"}}\n\n{"a": 2, "b": [], "c": {}}\n{"c": {"d": "\\u00e4"}}')
+write('tfrecord', 'file', '\18\0\0\0\0\0\0\0$\31d%\10\16\10\14\10\5label\18\5\26\3\10\1\7\54\140\132\185')
+write('tfrecord', 'examples', '\10\13\10\11\10\1a\18\6\18\4\10\2\8\1\10\14\10\12\10\1b\18\7\10\5\10\1x\10\0' ..
+  '\10\12\10\10\10\1a\18\5\26\3\10\1\7\10\11\10\9\10\1b\18\4\10\2\10\0')
 local function request(...) return table.concat({...}, '\r\n') .. '\r\n\r\n' end
 write('http', 'get', '\2' .. request('GET /b/api/runs?limit=3&tag=a%20b HTTP/1.1', 'Host: a', 'Cookie: x=1; c=t',
   'Accept-Encoding: gzip', 'If-None-Match: W/"0"'))

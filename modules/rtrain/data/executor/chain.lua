@@ -57,9 +57,8 @@ local function copies(next_block)
   end
 end
 
--- Returns the blocks of a file, with the origin of their rows.
-local function with_origins(next_block, name)
-  local first = 0
+-- Returns the blocks of a file, with the origin of their rows. `first`: the number of the first one there.
+local function with_origins(next_block, name, first)
   return function()
     local block = next_block()
     if block == nil then return nil end
@@ -73,7 +72,7 @@ local function input(self, request)
   local fragment = request.fragment
   local next_block = self.source:read(fragment, self._options)
   if self.source.in_memory then next_block = copies(next_block) end
-  if request.name ~= '' then next_block = with_origins(next_block, request.name) end
+  if request.name ~= '' then next_block = with_origins(next_block, request.name, fragment.start or 0) end
   if fragment.count then next_block = cut(next_block, fragment.skip, fragment.count) end
   return fragment.keep and Selection(fragment.keep):blocks(next_block) or next_block
 end
