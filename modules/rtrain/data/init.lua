@@ -6,7 +6,7 @@ return require 'base.namespace'('data', {
     {'rtrain.data.from', 'from_items', 'from_torch', 'from_tensors', 'from_blocks', 'range', 'range_tensor'},
     {'rtrain.data.read', 'read_parquet', 'read_csv', 'read_json', 'read_text', 'read_images', 'read_binary_files',
      'read_idx', 'read_numpy'},
-    {'rtrain.data.read_archives', 'read_tfrecords'},
+    {'rtrain.data.read_archives', 'read_webdataset', 'read_tfrecords'},
     {'rtrain.data.read_tables', 'read_arrow', 'from_huggingface'},
   },
   modules = {

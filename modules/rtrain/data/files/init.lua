@@ -170,31 +170,45 @@ local PIECE, OBJECT_PIECE = 2 ^ 16, 2 ^ 20
 
 -- Reads until the buffer has that many bytes, or contains `mark`; less at the end of the file.
 local function fill(self, wanted, mark)
-  while #self._rest < wanted and not (mark and self._rest:find(mark, 1, true)) do
-    local more = self._text:read(math.max(math.min(wanted, OBJECT_PIECE) - #self._rest, self._piece))
-    if more == nil then return end
-    self._rest = self._rest .. more
+  local rest = self._bytes:sub(self._at + 1)
+  local parts, size, is_found = {rest}, #rest, mark and rest:find(mark, 1, true)
+  while size < wanted and not is_found do
+    local more = self._text:read(math.max(math.min(wanted, OBJECT_PIECE) - size, self._piece))
+    if more == nil then break end
+    parts[#parts + 1], size = more, size + #more
+    is_found = mark and more:find(mark, 1, true)
   end
+  self._bytes, self._at = table.concat(parts), 0
 end
 
 ---Returns the next bytes or, for '*l', the rest of the line without its end; nil at the end of the file.
 ---@param what integer|'*l'
 ---@return string?
 function Unpacked:read(what)
-  fill(self, what == '*l' and math.huge or what, what == '*l' and '\n' or nil)
-  local bytes = self._rest
-  if bytes == '' then return nil end
-  local last = what == '*l' and (bytes:find('\n', 1, true) or #bytes) or what
-  self._rest = bytes:sub(last + 1)
-  bytes = bytes:sub(1, last)
-  return what == '*l' and (bytes:gsub('\n$', '')) or bytes
+  local mark = what == '*l' and '\n' or nil
+  if mark and not self._bytes:find(mark, self._at + 1, true) then fill(self, math.huge, mark) end
+  if not mark and #self._bytes - self._at < what then fill(self, what) end
+  local first = self._at
+  if first == #self._bytes then return nil end
+  local line_end = mark and self._bytes:find(mark, first + 1, true)
+  self._at = math.min(line_end or first + (mark and math.huge or what), #self._bytes)
+  return self._bytes:sub(first + 1, line_end and line_end - 1 or self._at)
+end
+
+---Passes over the next bytes.
+---@param count integer
+---@return integer there fewer than `count` only at the end of the file
+function Unpacked:skip(count)
+  local here = math.min(#self._bytes - self._at, count)
+  self._at = self._at + here
+  return here + (here < count and self._text:skip(count - here) or 0)
 end
 
 ---Closes the file.
 function Unpacked:close() self._text:release() end
 
 local function unpacked(path)
-  return setmetatable({_text = arrow().open_text(path), _rest = '',
+  return setmetatable({_text = arrow().open_text(path), _bytes = '', _at = 0,
                        _piece = files.is_object(path) and OBJECT_PIECE or PIECE}, Unpacked)
 end
 
