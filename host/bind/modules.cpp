@@ -8,6 +8,7 @@
 #include "host/bind/local_worker.h"
 #include "host/bind/program.h"
 #include "host/bind/services.h"
+#include "host/bind/sqlite.h"
 #include "host/bind/system.h"
 #include "host/bind/text.h"
 #include "host/bind/tune.h"
@@ -36,6 +37,7 @@ void add_host_modules(lua::State& state) {
   state.preload("rtrain._tune", &lua::guarded<&open_tune>);
   state.preload("rtrain._program", &lua::guarded<&open_program>);
   state.preload("base._system", &lua::guarded<&open_system>);
+  state.preload("base._sqlite", &lua::guarded<&open_sqlite>);
   state.preload("text._C", &lua::guarded<&open_text>);
 }
 

@@ -7,7 +7,7 @@ return require 'base.namespace'('data', {
     {'rtrain.data.read', 'read_parquet', 'read_csv', 'read_json', 'read_text', 'read_images', 'read_binary_files',
      'read_idx', 'read_numpy'},
     {'rtrain.data.read_archives', 'read_webdataset', 'read_tfrecords'},
-    {'rtrain.data.read_tables', 'read_arrow', 'from_huggingface'},
+    {'rtrain.data.read_tables', 'read_arrow', 'from_huggingface', 'read_sql'},
   },
   modules = {
     Dataset = 'rtrain.data.dataset',

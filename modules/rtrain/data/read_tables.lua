@@ -1,12 +1,15 @@
--- rtrain/data/read_tables.lua: datasets of Arrow files and of folders of Hugging Face: read_arrow, from_huggingface.
+-- rtrain/data/read_tables.lua: datasets of Arrow files, of folders of Hugging Face and of SQLite files: read_arrow,
+-- from_huggingface, read_sql.
 
 local args = require 'base.args'
 local ArrowSource = require 'rtrain.data.sources.arrow_source'
 local Dataset = require 'rtrain.data.dataset'
 local errors = require 'base.errors'
+local files = require 'rtrain.data.files'
 local huggingface = require 'rtrain.data.files.huggingface'
 local Plan = require 'rtrain.data.executor.plan'
 local read_arguments = require 'rtrain.data.read_arguments'
+local SqlSource = require 'rtrain.data.sources.sql_source'
 
 local read_tables = {}
 
@@ -68,6 +71,52 @@ function read_tables.from_huggingface(...)
   end
   read_arguments.check_columns('from_huggingface', a)
   return Dataset(Plan(ArrowSource('from_huggingface', huggingface.files(a.dataset, a.split), a)))
+end
+
+local sql_signature = args.signature('read_sql', {'sql', 'path', {'sql_params'}, {'column_types'}})
+
+local SQL_TYPES = {'int64', 'float64', 'string', 'binary'}
+
+---Returns the rows of a query on an SQLite file, in the order in which SQLite returns them; the file is opened for
+---reading only. INTEGER is int64, REAL float64, TEXT string, BLOB binary; integers and reals in one column are float64.
+---The first 1000 rows decide, then the declared type, unless column_types does. NULL is null. Arguments: sql (one SELECT),
+---path, {sql_params (a list for the places of ?, or {name = value} for :name), column_types ({price = 'float64'})}. Each
+---worker runs the query and passes over the rows of the others, so ORDER BY is needed wherever SQLite would be free to
+---choose. Ray equivalent: ray.data.read_sql, which takes a function that opens a connection instead of a path.
+---
+---```lua
+---local data = require 'rtrain.data'
+---local train = require 'rtrain'
+---train.tempdir(function(folder)
+---  local path = folder .. '/empty.db'
+---  io.open(path, 'w'):close()  -- an SQLite file without tables
+---  local ds = data.read_sql('SELECT 1 + ? AS sum, :name AS name', path, {sql_params = {2, 'a'}})
+---  assert(ds:take(1)[1].sum == 3 and ds:schema().types[2] == 'string')
+---end)
+---```
+---@return rtrain.data.Dataset
+function read_tables.read_sql(...)
+  local a = sql_signature:bind(...)
+  if type(a.sql) ~= 'string' then
+    errors.raise('argument', ('read_sql: sql is a string, got a %s'):format(type(a.sql)))
+  end
+  if type(a.path) ~= 'string' or files.is_object(a.path) then
+    errors.raise('argument', ('read_sql: path is that of an SQLite file on this machine, got %s'):format(
+      type(a.path) == 'string' and a.path or 'a ' .. type(a.path)))
+  end
+  for _, name in ipairs {'sql_params', 'column_types'} do
+    if a[name] ~= nil and type(a[name]) ~= 'table' then
+      errors.raise('argument', ('read_sql: %s is a table, got a %s'):format(name, type(a[name])))
+    end
+  end
+  for name, type_name in next, a.column_types or {} do
+    args.one_of(('read_sql: column_types.%s'):format(tostring(name)), type_name, SQL_TYPES)
+  end
+  local path = files.absolute(a.path)
+  if files.kind(path) == nil then
+    errors.raise('not_found', ("read_sql: no such file: '%s'%s"):format(a.path, files.looked_in(a.path)))
+  end
+  return Dataset(Plan(SqlSource(a.sql, path, a)))
 end
 
 return read_tables
