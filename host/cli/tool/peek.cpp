@@ -138,15 +138,18 @@ void peek(const Options& options) {
 
 void add_arguments(Command& command, const std::shared_ptr<Options>& options) {
   command
-      .argument("FILE", &options->path,
-                "Parquet, CSV, JSON lines, text, idx (also .gz), NumPy, safetensors, .pt, an image")
+      .argument(
+          "FILE", &options->path,
+          "Parquet, CSV, JSON lines, text, Arrow, TFRecord, WebDataset, idx (also .gz), NumPy, "
+          "safetensors, .pt, an image")
       .required();
   command.option("--rows", &options->rows, "that many of the first rows (default 5)")
       .value_name("N")
       .within(0, 10000);
   command.option("--as", &options->file_format, "the format, where the name does not say it")
       .value_name("FORMAT")
-      .one_of({"csv", "idx", "image", "json", "numpy", "parquet", "pt", "safetensors", "text"});
+      .one_of({"arrow", "csv", "idx", "image", "json", "numpy", "parquet", "pt", "safetensors",
+               "text", "tfrecord", "webdataset"});
   add_images_option(command, options->images);
   add_json_option(command, *options);
   add_wide_option(command, *options);

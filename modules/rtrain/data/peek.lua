@@ -178,10 +178,12 @@ end
 
 local READERS = {
   parquet = of_reader 'read_parquet', csv = of_reader 'read_csv', json = of_reader 'read_json', text = of_reader 'read_text',
+  arrow = of_reader 'read_arrow', tfrecord = of_reader 'read_tfrecords', webdataset = of_reader 'read_webdataset',
   idx = read_idx, numpy = read_numpy, safetensors = read_safetensors, pt = read_pt, image = read_image,
 }
 
-local NAMES = {'csv', 'idx', 'image', 'json', 'numpy', 'parquet', 'pt', 'safetensors', 'text'}
+local NAMES = {'arrow', 'csv', 'idx', 'image', 'json', 'numpy', 'parquet', 'pt', 'safetensors', 'text', 'tfrecord',
+               'webdataset'}
 
 local function format_of(path)
   local found = formats.of(path)

@@ -40,6 +40,12 @@ def test_every_type_in_every_format(rtrain, name):
         assert [row[column] for row in rows] == expected_rows(table[column], column), column
 
 
+def test_a_file_is_shown_by_peek(rtrain):
+    write(rtrain.folder / "a.feather", pa.table({"x": [1, 2, 3]}))
+    shown = rtrain.json("peek", "a.feather", "--rows", "2")
+    assert (shown["format"], shown["num_rows"], shown["rows"]) == ("arrow", 3, [{"x": 1}, {"x": 2}])
+
+
 def test_formats_in_one_folder_and_chosen_columns(rtrain):
     (rtrain.folder / "in").mkdir()
     table = pa.table({"id": range(90), "name": [f"row {i}" for i in range(90)], "x": [i / 2 for i in range(90)]})

@@ -7,12 +7,16 @@ import json
 import lzma
 import re
 import socket
+import tarfile
 import time
 
 import pytest
 
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not here: scripts/test --oracle installs it")
 pytest.importorskip("moto", reason="moto is not here: scripts/test --oracle installs it")
+import pyarrow as pa
+
+import tfrecords
 from conftest import nightly
 from s3_server import s3, server  # noqa: F401  (fixtures)
 
@@ -121,6 +125,48 @@ def test_packed_objects_are_unpacked_and_folders_are_columns(rtrain, s3):
     ).split() == ["200001", "1", str(sum(range(200_000)) - 1), "200000", "3"]
     message = refused(rtrain, DATA + "data.read_csv('s3://bucket/packed/half.csv.gz'):take_all()")
     assert "cannot read 's3://bucket/packed/half.csv.gz': it is packed with gzip and has no end" in message
+
+
+def test_arrow_files_records_and_archives_are_read(rtrain, s3):
+    table = pa.table({"id": range(90)})
+    for name, opened in (("a.arrow", pa.ipc.new_stream), ("b.arrow", pa.ipc.new_file)):
+        out = io.BytesIO()
+        with opened(out, table.schema) as writer:
+            writer.write_table(table, max_chunksize=20)
+        s3.put(f"in/{name}", out.getvalue())
+    s3.put("in/state.json", json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
+    records = b"".join(tfrecords.record(tfrecords.example({"id": [i], "text": [b"a" * 9000]})) for i in range(90))
+    s3.put("in/c.tfrecord", records)
+    s3.put("in/c.tfrecord.gz", gzip.compress(records))
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for i in range(90):
+            for name, content in ((f"{i}.txt", b"a" * 9000), (f"{i}.cls", str(i).encode())):
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+    s3.put("in/d.tar", out.getvalue())
+    s3.put("in/d.tar.xz", lzma.compress(out.getvalue()))
+    for dataset, column in (
+        ("read_arrow 's3://bucket/in'", "id"),
+        ("from_huggingface 's3://bucket/in'", "id"),
+        ("read_tfrecords 's3://bucket/in'", "id"),
+        ("read_webdataset 's3://bucket/in'", "cls"),
+    ):
+        files = 1 if dataset.startswith("from") else 2
+        found = lua(
+            rtrain,
+            DATA
+            + f"""
+            local ds = data.{dataset}
+            local rest = ds:split_at_indices({{85}})[2]
+            print(ds:count(), ('%d'):format(ds:sum '{column}'), rest:take(1)[1].{column}, rest:count())
+            """,
+        )
+        assert found.split() == [str(90 * files), str(files * sum(range(90))), "85", str(90 * files - 85)]
+    s3.put("in/d.tar", out.getvalue()[:50_000])
+    message = refused(rtrain, DATA + "data.read_webdataset('s3://bucket/in/d.tar'):take_all()")
+    assert "cannot read 's3://bucket/in/d.tar', at byte " in message and "the end of this file is missing" in message
 
 
 def test_workers_train_on_it(rtrain, s3):

@@ -43,6 +43,13 @@ TYPES = {
 }
 
 
+def test_records_are_shown_by_peek(rtrain):
+    write(rtrain.folder / "a.tfrecord", [{"x": [i], "y": [0.5, i / 1]} for i in range(7)])
+    shown = rtrain.json("peek", "a.tfrecord", "--rows", "2")
+    assert (shown["format"], shown["num_rows"]) == ("tfrecord", 7)
+    assert shown["rows"] == [{"x": 0, "y": [0.5, 0]}, {"x": 1, "y": [0.5, 1]}]
+
+
 @pytest.mark.parametrize("packed", [True, False])
 def test_every_kind_of_feature(rtrain, packed):
     write(rtrain.folder / "a.tfrecord", [features(i) for i in range(300)], packed)

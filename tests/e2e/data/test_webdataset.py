@@ -138,6 +138,13 @@ def test_decoders_and_choices(rtrain):
     assert rows[2]["other.cls"] is None and len(rows) == 20
 
 
+def test_an_archive_is_shown_by_peek(rtrain):
+    write(rtrain.folder / "a.tar", samples(7))
+    shown = rtrain.json("peek", "a.tar", "--rows", "2")
+    assert (shown["format"], shown["num_rows"]) == ("webdataset", 7)
+    assert shown["rows"][1]["txt"] == "täxt 1" and shown["rows"][1]["cls"] == -2
+
+
 def test_a_later_suffix_has_to_be_named(rtrain):
     members = [(f"{i}.txt", b"a") for i in range(1001)]
     write(rtrain.folder / "a.tar", [*members, ("1001.cls", b"1")])

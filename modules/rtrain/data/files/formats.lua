@@ -5,7 +5,8 @@ local formats = {}
 local FORMATS = {
   parquet = 'parquet', csv = 'csv', json = 'json', jsonl = 'json', ndjson = 'json', txt = 'text', idx = 'idx', npy = 'numpy',
   npz = 'numpy', safetensors = 'safetensors', pt = 'pt', pth = 'pt', bin = 'pt', ckpt = 'pt', png = 'image', jpg = 'image',
-  jpeg = 'image',
+  jpeg = 'image', arrow = 'arrow', feather = 'arrow', ipc = 'arrow', tfrecord = 'tfrecord', tfrecords = 'tfrecord',
+  tar = 'webdataset', tgz = 'webdataset',
 }
 
 local PACKINGS = {'gz', 'zst', 'zstd', 'bz2', 'xz'}
@@ -26,7 +27,8 @@ function formats.unpacked_name(name)
   return name
 end
 
----Returns the format of a file: 'parquet', 'csv', 'json', 'text', 'idx', 'numpy', 'safetensors', 'pt' or 'image'.
+---Returns the format of a file: 'parquet', 'csv', 'json', 'text', 'idx', 'numpy', 'safetensors', 'pt', 'image', 'arrow',
+---'tfrecord' or 'webdataset'.
 ---@param path string
 ---@return string? format nil if the name does not show it
 ---
