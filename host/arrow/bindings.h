@@ -10,7 +10,7 @@
 //   open_json(path, options) → cursor. Options: column_types, block_bytes
 //   open_ipc(path) → cursor
 //   open_ipc_batches(path) → reader: schema(), num_batches(), batch_rows(b), batch_bytes(b),
-//     read(first, count, columns or nil) → cursor
+//     read(first, count, columns or nil, max_rows or nil) → cursor
 //   open_tfrecords(path, options) → cursor. Options: column_types, others ('infer', 'refuse' or
 //     'skip'), first_record, block_bytes, max_rows (host/arrow/readers/example_reader.h)
 //   count_tfrecords(path) → the number of records

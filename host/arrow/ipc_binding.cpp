@@ -42,7 +42,8 @@ int read_batches(lua_State* L) {
   const int64_t count = check_integer(L, 3, "read: number of batches");
   std::optional<std::vector<std::string>> columns;
   if (!lua_isnoneornil(L, 4)) columns = check_texts(L, 4, "read: columns");
-  lua::push<TableCursor>(L, reader->read(first, count, columns));
+  const int64_t max_rows = lua_isnoneornil(L, 5) ? 0 : check_integer(L, 5, "read: max_rows");
+  lua::push<TableCursor>(L, reader->read(first, count, columns, max_rows));
   return 1;
 }
 

@@ -3,10 +3,12 @@
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "host/arrow/readers/input.h"
 #include "host/arrow/readers/ipc_options.h"
+#include "host/arrow/types/memory.h"
 #include "host/arrow/types/plain_columns.h"
 #include "host/base/error.h"
 #include "host/base/text/text.h"
@@ -57,9 +59,10 @@ class PartOfStream final : public ::arrow::ipc::MessageReader {
 class IpcBatchCursor final : public TableCursor {
  public:
   IpcBatchCursor(std::shared_ptr<IpcBatches> of, int64_t first, int64_t count,
-                 const std::optional<std::vector<std::string>>& columns)
-      : of_(std::move(of)), batch_(first), end_(first + count) {
+                 const std::optional<std::vector<std::string>>& columns, int64_t max_rows)
+      : of_(std::move(of)), batch_(first), end_(first + count), max_rows_(max_rows) {
     choose(columns);
+    if (has_dictionary(schema_->fields())) max_rows_ = 0;
     const FileTask task = reading(of_->path_);
     auto options = ipc_read_options();
     options.included_fields = included_;
@@ -77,16 +80,22 @@ class IpcBatchCursor final : public TableCursor {
 
   std::shared_ptr<api::ArrowBatch> next() override {
     if (batch_ >= end_) return nullptr;
-    const int64_t number = std::exchange(batch_, end_);  // at the end after an error
-    const FileTask task =
-        reading(of_->path_).with(cat("batch ", number, ", at byte ", of_->message(number).offset));
+    const int64_t first = std::exchange(batch_, end_);  // at the end after an error
+    int64_t number = first;
+    ::arrow::RecordBatchVector batches{read_valid(number)};
+    int64_t rows = of_->batch_rows(number++);
+    for (; number < end_ && rows + of_->batch_rows(number) <= max_rows_; ++number) {
+      batches.push_back(read_valid(number));
+      rows += of_->batch_rows(number);
+    }
+    const FileTask task = task_of(first);
     return in_file(task, [&] {
-      auto batch = read(number, task);
-      if (batch == nullptr) throw Error(Code::kArgument, failure_text(task, "it is missing"));
-      check(batch->ValidateFull(), task);
-      if (!order_.empty()) batch = take(batch->SelectColumns(order_), task);
-      auto out = to_plain(*batch, task);
-      batch_ = number + 1;
+      auto out =
+          to_plain(batches.size() == 1
+                       ? *batches[0]
+                       : *take(::arrow::ConcatenateRecordBatches(batches, memory_pool()), task),
+                   task);
+      batch_ = number;
       return out;
     });
   }
@@ -117,6 +126,29 @@ class IpcBatchCursor final : public TableCursor {
     schema_ = ::arrow::schema(fields);
   }
 
+  // Batches may have dictionaries of their own, which cannot always be joined.
+  static bool has_dictionary(const ::arrow::FieldVector& fields) {
+    return std::any_of(fields.begin(), fields.end(), [](const auto& field) {
+      return field->type()->id() == ::arrow::Type::DICTIONARY ||
+             has_dictionary(field->type()->fields());
+    });
+  }
+
+  FileTask task_of(int64_t number) const {
+    return reading(of_->path_)
+        .with(cat("batch ", number, ", at byte ", of_->message(number).offset));
+  }
+
+  std::shared_ptr<::arrow::RecordBatch> read_valid(int64_t number) {
+    const FileTask task = task_of(number);
+    return in_file(task, [&] {
+      const auto batch = read(number, task);
+      if (batch == nullptr) throw Error(Code::kArgument, failure_text(task, "it is missing"));
+      check(batch->ValidateFull(), task);
+      return order_.empty() ? batch : take(batch->SelectColumns(order_), task);
+    });
+  }
+
   std::shared_ptr<::arrow::RecordBatch> read(int64_t number, const FileTask& task) {
     if (file_ != nullptr) return take(file_->ReadRecordBatch(static_cast<int>(number)), task);
     std::shared_ptr<::arrow::RecordBatch> batch;
@@ -127,6 +159,7 @@ class IpcBatchCursor final : public TableCursor {
   std::shared_ptr<IpcBatches> of_;
   int64_t batch_;
   int64_t end_;
+  int64_t max_rows_;
   std::vector<int> included_;  // the chosen columns, in the order of the file; empty: all
   std::vector<int> order_;     // places of the wanted columns among those
   std::shared_ptr<::arrow::Schema> schema_;
@@ -156,10 +189,11 @@ const IpcMessage& IpcBatches::message(int64_t batch) const {
 }
 
 std::unique_ptr<TableCursor> IpcBatches::read(
-    int64_t first, int64_t count, const std::optional<std::vector<std::string>>& columns) {
+    int64_t first, int64_t count, const std::optional<std::vector<std::string>>& columns,
+    int64_t max_rows) {
   if (count > 0) message(first + count - 1);
   if (first < 0 || count < 0) throw Error(Code::kArgument, "read: batches are counted from 0");
-  return std::make_unique<IpcBatchCursor>(shared_from_this(), first, count, columns);
+  return std::make_unique<IpcBatchCursor>(shared_from_this(), first, count, columns, max_rows);
 }
 
 }  // namespace rtrain::arrow

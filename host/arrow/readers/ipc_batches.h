@@ -30,10 +30,12 @@ class IpcBatches : public std::enable_shared_from_this<IpcBatches> {
   int64_t batch_rows(int64_t batch) const { return message(batch).rows; }
   int64_t batch_bytes(int64_t batch) const { return message(batch).body_bytes; }
 
-  // Reads `count` batches from `first` on, with `columns` in this order, or all. Validates every
-  // batch in full. Throws Error(kArgument) for an unknown column.
+  // Reads `count` batches from `first` on, with `columns` in this order, or all. Small batches are
+  // returned together, up to max_rows rows. Validates every batch in full. Throws Error(kArgument)
+  // for an unknown column.
   std::unique_ptr<TableCursor> read(int64_t first, int64_t count,
-                                    const std::optional<std::vector<std::string>>& columns);
+                                    const std::optional<std::vector<std::string>>& columns,
+                                    int64_t max_rows);
 
  private:
   friend class IpcBatchCursor;

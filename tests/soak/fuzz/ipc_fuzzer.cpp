@@ -12,11 +12,11 @@ using namespace rtrain::arrow;
 void read_batches(const std::string& path) {
   const auto reader = std::make_shared<IpcBatches>(path);
   for (int64_t batch = reader->num_batches() - 1; batch >= 0; --batch) {
-    run_reader([&] { read_table(*reader->read(batch, 1, std::nullopt)); });
+    run_reader([&] { read_table(*reader->read(batch, 1, std::nullopt, 0)); });
   }
   const std::vector<std::string> names = reader->schema().field_names();
   if (names.empty()) return;
-  read_table(*reader->read(0, reader->num_batches(), std::vector{names.back()}));
+  read_table(*reader->read(0, reader->num_batches(), std::vector{names.back()}, 100));
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
 // base._arrow.open_tfrecords: the bytes as a file, and as one example with right checksums.
-
 #include "host/arrow/readers/example_reader.h"
 #include "host/base/codec/masked_crc.h"
 #include "tests/soak/fuzz/table_reader.h"
 
+namespace rtrain {
 namespace {
-
-using namespace rtrain;
 
 void read_file(const uint8_t* data, size_t size) {
   const MemoryFile file(data, size);
@@ -35,8 +33,10 @@ std::string record(std::string_view example) {
 }
 
 }  // namespace
+}  // namespace rtrain
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rtrain;
   read_file(data, size);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::string records = record(text.substr(0, size / 2)) + record(text.substr(size / 2));

@@ -50,7 +50,7 @@ end
 ---@param max_rows integer rows of a block at most
 ---@return fun(): data.Block|nil
 function ArrowSource:blocks_of(fragment, max_rows)
-  local cursor = reader_of(fragment.path):read(fragment.first, fragment.batches, self._columns)
+  local cursor = reader_of(fragment.path):read(fragment.first, fragment.batches, self._columns, max_rows)
   return pieces(function()
     local batch = cursor:next()
     return batch and self:block_of(batch, fragment.path)
