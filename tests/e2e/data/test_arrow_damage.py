@@ -1,8 +1,12 @@
 """Damaged Parquet, Arrow, CSV and JSON files give an error that names the file, or values, but never a crash or high
 memory."""
 
+import io
+import tarfile
+
 import pytest
 
+import tfrecords
 from conftest import nightly
 
 pytestmark = nightly
@@ -81,8 +85,15 @@ local function read_all()
   if open == 'open_parquet' then
     local reader = arrow.open_parquet(path)
     for group = 0, reader:num_row_groups() - 1 do cursors[group + 1] = reader:read(group) end
-  else
+  elseif open == 'open_ipc_batches' then
+    local reader = arrow.open_ipc_batches(path)
+    for batch = reader:num_batches() - 1, 0, -1 do cursors[#cursors + 1] = reader:read(batch, 1) end
+  elseif open ~= 'tar' then
     cursors[1] = arrow[open](path)
+  end
+  if open == 'tar' then
+    local tar = require 'rtrain.data.files.tar'(path)
+    while tar:next() do tar:read() end
   end
   for _, cursor in ipairs(cursors) do
     local rows = 0
@@ -133,6 +144,8 @@ def read_damaged(rtrain, reader, file, count):
         *[("open_parquet", f"{codec}.parquet") for codec in ("none", "snappy", "gzip", "zstd", "lz4", "brotli")],
         ("open_ipc", "plain.arrow"),
         ("open_ipc", "zstd.arrow"),
+        ("open_ipc_batches", "plain.arrow"),
+        ("open_ipc_batches", "zstd.arrow"),
         ("open_csv", "x.csv"),
     ],
 )
@@ -145,6 +158,21 @@ def test_damaged_json(rtrain):
     lines = ['{"a": %d, "b": "%s", "c": [%d, 1], "d": {"e": %s}}' % (i, "x" * i, i, i / 3) for i in range(30)]
     (rtrain.folder / "x.jsonl").write_text("\n".join(lines))
     read_damaged(rtrain, "open_json", "x.jsonl", 400)
+
+
+def test_damaged_records(rtrain):
+    rows = [{"a": [i], "b": [b"x" * i], "c": [0.5] * (i % 3), "d": [1.0, 2.0]} for i in range(30)]
+    tfrecords.write(rtrain.folder / "x.tfrecord", rows)
+    read_damaged(rtrain, "open_tfrecords", "x.tfrecord", 400)
+
+
+def test_damaged_archives(rtrain):
+    with tarfile.open(rtrain.folder / "x.tar", "w", format=tarfile.PAX_FORMAT) as tar:
+        for i in range(20):
+            info = tarfile.TarInfo(f"{'long/' * 30}ä{i}.txt")
+            info.size = i
+            tar.addfile(info, io.BytesIO(b"x" * i))
+    read_damaged(rtrain, "tar", "x.tar", 400)
 
 
 def test_damaged_files_of_pyarrow(rtrain):

@@ -1,5 +1,7 @@
 // base._arrow.open_ipc and open_ipc_batches: files and streams, from beginning to end, and their
 // batches from the last to the first.
+#include <arrow/type.h>
+
 #include "host/arrow/readers/ipc_batches.h"
 #include "host/arrow/readers/ipc_reader.h"
 #include "tests/soak/fuzz/table_reader.h"
