@@ -35,6 +35,10 @@ class IndexReader {
   IpcIndex run() {
     const auto head = take(file_.ReadAt(0, static_cast<int64_t>(kMagic.size())), task_);
     if (std::string_view(*head) == kMagic) return of_footer();
+    if (std::string_view(*head).starts_with("FEA1")) {
+      throw Error(Code::kUnsupported,
+                  failure_text(task_, "it is Feather of version 1: write it as version 2"));
+    }
     return of_stream();
   }
 

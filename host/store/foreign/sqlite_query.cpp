@@ -136,6 +136,7 @@ void SqliteQuery::fail(int result) const {
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
     case SQLITE_PERM:
+    case SQLITE_READONLY:
     case SQLITE_AUTH:
       throw Error(Code::kEnvironment, text(message));
     default:

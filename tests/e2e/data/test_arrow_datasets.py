@@ -118,6 +118,11 @@ def test_parts_that_are_missing_are_named(rtrain):
         assert said in refused(rtrain, f"data.read_arrow '{name}'")
 
 
+def test_feather_of_version_1_is_refused(rtrain):
+    (rtrain.folder / "a.feather").write_bytes(b"FEA1" + bytes(60) + b"FEA1")
+    assert "a.feather': it is Feather of version 1" in refused(rtrain, "data.read_arrow 'a.feather'")
+
+
 def test_damaged_data_are_named_with_their_batch(rtrain):
     table = pa.table({"s": [f"text {i}" for i in range(1000)]})
     path = rtrain.folder / "a.arrow"
