@@ -31,6 +31,7 @@ from benchmarks.training import (
     collectives,
     epochs,
     examples,
+    language_models,
     operators,
     single_process,
     step,
@@ -85,6 +86,7 @@ BUILDERS = {
     "jpeg": jpeg.build,
     "parquet": parquet.build,
     "tokenizers": tokenizers.build,
+    "language_models": language_models.build,
     "stories": stories.build,
     "stream": stream.build,
     "trees": trees.build,
@@ -139,8 +141,8 @@ def parse(arguments):
     parser.add_argument("--torch-python", help="Python that imports them (default: that of their virtual environment)")
     parser.add_argument("--ray-python", default="", help="Python of a virtual environment with ray[train]")
     parser.add_argument("--torchft-python", default="", help="Python of a virtual environment with torchft")
-    parser.add_argument("--trackers-python", default="", help="Python of a virtual environment with mlflow and trackio")
-    parser.add_argument("--transformers-python", default="", help="Python of a virtual environment with tokenizers")
+    parser.add_argument("--trackers-python", default="", help="Python of a virtual environment with mlflow, trackio and aim")
+    parser.add_argument("--transformers-python", default="", help="Python of a virtual environment with transformers")
     parser.add_argument("--oneccl", default="", help="virtual environment with oneccl-devel")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in BUILDERS]

@@ -1,8 +1,9 @@
-"""The data of the dash benchmark: the same runs for rtrain's import and in the stores of MLflow and Trackio.
+"""The data of the dash benchmark: the same runs for rtrain's import and in the stores of MLflow, Trackio and Aim.
 
 python dash_data.py csv FOLDER RUNS METRICS STEPS       FOLDER/run-0000.csv and so on
 python dash_data.py mlflow FOLDER RUNS METRICS STEPS    FOLDER/mlflow.db
 python dash_data.py trackio FOLDER RUNS METRICS STEPS   a project 'bench' below $TRACKIO_DIR
+python dash_data.py aim FOLDER RUNS METRICS STEPS       a repository of Aim
 """
 
 import datetime
@@ -62,6 +63,20 @@ def trackio(folder, runs, metrics, steps):
         SQLiteStorage.bulk_log("bench", name_of(run), rows, steps=list(range(steps)), timestamps=times)
 
 
+def aim(folder, runs, metrics, steps):
+    """Aim's client needs more than a second for a run of 10,000 points."""
+    from aim import Repo, Run
+
+    Repo.from_path(folder, init=True)
+    quiet = {"system_tracking_interval": None, "capture_terminal_logs": False, "log_system_params": False}
+    for number in range(runs):
+        run = Run(repo=folder, experiment="bench", **quiet)
+        run.name = name_of(number)
+        for step in range(steps):
+            run.track({f"m{metric}": value(number, metric, step) for metric in range(metrics)}, step=step)
+        run.close()
+
+
 if __name__ == "__main__":
     what, folder, *sizes = sys.argv[1:]
-    {"csv": csv, "mlflow": mlflow, "trackio": trackio}[what](folder, *map(int, sizes))
+    {"csv": csv, "mlflow": mlflow, "trackio": trackio, "aim": aim}[what](folder, *map(int, sizes))

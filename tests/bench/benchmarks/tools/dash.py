@@ -1,5 +1,5 @@
-"""Pages of `rtrain dash` compared with TensorBoard, Trackio and MLflow over the same runs in a real browser; the cost
-of viewers.
+"""Pages of `rtrain dash` compared with TensorBoard, Trackio, MLflow and Aim over the same runs in a real browser; the
+cost of viewers.
 """
 
 import contextlib
@@ -19,6 +19,8 @@ from harness.job import Job
 
 NAME = "dash"
 RUNS, METRICS, STEPS = 1000, 10, 1000
+TRACKERS = "mlflow", "trackio", "aim"
+OF_AIM = 10  # Aim gets a tenth of the runs: its client would need half an hour for all
 QUICK = 20, 3, 50
 REPORTS, QUICK_REPORTS = 10**6, 2000
 CHARTS = 20
@@ -58,7 +60,7 @@ def build(config):
     servers = {OWN: data.dash, "tensorboard": data.tensorboard}
     if not config.trackers_missing:
         data.make_trackers()
-        servers.update(mlflow=data.mlflow, trackio=data.trackio)
+        servers.update(mlflow=data.mlflow, trackio=data.trackio, aim=data.aim)
 
     def sample(side):
         with servers[side]() as server:
@@ -100,8 +102,9 @@ def build(config):
             Goal("sort", 50),
         ],
         sides={side: (lambda side=side: sample(side)) for side in servers},
-        skipped={side: config.trackers_missing for side in ("mlflow", "trackio") if config.trackers_missing},
+        skipped={side: config.trackers_missing for side in TRACKERS if config.trackers_missing},
         notes=[
+            f"aim shows {max(1, sizes[0] // OF_AIM)} of the runs",
             "weight and memory after the page has been open for some seconds; weight without answers of rtrain's API",
             f"chart: 1,000 columns of a random part of {data.reports} reports of one metric, {CHARTS} times",
         ],
@@ -126,7 +129,7 @@ class Data:
         self._program = os.path.join(sides.PEERS, "dash_data.py")
         self._own_env = sides.rtrain_environment(config)
         self._folders = {}
-        for name in ("csv", "storage", "long", "many", "events", "mlflow", "trackio"):
+        for name in ("csv", "storage", "long", "many", "events", *TRACKERS):
             self._folders[name] = os.path.join(folder, name)
             os.mkdir(self._folders[name])
 
@@ -181,9 +184,11 @@ class Data:
         )
 
     def make_trackers(self):
-        for tracker in ("mlflow", "trackio"):
+        runs, *others = self._sizes
+        for tracker in TRACKERS:
+            count = str(max(1, int(runs) // OF_AIM)) if tracker == "aim" else runs
             _checked(
-                [self._config.trackers_python, self._program, tracker, self._folders[tracker], *self._sizes],
+                [self._config.trackers_python, self._program, tracker, self._folders[tracker], count, *others],
                 env={**os.environ, "TRACKIO_DIR": self._folders["trackio"]},
             )
 
@@ -226,6 +231,15 @@ class Data:
                 "--workers",
                 "1",
             ],
+            {},
+            f"http://127.0.0.1:{port}/",
+        )
+
+    def aim(self):
+        port = free_port()
+        program = os.path.join(os.path.dirname(self._config.trackers_python), "aim")
+        return Server(
+            [program, "up", "--repo", self._folders["aim"], "--host", "127.0.0.1", "--port", str(port)],
             {},
             f"http://127.0.0.1:{port}/",
         )
