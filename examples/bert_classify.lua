@@ -33,7 +33,7 @@ local function own_rows()
   return rows
 end
 
-local SPECIAL = {'[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'}
+local SPECIAL = {'[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'}  -- their ids are 0 to 4
 
 -- A tokenizer as BERT's, whose words are those of the texts.
 local function own_tokenizer(texts)
@@ -49,7 +49,11 @@ local function own_tokenizer(texts)
       pair = torch.list {}, special_tokens = {['[CLS]'] = ids_of('[CLS]', 2), ['[SEP]'] = ids_of('[SEP]', 3)},
     },
   })
-  return empty:train_new_from_iterator(texts, {vocab_size = 400, special_tokens = SPECIAL})
+  local tokenizer = empty:train_new_from_iterator(texts, {vocab_size = 400, special_tokens = SPECIAL})
+  tokenizer:add_special_tokens {
+    pad_token = '[PAD]', unk_token = '[UNK]', cls_token = '[CLS]', sep_token = '[SEP]', mask_token = '[MASK]',
+  }
+  return tokenizer
 end
 
 -- Makes the last layer as wide as there are labels, and writes their names into the config.
@@ -108,19 +112,6 @@ local function evaluate(model, shard, config, device)
   return (sums[0] / sums[1]):item()
 end
 
-local function save_model(model, tokenizer, folder)
-  model:save_pretrained(folder)
-  tokenizer:save(folder .. '/tokenizer.json')
-  local given = options.model ~= '' and io.open(options.model .. '/tokenizer_config.json')
-  local file = assert(io.open(folder .. '/tokenizer_config.json', 'w'))
-  file:write(given and given:read '*a' or json.encode {
-    tokenizer_class = 'PreTrainedTokenizerFast', pad_token = '[PAD]', unk_token = '[UNK]', cls_token = '[CLS]',
-    sep_token = '[SEP]', mask_token = '[MASK]',
-  })
-  file:close()
-  if given then given:close() end
-end
-
 local all = options.data == '' and data.from_items(own_rows()) or data.read_json(options.data):select_columns {'text', 'label'}
 local texts = {}
 if options.model == '' then
@@ -134,6 +125,13 @@ preprocessor:fit(all)
 local labels = encoder.stats_['unique_values(label)']
 local train_rows, test_rows = unpack(all:random_shuffle {seed = 0}:materialize():split_proportionately {0.8})
 
+-- The mean over the ranks. What a step adds to the state is the same on all of them, so a rank that is replaced gets it too.
+local function mean_over_ranks(value)
+  local mean = value:detach():clone()
+  torch.distributed.all_reduce(mean, 'avg')
+  return mean
+end
+
 local function train_func(config)
   torch.manual_seed(config.seed)
   local device = train.torch.get_device()
@@ -143,29 +141,42 @@ local function train_func(config)
   local model = train.torch.prepare_model(bert)
   local optimizer = torch.optim.AdamW(model:parameters(), {lr = config.lr})
   local shard, test = train.get_dataset_shard 'train', train.get_dataset_shard 'test'
-  local state = train.state {model = bert, optimizer = optimizer, shard = shard, epoch = 0}
+  local state = train.state {model = bert, optimizer = optimizer, shard = shard, epoch = 0, loss = 0, steps = 0}
   state:load(train.get_checkpoint())
-  for epoch = state.epoch + 1, config.epochs do
-    state.epoch = epoch
-    bert:train()
-    local total, steps = 0, 0
-    local rows = {batch_size = config.batch_size, collate_fn = function(batch) return batch end}
-    for batch in shard:iter_torch_batches(rows) do
-      local ids, given = padded(batch, config, device)
-      local loss = model(ids, given).loss
-      optimizer:zero_grad()
-      loss:backward()
-      torch.nn.utils.clip_grad_norm_(bert:parameters(), 1)
-      optimizer:step()
-      total, steps = total + loss:item(), steps + 1
-    end
-    local metrics = {epoch = epoch, loss = total / steps, accuracy = evaluate(bert, test, config, device)}
+
+  local function save(loss)
+    local metrics = {epoch = state.epoch, loss = loss, accuracy = evaluate(bert, test, config, device)}
     train.tempdir(function(dir)
       state:save(dir)
-      if train.get_context():get_world_rank() == 0 then save_model(bert, tokenizer, dir .. '/model') end
+      if train.get_context():get_world_rank() == 0 then
+        bert:save_pretrained(dir .. '/model')
+        tokenizer:save_pretrained(dir .. '/model')
+      end
       train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
     end)
   end
+
+  train.elastic(state, function()
+    while state.epoch < config.epochs do
+      bert:train()
+      local rows = {batch_size = config.batch_size, collate_fn = function(batch) return batch end}
+      for batch in shard:iter_torch_batches(rows) do
+        local ids, given = padded(batch, config, device)
+        local loss = model(ids, given).loss
+        optimizer:zero_grad()
+        loss:backward()
+        torch.nn.utils.clip_grad_norm_(bert:parameters(), 1)
+        local mean = mean_over_ranks(loss)
+        optimizer:step()
+        state.loss, state.steps = state.loss + mean:item(), state.steps + 1
+        state:commit()
+      end
+      local loss = state.loss / state.steps
+      state.epoch, state.loss, state.steps = state.epoch + 1, 0, 0
+      save(loss)
+      state:commit()
+    end
+  end)
 end
 
 local result = train.TorchTrainer {

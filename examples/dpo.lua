@@ -35,6 +35,7 @@ local function own_model(rows)
     model = {type = 'BPE', vocab = {}, merges = torch.list {}},
   })
   local tokenizer = empty:train_new_from_iterator(texts, {vocab_size = 200, special_tokens = {'<pad>', '</s>'}})
+  tokenizer:add_special_tokens {pad_token = '<pad>', eos_token = '</s>'}
   return text.models.LlamaForCausalLM {
     vocab_size = tokenizer:get_vocab_size(), hidden_size = 64, intermediate_size = 128, num_hidden_layers = 2,
     num_attention_heads = 4, max_position_embeddings = 128, pad_token_id = 0, eos_token_id = 1, initializer_range = 0.1,
@@ -116,6 +117,13 @@ local function dpo_loss(policy_logits, reference_logits, labels, beta)
   return -F.logsigmoid(margins):mean(), margins:detach()
 end
 
+-- The mean over the ranks. What a step adds to the state is the same on all of them, so a rank that is replaced gets it too.
+local function mean_over_ranks(value)
+  local mean = value:detach():clone()
+  torch.distributed.all_reduce(mean, 'avg')
+  return mean
+end
+
 local function train_func(config)
   torch.manual_seed(config.seed)
   local device = train.torch.get_device()
@@ -137,36 +145,48 @@ local function train_func(config)
     batch_size = config.batch_size, shuffle = true,
     collate_fn = function(samples) return make_batch(samples, tokenizer, eos, config) end,
   }))
-  local state = train.state {model = policy, optimizer = optimizer, loader = loader, epoch = 0}
+  local function nothing() return torch.zeros({4}, {device = device}) end
+  -- Sums of losses, margins, preferred answers and steps of the epoch.
+  local state = train.state {model = policy, optimizer = optimizer, loader = loader, epoch = 0, sums = nothing()}
   state:load(train.get_checkpoint())
-  for epoch = state.epoch + 1, config.epochs do
-    state.epoch = epoch
-    loader.sampler:set_epoch(epoch)
-    local sums = torch.zeros({4}, {device = device})
-    for batch in loader do
-      local options = {attention_mask = batch.attention_mask}
-      local reference_logits = reference(batch.input_ids, options)
-      local policy_logits = logits_of(model, batch.input_ids, options)
-      local loss, margins = dpo_loss(policy_logits, reference_logits, batch.labels, config.beta)
-      optimizer:zero_grad()
-      loss:backward()
-      torch.nn.utils.clip_grad_norm_(trained, 1)
-      optimizer:step()
-      local preferred = margins:gt(0):to('float32'):mean()
-      sums:add_(torch.stack {loss:detach(), margins:mean(), preferred, torch.ones_like(preferred)})
-    end
-    torch.distributed.all_reduce(sums)
+
+  local function save(sums)
     local means = (sums / sums[3]):tolist()
     train.tempdir(function(dir)
       state:save(dir)
       if train.get_context():get_world_rank() == 0 then
-        policy:save_pretrained(config.r == 0 and dir .. '/model' or dir)
-        tokenizer:save((config.r == 0 and dir .. '/model' or dir) .. '/tokenizer.json')
+        local folder = config.r == 0 and dir .. '/model' or dir
+        policy:save_pretrained(folder)
+        tokenizer:save_pretrained(folder)
       end
-      train.report({epoch = epoch, loss = means[1], margin = means[2], preferred = means[3]},
+      train.report({epoch = state.epoch, loss = means[1], margin = means[2], preferred = means[3]},
         {checkpoint = train.Checkpoint.from_directory(dir)})
     end)
   end
+
+  train.elastic(state, function()
+    while state.epoch < config.epochs do
+      loader.sampler:set_epoch(state.epoch)
+      for batch in loader do
+        local options = {attention_mask = batch.attention_mask}
+        local reference_logits = reference(batch.input_ids, options)
+        local policy_logits = logits_of(model, batch.input_ids, options)
+        local loss, margins = dpo_loss(policy_logits, reference_logits, batch.labels, config.beta)
+        optimizer:zero_grad()
+        loss:backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1)
+        local preferred = margins:gt(0):to('float32'):mean()
+        local means = mean_over_ranks(torch.stack {loss, margins:mean(), preferred, torch.ones_like(preferred)})
+        optimizer:step()
+        state.sums = state.sums + means
+        state:commit()
+      end
+      local sums = state.sums
+      state.epoch, state.sums = state.epoch + 1, nothing()
+      save(sums)
+      state:commit()
+    end
+  end)
 end
 
 train.TorchTrainer {

@@ -94,6 +94,13 @@ local function evaluate(model, config)
   return (sums[0] / sums[1]):item()
 end
 
+-- The mean over the ranks. What a step adds to the state is the same on all of them, so a rank that is replaced gets it too.
+local function mean_over_ranks(value)
+  local mean = value:detach():clone()
+  torch.distributed.all_reduce(mean, 'avg')
+  return mean
+end
+
 local function train_func(config)
   torch.manual_seed(config.seed)
   local net = make_model(config)
@@ -134,10 +141,11 @@ local function train_func(config)
         if is_last or model == net then backward() else model:no_sync(backward) end
         if is_last then
           nn.utils.clip_grad_norm_(net:parameters(), 1)
+          local mean = mean_over_ranks(torch.tensor(loss, {device = train.torch.get_device()}))
           optimizer:step()
           optimizer:zero_grad()
           state.scheduler:step()
-          state.step, state.loss, loss = state.step + 1, loss, 0
+          state.step, state.loss, loss = state.step + 1, mean:item(), 0
           if state.step % config.save_steps == 0 or state.step == config.steps then
             save()
           elseif state.step % config.report_steps == 0 then

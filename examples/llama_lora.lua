@@ -40,6 +40,13 @@ local function answer(model, tokenizer, config)
   return tokenizer:decode(ids[0]:narrow(0, #prompt, ids.shape[2] - #prompt):tolist())
 end
 
+-- The mean over the ranks. What a step adds to the state is the same on all of them, so a rank that is replaced gets it too.
+local function mean_over_ranks(value)
+  local mean = value:detach():clone()
+  torch.distributed.all_reduce(mean, 'avg')
+  return mean
+end
+
 local function train_func(config)
   torch.manual_seed(config.seed)
   local tokenizer = text.Tokenizer.from_pretrained(config.model)
@@ -78,8 +85,9 @@ local function train_func(config)
         optimizer:zero_grad()
         loss:backward()
         torch.nn.utils.clip_grad_norm_(trained, 1)
+        local mean = mean_over_ranks(loss)
         optimizer:step()
-        state.loss = state.loss + loss:item() / #loader
+        state.loss = state.loss + mean:item() / #loader
         state:commit()
       end
       local loss = state.loss

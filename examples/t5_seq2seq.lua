@@ -40,7 +40,9 @@ local function own_tokenizer(rows)
       special_tokens = {['</s>'] = {id = '</s>', ids = {1}, tokens = {'</s>'}}},
     },
   })
-  return empty:train_new_from_iterator(texts, {vocab_size = 80, special_tokens = {'<pad>', '</s>', '<unk>'}})
+  local tokenizer = empty:train_new_from_iterator(texts, {vocab_size = 80, special_tokens = {'<pad>', '</s>', '<unk>'}})
+  tokenizer:add_special_tokens {pad_token = '<pad>', eos_token = '</s>', unk_token = '<unk>'}
+  return tokenizer
 end
 
 local function load_model(config, rows)
@@ -89,16 +91,11 @@ local function write_texts(model, tokenizer, rows, config)
   return table.concat(lines, '\n'), exact / #rows
 end
 
-local function save_model(model, tokenizer, config, folder)
-  model:save_pretrained(folder)
-  tokenizer:save(folder .. '/tokenizer.json')
-  local given = config.model ~= '' and io.open(config.model .. '/tokenizer_config.json')
-  local file = assert(io.open(folder .. '/tokenizer_config.json', 'w'))
-  file:write(given and given:read '*a' or json.encode {
-    tokenizer_class = 'PreTrainedTokenizerFast', pad_token = '<pad>', eos_token = '</s>', unk_token = '<unk>',
-  })
-  file:close()
-  if given then given:close() end
+-- The mean over the ranks. What a step adds to the state is the same on all of them, so a rank that is replaced gets it too.
+local function mean_over_ranks(value)
+  local mean = value:detach():clone()
+  torch.distributed.all_reduce(mean, 'avg')
+  return mean
 end
 
 local function train_func(config)
@@ -115,39 +112,49 @@ local function train_func(config)
     batch_size = config.batch_size, shuffle = true,
     collate_fn = function(samples) return make_batch(samples, tokenizer, t5, config) end,
   }))
-  local state = train.state {model = t5, optimizer = optimizer, loader = loader, epoch = 0}
+  local state = train.state {model = t5, optimizer = optimizer, loader = loader, epoch = 0, loss = 0}
   state:load(train.get_checkpoint())
-  for epoch = state.epoch + 1, config.epochs do
-    state.epoch = epoch
-    loader.sampler:set_epoch(epoch)
-    t5:train()
-    local total = 0
-    for batch in loader do
-      local loss = model(batch.input_ids, {attention_mask = batch.attention_mask, labels = batch.labels}).loss
-      optimizer:zero_grad()
-      loss:backward()
-      torch.nn.utils.clip_grad_norm_(t5:parameters(), 1)
-      optimizer:step()
-      total = total + loss:item()
-    end
-    local metrics, is_first = {epoch = epoch, loss = total / #loader}, train.get_context():get_world_rank() == 0
-    if epoch == config.epochs and is_first then
+
+  local function report(loss)
+    local metrics, is_first = {epoch = state.epoch, loss = loss}, train.get_context():get_world_rank() == 0
+    if state.epoch == config.epochs and is_first then
       local shown = {unpack(rows, 1, config.shown)}
       local written
       written, metrics.exact = write_texts(t5, tokenizer, shown, config)
-      train.log_text('written', written, {step = epoch})
+      train.log_text('written', written, {step = state.epoch})
       print(written)
     end
-    if epoch % config.save_every > 0 and epoch < config.epochs then
-      train.report(metrics)
-    else
-      train.tempdir(function(dir)
-        state:save(dir)
-        if is_first then save_model(t5, tokenizer, config, dir .. '/model') end
-        train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
-      end)
-    end
+    if state.epoch % config.save_every > 0 and state.epoch < config.epochs then return train.report(metrics) end
+    train.tempdir(function(dir)
+      state:save(dir)
+      if is_first then
+        t5:save_pretrained(dir .. '/model')
+        tokenizer:save_pretrained(dir .. '/model')
+      end
+      train.report(metrics, {checkpoint = train.Checkpoint.from_directory(dir)})
+    end)
   end
+
+  train.elastic(state, function()
+    while state.epoch < config.epochs do
+      loader.sampler:set_epoch(state.epoch)
+      t5:train()
+      for batch in loader do
+        local loss = model(batch.input_ids, {attention_mask = batch.attention_mask, labels = batch.labels}).loss
+        optimizer:zero_grad()
+        loss:backward()
+        torch.nn.utils.clip_grad_norm_(t5:parameters(), 1)
+        local mean = mean_over_ranks(loss)
+        optimizer:step()
+        state.loss = state.loss + mean:item() / #loader
+        state:commit()
+      end
+      local loss = state.loss
+      state.epoch, state.loss = state.epoch + 1, 0
+      report(loss)
+      state:commit()
+    end
+  end)
 end
 
 train.TorchTrainer {

@@ -108,6 +108,23 @@ Value or_nil(const Fields& fields, const char* name) {
   return value == nullptr ? Value() : *value;
 }
 
+// Writes all fields of ByteLevel, which are optional here: Python's tokenizers reads no other.
+Value completed(const Value& component) {
+  if (component.is_list()) {
+    List out;
+    for (const Value& each : component.as_list()) out.push_back(completed(each));
+    return out;
+  }
+  if (!component.is_map()) return component;
+  Map out;
+  for (const auto& [name, value] : component.as_map()) out.set(name, completed(value));
+  if (component["type"] != Value("ByteLevel")) return out;
+  for (const char* name : {"add_prefix_space", "trim_offsets", "use_regex"}) {
+    if (component[name].is_nil()) out.set(name, true);
+  }
+  return out;
+}
+
 }  // namespace
 
 Tokenizer Tokenizer::from_json(std::string_view json) {
@@ -166,9 +183,9 @@ std::string Tokenizer::to_json(bool pretty) const {
                           {"padding", padding_value()},
                           {"added_tokens", std::move(added)},
                           {"normalizer", components.normalizer},
-                          {"pre_tokenizer", components.pre_tokenizer},
-                          {"post_processor", components.post_processor},
-                          {"decoder", components.decoder},
+                          {"pre_tokenizer", completed(components.pre_tokenizer)},
+                          {"post_processor", completed(components.post_processor)},
+                          {"decoder", completed(components.decoder)},
                           {"model", pipeline_->model().to_value()}};
   return rtrain::to_json(value, pretty ? 2 : 0);
 }

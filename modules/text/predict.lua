@@ -15,7 +15,7 @@ local predict = {}
 -- Options of model:generate that --set takes, with a value of their type.
 local OPTIONS = ordered.new {
   {'max_new_tokens', 256}, {'do_sample', false}, {'temperature', 1}, {'top_k', 50}, {'top_p', 1}, {'min_p', 0},
-  {'repetition_penalty', 1}, {'seed', 0},
+  {'repetition_penalty', 1}, {'seed', 0}, {'prompt_lookup_num_tokens', 8},
 }
 -- These mean that one samples.
 local OF_SAMPLING = {'temperature', 'top_k', 'top_p', 'min_p', 'seed'}

@@ -5,11 +5,12 @@ local attention = require 'text.models.attention'
 local beam_search = require 'text.generation.beam_search'
 local errors = require 'base.errors'
 local next_token = require 'text.generation.next_token'
+local prompt_lookup = require 'text.generation.prompt_lookup'
 local torch = require 'torch'
 
 local NAMES = {'attention_mask', 'max_new_tokens', 'max_length', 'do_sample', 'temperature', 'top_k', 'top_p', 'min_p',
                'repetition_penalty', 'num_beams', 'length_penalty', 'early_stopping', 'eos_token_id', 'pad_token_id', 'stop',
-               'streamer', 'seed'}
+               'streamer', 'seed', 'prompt_lookup_num_tokens'}
 local NEW_TOKENS = 20
 -- What generation_config.json of a folder says where a call does not.
 local CONFIGURED = {'max_new_tokens', 'do_sample', 'temperature', 'top_k', 'top_p', 'min_p', 'repetition_penalty', 'num_beams',
@@ -33,6 +34,12 @@ local function check(given)
   check_number('num_beams', given.num_beams, 1, 1000)
   check_number('max_new_tokens', given.max_new_tokens, 0, 2 ^ 31)
   if (given.num_beams or 1) > 1 and given.do_sample then fail 'do_sample with num_beams: rtrain samples from one beam' end
+  if given.prompt_lookup_num_tokens then
+    check_number('prompt_lookup_num_tokens', given.prompt_lookup_num_tokens, 1, 1000)
+    if (given.num_beams or 1) > 1 or given.do_sample then
+      fail 'prompt_lookup_num_tokens: guesses are compared with the likeliest token: leave out do_sample and num_beams'
+    end
+  end
   if (given.num_beams or 1) > 1 and given.streamer then fail 'a streamer shows one beam: leave out num_beams' end
 end
 
@@ -75,19 +82,24 @@ end
 ---Positions of tokens, which count from the first token behind the padding.
 local function positions_of(mask) return (mask:cumsum(1) - 1):clamp(0) end
 
----Runs the model for the next token. `state` is {ids, mask, cache, fresh: the ids that it has not seen}.
----@return torch.Tensor logits (n, vocab_size) after the last token
-local function next_logits(model, state)
+-- Logits after the last token, (n, vocab_size); or after the last `count` tokens, (n, count, vocab_size).
+local function logits_of(model, hidden, count)
+  local last = count and hidden:narrow(1, hidden.shape[2] - count, count) or hidden:select(1, -1)
+  return model:head(last):to('float32')
+end
+
+-- Runs the model for the next token. `state` is {ids, mask, cache, fresh: the ids that it has not seen}.
+local function next_logits(model, state, count)
   local fresh = state.fresh
   if state.source then
     local out = model(nil, {decoder_input_ids = fresh, encoder_outputs = state.source, past_key_values = state.cache})
-    return model:head(out.last_hidden_state:select(1, -1)):to('float32')
+    return logits_of(model, out.last_hidden_state, count)
   end
   local positions = state.padded and positions_of(state.mask):narrow(1, state.mask.shape[2] - fresh.shape[2], fresh.shape[2])
     or nil
   local out = model(fresh, {attention_mask = state.padded and state.mask or nil, position_ids = positions,
                             past_key_values = state.cache})
-  return model:head(out.last_hidden_state:select(1, -1)):to('float32')
+  return logits_of(model, out.last_hidden_state, count)
 end
 
 local function with_column(tensor, column) return torch.cat({tensor, column:unsqueeze(1)}, 1) end
@@ -99,6 +111,10 @@ local function sample(model, input_ids, given, settings)
                  source = settings.source}
   local open = torch.ones({n}, {dtype = 'bool', device = device})
   local choose = next_token.chooser(given, device)
+  if given.prompt_lookup_num_tokens then
+    if n > 1 then fail('prompt_lookup_num_tokens: there is one prompt, got %d', n) end
+    return prompt_lookup.sample(model, input_ids, given, settings, {logits = next_logits, choose = choose})
+  end
   for _ = 1, settings.count do
     local tokens = choose(next_logits(model, state), state.ids)
     tokens = torch.where(open, tokens, torch.full_like(tokens, settings.pad))
@@ -117,7 +133,8 @@ end
 ---@param options? table attention_mask (n, tokens), 0 for padding; max_new_tokens (20); do_sample (false: the likeliest
 ---  token), with temperature, top_k, top_p, min_p, seed; repetition_penalty; num_beams, length_penalty (1),
 ---  early_stopping; eos_token_id (a number or a list; {}: none), pad_token_id (both as in config.json); stop(ids): true
----  ends; streamer(tokens): called with the tokens (n) of each step. Where the folder of the model has a
+---  ends; streamer(tokens): called with the tokens (n) of each step; prompt_lookup_num_tokens: so many tokens at once are
+---  guessed from what was said before, of one prompt without do_sample. Where the folder of the model has a
 ---  generation_config.json, that says what is left out
 ---@return torch.Tensor ids (n, tokens + new tokens)
 ---Errors: 'argument' for a wrong option, or a prompt without tokens.

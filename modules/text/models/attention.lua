@@ -154,6 +154,13 @@ function Cache:update(layer, key, value)
   return kept.key:narrow(2, 0, total), kept.value:narrow(2, 0, total)
 end
 
+---Forgets all but the first tokens.
+---@param length integer
+function Cache:crop(length)
+  self.length = math.min(self.length, length)
+  for _, kept in ipairs(self.layers) do kept.used = math.min(kept.used, length) end
+end
+
 ---Takes rows of the batch in another order: of beams that go on.
 ---@param rows torch.Tensor int64, (n)
 function Cache:reorder(rows)

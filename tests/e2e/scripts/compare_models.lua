@@ -26,12 +26,21 @@ local GENERATE = {
   beams = {max_new_tokens = 8, num_beams = 3, eos_token_id = 7, masked = true},
   ended = {max_new_tokens = 12, eos_token_id = {}},
 }
+GENERATE.looked_up = {max_new_tokens = 12, eos_token_id = {}, prompt_lookup_num_tokens = 3}
 for id = 30, 59 do table.insert(GENERATE.ended.eos_token_id, id) end
 
 local function same_ids(model, want, key)
   local options = {pad_token_id = 0}
   for name, value in pairs(GENERATE[key]) do options[name] = value end
   options.masked, options.attention_mask = nil, GENERATE[key].masked and want.mask or nil
+  -- Guesses are of one prompt: each row is compared with what is chosen without them.
+  if options.prompt_lookup_num_tokens then
+    for row = 0, want.ids.shape[1] - 1 do
+      local found = model:generate(want.ids:narrow(0, row, 1), options)
+      if not torch.equal(found, want.greedy:narrow(0, row, 1)) then return false end
+    end
+    return true
+  end
   local ids = model:generate(want.ids, options)
   return ids.shape[2] == want[key].shape[2] and torch.equal(ids, want[key])
 end
@@ -66,7 +75,7 @@ for i = 2, #arg do
     end
   end)
   for key in pairs(GENERATE) do
-    if want[key] then found[key] = same_ids(model, want, key) end
+    if want[key] or key == 'looked_up' and want.greedy then found[key] = same_ids(model, want, key) end
   end
   optimizer:step()
   for key, parameter in model:named_parameters() do

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from conftest import SOURCE
+from test_finetune import KILL
 from test_tokenizers import transformers_python
 
 BERT, T5, DPO = ((SOURCE / "examples" / f"{name}.lua").read_text() for name in ("bert_classify", "t5_seq2seq", "dpo"))
@@ -97,7 +98,7 @@ def test_a_t5_answers_what_it_was_taught_and_transformers_reads_it(rtrain):
 
 # Keeps what the loss of the first step was computed of.
 DUMP = """
-      if epoch == 1 and not io.open(dump) then
+      if state.epoch == 0 and not io.open(dump) then
         torch.save({policy = policy_logits:detach(), reference = reference_logits, labels = batch.labels, loss = loss:item(),
                     margins = margins, beta = config.beta}, dump)
       end
@@ -168,12 +169,19 @@ empty:train_new_from_iterator({arg[2]}, {vocab_size = 280, special_tokens = {'</
 
 @pytest.mark.parametrize("script", [BERT, T5, DPO], ids=["bert", "t5", "dpo"])
 def test_a_killed_run_ends_with_the_bits_of_a_calm_one(rtrain, script):
-    options = [*settings(epochs=6, **({"save_every": 1} if script == T5 else {})), "--max-failures", 1]
+    options = settings(epochs=6, **({"save_every": 1} if script == T5 else {}))
     rtrain.run_ok(script, *options, "--name", "calm")
     mark = rtrain.folder / "killed"
-    begins = "    state.epoch = epoch\n"
-    once = f"if epoch == 4 and not io.open '{mark}' then io.open('{mark}', 'w'):close() os.execute 'kill -9 $PPID' end"
-    assert begins in script
-    rtrain.run_ok(script.replace(begins, begins + f"    {once}\n"), *options, "--name", "killed")
-    calm, killed = metrics(rtrain, "calm"), metrics(rtrain, "killed")
-    assert mark.exists() and len(calm) == 6 and calm == killed
+    steps = "        optimizer:step()\n"
+    assert steps in script
+    killed = KILL + script.replace(steps, steps + f"        if state.epoch == 3 then kill_rank_1 '{mark}' end\n")
+    rtrain.run_ok(killed, *options, "--name", "healed")
+    mark.unlink()
+    restarted = killed.replace(
+        "RunConfig {", "RunConfig {failure_config = train.FailureConfig {max_heals = 0, max_failures = 1}, "
+    )
+    rtrain.run_ok(restarted, *options, "--name", "restarted")
+    calm, healed, again = (metrics(rtrain, name) for name in ("calm", "healed", "restarted"))
+    assert mark.exists() and len(calm) == 6 and calm == healed == again
+    first = [rtrain.json("show", name)["attempts"][0]["status"] for name in ("healed", "restarted")]
+    assert first == ["HEALED", "ERRORED"], first

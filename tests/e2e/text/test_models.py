@@ -36,7 +36,7 @@ def compare(rtrain, *names):
         for key in ("logits", "masked", "packed", "loss", "grad", "step"):
             assert each.get(key, 0) <= 1e-5, each
         assert each["parameters"] >= 10, each
-        for key in ("greedy", "greedy_masked", "penalty", "beams", "ended"):
+        for key in ("greedy", "greedy_masked", "penalty", "beams", "ended", "looked_up"):
             assert each.get(key, True) is True, each
     pairs = [path for name in names for path in (folder / name, folder / f"{name}.saved")]
     subprocess.run([transformers_python(), "-c", REREAD, *map(str, pairs)], check=True, timeout=600)
