@@ -141,7 +141,9 @@ def parse(arguments):
     parser.add_argument("--torch-python", help="Python that imports them (default: that of their virtual environment)")
     parser.add_argument("--ray-python", default="", help="Python of a virtual environment with ray[train]")
     parser.add_argument("--torchft-python", default="", help="Python of a virtual environment with torchft")
-    parser.add_argument("--trackers-python", default="", help="Python of a virtual environment with mlflow, trackio and aim")
+    parser.add_argument(
+        "--trackers-python", default="", help="Python of a virtual environment with mlflow, trackio and aim"
+    )
     parser.add_argument("--transformers-python", default="", help="Python of a virtual environment with transformers")
     parser.add_argument("--oneccl", default="", help="virtual environment with oneccl-devel")
     options = parser.parse_args(arguments)

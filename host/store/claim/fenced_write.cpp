@@ -32,12 +32,17 @@ FencedWrite::FencedWrite(RunClaim& claim, Durability durability)
     : claim_(claim), durability_(durability), started_s_(monotonic_s()) {
   claim.place.check();
   transaction_.emplace(claim.database, durability);
-  while (!claim.database.is_in_place()) {
-    claim.database.write_copy();
-    transaction_.reset();
-    claim.database.reopen();
-    if (claim.on_restored) claim.on_restored();
-    transaction_.emplace(claim.database, durability);
+  try {
+    while (!claim.database.is_in_place()) {
+      claim.database.write_copy();
+      transaction_.reset();
+      claim.database.reopen();
+      if (claim.on_restored) claim.on_restored();
+      transaction_.emplace(claim.database, durability);
+    }
+  } catch (const Error&) {
+    claim.place.check();  // the folder may be going too: that is the cause then
+    throw;
   }
   const int64_t rows = run("UPDATE runs SET updated_at = ? WHERE run_id = ? AND owner_epoch = ?",
                            now_ms(), claim.run_id, claim.owner_epoch);

@@ -49,7 +49,8 @@ local function tokenized(dataset, tokenizer, column, how)
     end
     for i, text in ipairs(texts) do
       if type(text) ~= 'string' then
-        require('base.errors').raise('argument', ("text.pack: column '%s': row %d of its block is not a text"):format(column, i))
+        require('base.errors').raise('argument',
+          ("text.pack: column '%s': row %d of its block is not a text"):format(column, i))
       end
     end
     local ids, lengths = tokenizer:_pack_ids(texts, how)
@@ -82,6 +83,17 @@ local function parts_of(dataset)
   end
 end
 
+---Options of text.pack.
+---@class text.PackOptions
+---@field tokenizer text.Tokenizer
+---@field length integer tokens of a block
+---@field separator? string|integer|false a token or its id, behind each document; false: none (the tokenizer's eos_token)
+---@field shuffle? boolean blocks in a new order each epoch (false)
+---@field seed? integer of the order
+---@field column? string 'text'
+---@field add_special_tokens? boolean what the post-processor adds to each document (false)
+---@field folder? string of the file ($XDG_CACHE_HOME/rtrain/packed); on several nodes one that all have
+
 ---Documents as blocks of `length` tokens: all tokens one after another, in the order of the documents, with a separator
 ---behind each; what does not fill the last block is left out.
 ---
@@ -105,9 +117,7 @@ end
 ---require('base._system').remove_tree(folder)
 ---```
 ---@param dataset rtrain.data.Dataset with a column of texts
----@param options {tokenizer: text.Tokenizer, length: integer, separator: string|integer|false|nil, shuffle: boolean|nil, seed: integer|nil, column: string|nil, add_special_tokens: boolean|nil, folder: string|nil}
----  separator: a token or its id (the tokenizer's eos_token), false: none; shuffle: blocks in a new order each epoch, by seed;
----  column: 'text'; add_special_tokens: false; folder: $XDG_CACHE_HOME/rtrain/packed, on several nodes one that all have
+---@param options text.PackOptions
 ---@return rtrain.data.Dataset packed input_ids, position_ids, labels: int64 (length)
 ---Errors: 'argument' for a row without a text, a text that is not UTF-8, and fewer tokens than one block has.
 return function(dataset, options)

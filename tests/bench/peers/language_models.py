@@ -93,7 +93,9 @@ def run(folder):
 def first(folder):
     model = read(folder, "large").eval()
     with torch.no_grad():
-        ids = model.generate(torch.tensor([[1, 2, 3]]), max_new_tokens=1, do_sample=False, eos_token_id=None, pad_token_id=0)
+        ids = model.generate(
+            torch.tensor([[1, 2, 3]]), max_new_tokens=1, do_sample=False, eos_token_id=None, pad_token_id=0
+        )
     print(ids[0, -1].item(), flush=True)
 
 
