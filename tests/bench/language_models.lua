@@ -1,7 +1,7 @@
 -- Language models on one core. Prints "name<TAB>number" lines. Twin of peers/language_models.py: change both.
 --
 --   language_models.lua run FOLDER      that peers/language_models.py has made
---   language_models.lua first FOLDER    prints one token of the large model, read anew
+--   language_models.lua first FOLDER    reads the large model and prints one token
 local clock = require 'events'
 local text = require 'text'
 local torch = require 'torch'

@@ -50,7 +50,7 @@ local function tokenized(dataset, tokenizer, column, how)
     for i, text in ipairs(texts) do
       if type(text) ~= 'string' then
         require('base.errors').raise('argument',
-          ("text.pack: column '%s': row %d of its block is not a text"):format(column, i))
+          ("text.pack: column '%s': row %d of its block has no string"):format(column, i))
       end
     end
     local ids, lengths = tokenizer:_pack_ids(texts, how)

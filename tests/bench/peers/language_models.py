@@ -2,7 +2,7 @@
 
 language_models.py make FOLDER quick|full    writes models with random weights
 language_models.py run FOLDER
-language_models.py first FOLDER              prints one token of the large model, read anew
+language_models.py first FOLDER              reads the large model and prints one token
 """
 
 import os

@@ -208,7 +208,7 @@ def test_what_cannot_be_packed_is_named(rtrain):
         assert result.returncode != 0 and words in result.stderr, result.stderr
     (rtrain.folder / "documents.jsonl").write_text('{"text": "a"}\n{"text": null}\n')
     error = pack(rtrain, path, length=2, separator="<end>").stderr
-    assert "column 'text': row 2 of its block is not a text" in error
+    assert "column 'text': row 2 of its block has no string" in error
     assert not [name for name in os.listdir(rtrain.folder / "tokens") if name.endswith(".partial")]
 
 
