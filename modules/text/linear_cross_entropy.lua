@@ -5,11 +5,12 @@ local errors = require 'base.errors'
 local torch = require 'torch'
 
 local PARTS = 16 -- of the rows: a part has its logits at a time
-local FEW_NUMBERS = 2 ^ 22 -- 16 MiB of float32: smaller chunks would save nothing that matters
+local FEW_NUMBERS = 2 ^ 24 -- 64 MiB of float32: each chunk adds to the gradient of all weights, so few are faster
 local NAMES = {'ignore_index', 'label_smoothing', 'z_loss', 'reduction', 'softcap', 'chunk_size'}
 
--- Computes the loss of one chunk. Writes the gradient of its logits over them, in place: there is no second copy.
-local function chunk_loss(logits, labels, counted, a, wants_gradient)
+-- Computes the loss of one chunk. Writes the gradient of its logits over them, in place: there is no second copy. `factors`:
+-- of the rows' losses in the result, 0 where a label is ignored.
+local function chunk_loss(logits, labels, factors, a, wants_gradient)
   local cap, classes = a.softcap, logits.shape[2]
   if cap then logits:div_(cap):tanh_():mul_(cap) end
   local capped = cap and wants_gradient and logits:clone() or nil
@@ -21,14 +22,13 @@ local function chunk_loss(logits, labels, counted, a, wants_gradient)
   local loss = lse - picked * (1 - a.label_smoothing)
   if sum then loss = loss - sum * (a.label_smoothing / classes) end
   if a.z_loss > 0 then loss = loss + lse:square() * a.z_loss end
-  local total = (loss * counted):sum()
+  local total = (loss * factors):sum()
   if not wants_gradient then return total end
-  local factor = a.z_loss > 0 and (1 + lse * (2 * a.z_loss)) / denominator or denominator:reciprocal()
-  logits:mul_(factor:unsqueeze(1))
-  if a.label_smoothing > 0 then logits:sub_(a.label_smoothing / classes) end
-  logits:scatter_add_(1, places, torch.full_like(picked, a.label_smoothing - 1):unsqueeze(1))
+  local slope = a.z_loss > 0 and (1 + lse * (2 * a.z_loss)) / denominator or denominator:reciprocal()
+  logits:mul_((slope * factors):unsqueeze(1))
+  if a.label_smoothing > 0 then logits:sub_((factors * (a.label_smoothing / classes)):unsqueeze(1)) end
+  logits:scatter_add_(1, places, (factors * (a.label_smoothing - 1)):unsqueeze(1))
   if cap then logits:mul_(capped:div_(cap):square_():neg_():add_(1)) end
-  logits:mul_(counted:unsqueeze(1))
   return total
 end
 
@@ -39,7 +39,7 @@ function Loss.forward(ctx, hidden, weight, labels, a)
   local chunk = a.chunk_size or math.max(math.ceil(rows / PARTS), math.floor(FEW_NUMBERS / classes), 1)
   local counted = labels:ne(a.ignore_index):to('float32')
   local safe = labels:masked_fill(labels:eq(a.ignore_index), 0)
-  local scale = a.reduction == 'mean' and counted:sum():reciprocal() or torch.ones({}, {device = hidden.device})
+  local factors = a.reduction == 'mean' and counted / counted:sum() or counted
   local wants = ctx.needs_input_grad[1] or ctx.needs_input_grad[2]
   local grad_hidden = ctx.needs_input_grad[1] and torch.empty_like(hidden) or nil
   local grad_weight = ctx.needs_input_grad[2] and torch.zeros_like(weight) or nil
@@ -53,16 +53,15 @@ function Loss.forward(ctx, hidden, weight, labels, a)
     local small, logits = product:narrow(0, 0, count), exact:narrow(0, 0, count)
     torch.mm(part, weight:t(), {out = small})
     if exact ~= product then logits:copy_(small) end
-    total:add_(chunk_loss(logits, safe:narrow(0, first, count), counted:narrow(0, first, count), a, wants))
+    total:add_(chunk_loss(logits, safe:narrow(0, first, count), factors:narrow(0, first, count), a, wants))
     if wants then
-      logits:mul_(scale)
       if exact ~= product then small:copy_(logits) end
       if grad_hidden then torch.mm(small, weight, {out = grad_hidden:narrow(0, first, count)}) end
       if grad_weight then grad_weight:addmm_(small:t(), part) end
     end
   end
   ctx.grad_hidden, ctx.grad_weight = grad_hidden, grad_weight
-  return total * scale
+  return total
 end
 
 function Loss.backward(ctx, grad)

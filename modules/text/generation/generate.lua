@@ -63,8 +63,10 @@ local function settings_of(model, input_ids, given)
   local prompt = input_ids.shape[2]
   local count = given.max_new_tokens or given.max_length and given.max_length - prompt or NEW_TOKENS
   local ends = ends_of(given.eos_token_id == nil and config.eos_token_id or given.eos_token_id)
+  local is_end = {}
+  for _, id in ipairs(ends) do is_end[id] = true end
   return {
-    count = math.max(0, count), ends = ends, pad = given.pad_token_id or config.pad_token_id or ends[1] or 0,
+    count = math.max(0, count), ends = ends, is_end = is_end, pad = given.pad_token_id or config.pad_token_id or ends[1] or 0,
     mask = given.attention_mask or torch.ones_like(input_ids), padded = given.attention_mask ~= nil,
   }
 end
@@ -104,28 +106,46 @@ end
 
 local function with_column(tensor, column) return torch.cat({tensor, column:unsqueeze(1)}, 1) end
 
+-- Replaces the tokens of texts that have ended by padding, and notes which end now. Returns the tokens, and whether all have.
+local function close(tokens, closed, settings)
+  local ids, num_open, is_padded = tokens:tolist(), 0, false
+  for row, id in ipairs(ids) do
+    if closed[row] then
+      ids[row], is_padded = settings.pad, true
+    else
+      closed[row] = settings.is_end[id]
+      if not closed[row] then num_open = num_open + 1 end
+    end
+  end
+  if is_padded then tokens = torch.tensor(ids, {dtype = 'int64', device = tokens.device}) end
+  return tokens, num_open == 0
+end
+
 local function sample(model, input_ids, given, settings)
-  local n = input_ids.shape[1]
-  local device = input_ids.device
+  local n, device = input_ids.shape[1], input_ids.device
   local state = {ids = input_ids, mask = settings.mask, padded = settings.padded, cache = attention.Cache(), fresh = input_ids,
                  source = settings.source}
-  local open = torch.ones({n}, {dtype = 'bool', device = device})
   local choose = next_token.chooser(given, device)
   if given.prompt_lookup_num_tokens then
     if n > 1 then fail('prompt_lookup_num_tokens: there is one prompt, got %d', n) end
     return prompt_lookup.sample(model, input_ids, given, settings, {logits = next_logits, choose = choose})
   end
-  for _ = 1, settings.count do
-    local tokens = choose(next_logits(model, state), state.ids)
-    tokens = torch.where(open, tokens, torch.full_like(tokens, settings.pad))
-    state.ids, state.fresh = with_column(state.ids, tokens), tokens:unsqueeze(1)
-    state.mask = with_column(state.mask, torch.ones_like(tokens):to(state.mask.dtype))
-    if given.streamer then given.streamer(tokens) end
-    for _, id in ipairs(settings.ends) do open = open:logical_and(tokens:ne(id)) end
-    if given.stop and given.stop(state.ids) then break end
-    if #settings.ends > 0 and not open:any():item() then break end
+  -- Tokens are put next to the ids when somebody looks at these.
+  local columns, closed = {input_ids}, {}
+  local function all_ids()
+    columns = {torch.cat(columns, 1)}
+    return columns[1]
   end
-  return state.ids
+  for _ = 1, settings.count do
+    local tokens, is_over = choose(next_logits(model, state), given.repetition_penalty and all_ids() or nil), false
+    if #settings.ends > 0 then tokens, is_over = close(tokens, closed, settings) end
+    state.fresh = tokens:unsqueeze(1)
+    columns[#columns + 1] = state.fresh
+    if state.padded then state.mask = with_column(state.mask, torch.ones_like(tokens):to(state.mask.dtype)) end
+    if given.streamer then given.streamer(tokens) end
+    if given.stop and given.stop(all_ids()) or is_over then break end
+  end
+  return all_ids()
 end
 
 ---Writes on after a prompt. The equivalent in transformers: GenerationMixin.generate.
@@ -133,7 +153,7 @@ end
 ---@param options? table attention_mask (n, tokens), 0 for padding; max_new_tokens (20); do_sample (false: the likeliest
 ---  token), with temperature, top_k, top_p, min_p, seed; repetition_penalty; num_beams, length_penalty (1),
 ---  early_stopping; eos_token_id (a number or a list; {}: none), pad_token_id (both as in config.json); stop(ids): true
----  ends; streamer(tokens): called with the tokens (n) of each step; prompt_lookup_num_tokens: so many tokens at once are
+---  ends; streamer(tokens): called with the tokens (n) of each step; prompt_lookup_num_tokens: how many tokens at once are
 ---  guessed from what was said before, of one prompt without do_sample. Where the folder of the model has a
 ---  generation_config.json, that says what is left out
 ---@return torch.Tensor ids (n, tokens + new tokens)

@@ -66,9 +66,8 @@ end
 ---@return torch.Tensor ids (1, tokens + new tokens)
 function prompt_lookup.sample(model, input_ids, given, settings, tools)
   local ids, device = input_ids[0]:tolist(), input_ids.device
-  local self = {ids = ids, device = device, given = given, choose = tools.choose, left = settings.count, is_end = {},
-                is_over = settings.count == 0, needs_ids = given.repetition_penalty ~= nil}
-  for _, id in ipairs(settings.ends) do self.is_end[id] = true end
+  local self = {ids = ids, device = device, given = given, choose = tools.choose, left = settings.count,
+                is_end = settings.is_end, is_over = settings.count == 0, needs_ids = given.repetition_penalty ~= nil}
   local state = {mask = settings.mask, padded = settings.padded, cache = attention.Cache(), source = settings.source}
   while not self.is_over do
     local guesses = prompt_lookup.guess(ids, math.min(given.prompt_lookup_num_tokens, self.left - 1))

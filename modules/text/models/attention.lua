@@ -62,10 +62,10 @@ end
 ---@param x torch.Tensor
 ---@param width integer of a head
 ---@return torch.Tensor
-function attention.heads_of(x, width) return x:view(x.shape[1], x.shape[2], -1, width):transpose(1, 2) end
+function attention.heads_of(x, width) return x:unflatten(-1, {-1, width}):transpose(1, 2) end
 
 -- Puts the heads of (n, heads, tokens, width) next to each other: (n, tokens, heads · width).
-local function joined(y) return y:transpose(1, 2):reshape(y.shape[1], y.shape[3], -1) end
+local function joined(y) return y:transpose(1, 2):flatten(2) end
 
 -- Attention within each document: what crosses documents is not computed.
 local function attend_documents(query, key, value, documents, options)

@@ -41,9 +41,8 @@ function Attention:init(config, layer)
 end
 
 function Attention:forward(x, mask, cache)
-  local n, tokens = x.shape[1], x.shape[2]
-  local qkv = self.c_attn(x):view(n, tokens, 3, self.heads, self.width):permute(2, 0, 3, 1, 4)
-  local query, key, value = qkv:select(0, 0), qkv:select(0, 1), qkv:select(0, 2)
+  local qkv = self.c_attn(x):unflatten(-1, {3, self.heads, self.width}):permute(2, 0, 3, 1, 4)
+  local query, key, value = unpack(qkv:unbind(0))
   if cache then key, value = cache:update(self.layer, key, value) end
   local y = attention.attend(query, key, value, mask, {scale = self.scale, dropout = self.training and self.dropout or 0})
   return self.resid_dropout(self.c_proj(y))

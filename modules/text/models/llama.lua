@@ -134,7 +134,7 @@ function llama.family(name, options)
     for kind, rope in pairs(self.ropes) do
       at.window = kind == 'sliding_attention' and config.sliding_window or nil
       masks[kind] = attention.mask(at)
-      tables[kind] = {rotary.tables(at.positions, config.head_dim, config, rope, dtype, at.keys)}
+      tables[kind] = rotary.tables(at.positions, config.head_dim, config, rope, dtype, at.keys)
     end
     return masks, tables
   end

@@ -91,45 +91,49 @@ function rotary.parameters(config, layer_type)
   return out
 end
 
----Returns cosines and sines (n or 1, tokens, rotated width) for positions (n or 1, tokens).
+---What rotates queries and keys of a call.
+---@class text.RotaryTables
+---@field cosines torch.Tensor (n or 1, 1, tokens, rotated width)
+---@field sines torch.Tensor the same shape; those of the first half are negative
+---@field width integer how many numbers of a head are rotated
+---@field rest integer how many are not
+
+---Returns the tables for positions (n or 1, tokens).
 ---@param positions torch.Tensor int64
 ---@param width integer of a head
 ---@param config table
 ---@param rope table what rotary.parameters returned
 ---@param dtype string
 ---@param length integer tokens up to the last one
----@return torch.Tensor cosines
----@return torch.Tensor sines
+---@return text.RotaryTables
 function rotary.tables(positions, width, config, rope, dtype, length)
   local rotated = math.floor(width * rope.partial_rotary_factor)
   local inverse, scale = KINDS[rope.rope_type](rope.rope_theta, rotated, rope, config, length)
-  local angles = positions:to('float32'):unsqueeze(-1) * inverse:to(positions.device)
-  angles = torch.cat({angles, angles}, -1)
-  return (angles:cos() * scale):to(dtype), (angles:sin() * scale):to(dtype)
+  local angles = positions:to('float32'):unsqueeze(-1):unsqueeze(1) * inverse:to(positions.device)
+  local cosines, sines = angles:cos(), angles:sin()
+  if scale ~= 1 then cosines, sines = cosines * scale, sines * scale end
+  return {
+    cosines = torch.cat({cosines, cosines}, -1):to(dtype), sines = torch.cat({-sines, sines}, -1):to(dtype),
+    width = rotated, rest = width - rotated,
+  }
 end
 
--- (a, b) → (-b, a) of the halves of the last dimension.
-local function turned(x)
-  local half = x.shape[#x.shape] / 2
-  return torch.cat({-x:narrow(-1, half, half), x:narrow(-1, 0, half)}, -1)
+-- x · cos + (−b, a) · sin, where x is (a, b): the halves change places, and the sines have the sign.
+local function turned(x, tables)
+  return (x * tables.cosines):add_(x:roll(tables.width / 2, -1):mul_(tables.sines))
 end
 
-local function rotated_part(x, cosines, sines)
-  local width, rest = cosines.shape[#cosines.shape], x.shape[#x.shape] - cosines.shape[#cosines.shape]
-  if rest == 0 then return x * cosines + turned(x) * sines end
-  local first = x:narrow(-1, 0, width)
-  return torch.cat({first * cosines + turned(first) * sines, x:narrow(-1, width, rest)}, -1)
+local function rotated_part(x, tables)
+  if tables.rest == 0 then return turned(x, tables) end
+  return torch.cat({turned(x:narrow(-1, 0, tables.width), tables), x:narrow(-1, tables.width, tables.rest)}, -1)
 end
 
 ---Rotates queries and keys (n, heads, tokens, width).
 ---@param query torch.Tensor
 ---@param key torch.Tensor
----@param tables torch.Tensor[] cosines and sines
+---@param tables text.RotaryTables
 ---@return torch.Tensor query
 ---@return torch.Tensor key
-function rotary.apply(query, key, tables)
-  local cosines, sines = tables[1]:unsqueeze(1), tables[2]:unsqueeze(1)
-  return rotated_part(query, cosines, sines), rotated_part(key, cosines, sines)
-end
+function rotary.apply(query, key, tables) return rotated_part(query, tables), rotated_part(key, tables) end
 
 return rotary
