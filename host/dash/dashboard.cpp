@@ -2,9 +2,11 @@
 
 #include "host/base/codec/json.h"
 #include "host/base/error.h"
+#include "host/base/random.h"
 #include "host/dash/api/openapi.h"
 #include "host/dash/api/routes.h"
 #include "host/dash/open_metrics.h"
+#include "host/dash/page_style.h"
 #include "host/machine/leases/resource_report.h"
 #include "host/store/read/run_listing.h"
 
@@ -59,6 +61,12 @@ HttpReply Dashboard::answer(const http::HttpRequest& request) {
   const auto page = pages_.find(request.path);
   if (!is_read || page == pages_.end()) return api_.answer(request);
   http::HttpResponse out{.status = 200, .type = page->second.type, .body = page->second.bytes};
+  const auto style = pages_.find("/style.css");
+  if (request.path == "/" && style != pages_.end()) {
+    constexpr int kNonceDigits = 32;
+    out.style_nonce = random_hex(kNonceDigits);
+    out.body = with_style(std::move(out.body), style->second.bytes, out.style_nonce);
+  }
   if (const auto cookie = access_.cookie_for(request)) {
     out.headers.emplace_back("Set-Cookie", *cookie);
   }

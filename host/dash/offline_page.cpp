@@ -13,6 +13,7 @@
 #include "host/base/random.h"
 #include "host/base/text/base64.h"
 #include "host/base/text/text.h"
+#include "host/dash/page_style.h"
 #include "host/store/read/curves/curve_points.h"
 #include "host/store/read/logs/run_logs.h"
 #include "host/store/read/run_document.h"
@@ -260,8 +261,7 @@ std::string head_of(const std::vector<PageFile>& pages, const std::string& nonce
   replace(
       out, R"(href="icon.svg")",
       cat(R"(href="data:image/svg+xml;base64,)", to_base64(page_text(pages, "/icon.svg")), "\""));
-  replace(out, R"(<link rel="stylesheet" href="style.css">)",
-          cat("<style nonce=\"", nonce, "\">\n", page_text(pages, "/style.css"), "</style>"));
+  out = with_style(std::move(out), page_text(pages, "/style.css"), nonce);
   replace(out, "<script type=\"module\" src=\"main.js\"></script>\n", "");
   return out;
 }

@@ -15,16 +15,23 @@ namespace {
 // A smaller body fits into one packet in any case.
 constexpr size_t kWorthCompressing = 1024;
 
-// Allows only scripts and styles from our own files, and no frame, form or request of other sites.
 constexpr std::string_view kGuards =
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
-    "'self' data:; media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "X-Frame-Options: DENY\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cross-Origin-Opener-Policy: same-origin\r\n"
     "Cross-Origin-Resource-Policy: same-origin\r\n";
+
+// Allows only scripts and styles from our own files, and a style with the nonce, and no frame, form
+// or request of other sites.
+std::string guards(std::string_view style_nonce) {
+  return cat(
+      "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'",
+      style_nonce.empty() ? "" : cat(" 'nonce-", style_nonce, "'"),
+      "; img-src 'self' data:; media-src 'self'; connect-src 'self'; base-uri 'none'; form-action "
+      "'none'; frame-ancestors 'none'\r\n",
+      kGuards);
+}
 
 std::string_view reason_of(int status) {
   switch (status) {
@@ -183,7 +190,7 @@ SentResponse sent_response(const HttpRequest& request, HttpResponse response, bo
     out.bytes += cat("Content-Type: ", response.type, "\r\nContent-Length: ", size, "\r\n");
   }
   for (const auto& [name, value] : response.headers) out.bytes += cat(name, ": ", value, "\r\n");
-  out.bytes += cat("Cache-Control: private, no-cache\r\n", extra, kGuards,
+  out.bytes += cat("Cache-Control: private, no-cache\r\n", extra, guards(response.style_nonce),
                    "Connection: ", keep_alive ? "keep-alive" : "close", "\r\n\r\n");
   if (request.method == "HEAD") {
     out.file = nullptr;
@@ -197,7 +204,7 @@ std::string event_stream_head() {
   return cat(
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
       "X-Accel-Buffering: no\r\n",
-      kGuards, "Connection: close\r\n\r\n");
+      guards(""), "Connection: close\r\n\r\n");
 }
 
 }  // namespace rtrain::http

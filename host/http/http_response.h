@@ -23,6 +23,7 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::shared_ptr<const FileBody> file = nullptr;  // sent instead of the body
   bool has_parts = false;  // a request may ask for a part of the body, which is not compressed
+  std::string style_nonce = {};  // of a style within the page, which its policy then allows
 };
 
 // The encoded answer: bytes, then a part of a file.

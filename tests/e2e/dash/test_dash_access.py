@@ -178,7 +178,16 @@ def test_every_answer_keeps_other_sites_out(dash):
         policy = headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
-    assert not re.search(rb"<script(?![^>]*\bsrc=)|\son\w+=|style=", server.ask("/").body), "inline script or style"
+    pages = [server.ask("/") for _ in range(2)]
+    nonces = [
+        re.search("style-src 'self' 'nonce-([0-9a-f]{32})';", page.headers["Content-Security-Policy"])[1]
+        for page in pages
+    ]
+    assert nonces[0] != nonces[1]
+    for page, nonce in zip(pages, nonces):
+        assert page.body.count(b"<style") == page.body.count(b'<style nonce="' + nonce.encode() + b'">') == 1
+        text = re.sub(rb"<style.*?</style>", b"", page.body, flags=re.DOTALL)
+        assert not re.search(rb"<script(?![^>]*\bsrc=)|\son\w+=|style=", text), "inline script or style"
 
 
 # TLS.
