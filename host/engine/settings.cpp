@@ -7,6 +7,7 @@
 #include <c10/util/Exception.h>
 #include <torch/headeronly/version.h>
 
+#include "host/engine/operators/row_product.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/default_device.h"
 #include "host/engine/runtime/dtype.h"
@@ -132,7 +133,14 @@ int set_warn_always(lua_State* L) {
   return 0;
 }
 
+// Returns what was set before.
+int set_row_products_here(lua_State* L) {
+  lua_pushboolean(L, set_row_products(check_boolean(L, 1, "set_row_products")) ? 1 : 0);
+  return 1;
+}
+
 constexpr lua::Method kFunctions[] = {
+    torch_method<&set_row_products_here>("set_row_products"),
     torch_method<&get_num_threads>("get_num_threads"),
     torch_method<&set_num_threads>("set_num_threads"),
     torch_method<&get_default_dtype>("get_default_dtype"),

@@ -148,6 +148,16 @@ local function sample(model, input_ids, given, settings)
   return all_ids()
 end
 
+-- One text on the CPU waits for the weights to be read: its linear layers are computed at the speed of the memory.
+local function with_row_products(fn)
+  local engine = require 'torch._C'
+  local before = engine.set_row_products(true)
+  local ok, result = xpcall(fn, errors.wrap)
+  engine.set_row_products(before)
+  if not ok then error(result, 0) end
+  return result
+end
+
 ---Writes on after a prompt. The equivalent in transformers: GenerationMixin.generate.
 ---@param input_ids torch.Tensor int64, (n, tokens); shorter prompts are padded on the left
 ---@param options? table attention_mask (n, tokens), 0 for padding; max_new_tokens (20); do_sample (false: the likeliest
@@ -167,10 +177,12 @@ return function(self, input_ids, options)
   local settings = settings_of(self, input_ids, given)
   local was_training = self.training
   self:eval()
-  local ids = torch.no_grad(function()
-    input_ids = beginning(self, input_ids, given, settings)
-    if (given.num_beams or 1) > 1 then return beam_search(self, input_ids, given, settings, next_logits) end
-    return sample(self, input_ids, given, settings)
+  local ids = with_row_products(function()
+    return torch.no_grad(function()
+      input_ids = beginning(self, input_ids, given, settings)
+      if (given.num_beams or 1) > 1 then return beam_search(self, input_ids, given, settings, next_logits) end
+      return sample(self, input_ids, given, settings)
+    end)
   end)
   self:train(was_training)
   return ids

@@ -12,6 +12,7 @@
 #include <ATen/ops/tanh.h>
 
 #include "host/engine/operators/fast/fast_op.h"
+#include "host/engine/operators/row_product.h"
 #include "host/engine/runtime/loader_thread.h"
 
 namespace rtrain::engine::fast {
@@ -33,6 +34,7 @@ int linear(Vm& vm, lua_State* L, int count) {
   const Tensor* w = plain_tensor(vm, L, 2);
   std::optional<Tensor> b;
   if (x == nullptr || w == nullptr || !read_optional(vm, L, 3, b)) return kNotHere;
+  if (auto row = row_product(*x, *w, b)) return push_one(vm, L, *std::move(row));
   return push_one(vm, L, at::linear(*x, *w, b));
 }
 

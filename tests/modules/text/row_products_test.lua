@@ -1,0 +1,67 @@
+-- What generate asks the engine for: linear layers of one row.
+
+local lu = require 'luaunit'
+local engine = require 'torch._C'
+local torch = require 'torch'
+local F = torch.nn.functional
+
+TestRowProducts = {}
+
+function TestRowProducts:tearDown() engine.set_row_products(false) end
+
+local function both(x, weight, bias)
+  return torch.no_grad(function()
+    engine.set_row_products(false)
+    local usual = F.linear(x, weight, bias)
+    engine.set_row_products(true)
+    return usual, F.linear(x, weight, bias)
+  end)
+end
+
+function TestRowProducts:test_a_row_is_what_linear_gives_within_rounding()
+  torch.manual_seed(1)
+  for _, size in ipairs {{1, 1}, {3, 5}, {7, 64}, {130, 65}, {257, 1000}} do
+    local weight, bias = torch.randn(size[1], size[2]), torch.randn(size[1])
+    for _, x in ipairs {torch.randn(size[2]), torch.randn(1, size[2]), torch.randn(1, 1, size[2])} do
+      for _, each in ipairs {bias, false} do
+        local usual, own = both(x, weight, each or nil)
+        lu.assertTrue(torch.allclose(usual, own, {rtol = 1e-5, atol = 1e-4}), table.concat(size, ' x '))
+        lu.assertEquals(own.shape, usual.shape)
+      end
+    end
+  end
+end
+
+function TestRowProducts:test_other_tensors_are_computed_as_ever()
+  torch.manual_seed(2)
+  local weight, row = torch.randn(300, 200), torch.randn(1, 200)
+  local cases = {
+    {torch.randn(2, 200), weight}, {row:double(), weight:double()}, {row, torch.randn(200, 300):t()},
+    {row:bfloat16(), weight:bfloat16()},
+  }
+  for _, case in ipairs(cases) do
+    local usual, own = both(unpack(case))
+    lu.assertTrue(torch.equal(usual, own))
+  end
+  engine.set_row_products(true)
+  local trained = F.linear(row, weight:clone():requires_grad_())
+  lu.assertTrue(trained.requires_grad)
+  lu.assertErrorMsgContains('shapes cannot be multiplied', function()
+    torch.no_grad(function() return F.linear(torch.randn(1, 199), weight) end)
+  end)
+end
+
+function TestRowProducts:test_generate_takes_them_and_leaves_them_also_after_an_error()
+  local text = require 'text'
+  local model = text.models.GPT2LMHeadModel {vocab_size = 20, n_embd = 8, n_layer = 1, n_head = 2, n_positions = 16}
+  local prompt, seen = torch.tensor({{1, 2}}, {dtype = 'int64'}), nil
+  local function look()
+    seen = engine.set_row_products(true)
+    error 'stop here'
+  end
+  lu.assertErrorMsgContains('stop here', model.generate, model, prompt, {streamer = look})
+  lu.assertTrue(seen)
+  lu.assertFalse(engine.set_row_products(false))
+end
+
+os.exit(lu.LuaUnit.run())
