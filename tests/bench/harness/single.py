@@ -10,6 +10,21 @@ CORE = 1
 TIMEOUT_S = 600
 
 
+def made_once(config, name, command):
+    """The folder build/bench/NAME, which command(folder) has made: once, until the folder build/ goes."""
+    folder = os.path.join(config.root, "build", "bench", name)
+    done = os.path.join(folder, "complete")
+    if os.path.exists(done):
+        return folder
+    os.makedirs(folder, exist_ok=True)
+    made = subprocess.run(command(folder), capture_output=True, text=True, cwd=config.root)
+    if made.returncode != 0:
+        raise BenchError(f"{name} could not be made:\n{made.stderr[-2000:]}")
+    with open(done, "w"):
+        pass
+    return folder
+
+
 def sampler(config, side, command, core=CORE):
     """Returns a sampler. With core = None the program runs on all cores, for programs with workers."""
     environment = {**os.environ, **sides.rtrain_environment(config), "OMP_NUM_THREADS": "1"}

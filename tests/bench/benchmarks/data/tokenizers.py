@@ -1,11 +1,10 @@
 """Tokenizers of GPT-2's and Llama 3's kind on one core, and the training of a BPE, next to Python's tokenizers."""
 
 import os
-import subprocess
 
 from harness import sides
-from harness.benchmark import OWN, BenchError, Benchmark, Goal, Metric
-from harness.single import sampler
+from harness.benchmark import OWN, Benchmark, Goal, Metric
+from harness.single import made_once, sampler
 
 NAME = "tokenizers"
 PEER = "tokenizers"
@@ -14,17 +13,8 @@ PEER = "tokenizers"
 def make_files(config):
     """Texts, and tokenizers that were learnt from them: once for quick and once for full runs."""
     size = "1" if config.quick else "4"
-    folder = os.path.join(config.root, "build", "bench", f"tokenizers-{size}")
-    if os.path.exists(os.path.join(folder, "complete")):
-        return folder
-    os.makedirs(folder, exist_ok=True)
-    command = [config.transformers_python, os.path.join(sides.PEERS, "tokenize_text.py"), "make", folder, size]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=config.root)
-    if done.returncode != 0:
-        raise BenchError(f"the texts could not be made:\n{done.stderr[-2000:]}")
-    with open(os.path.join(folder, "complete"), "w"):
-        pass
-    return folder
+    program = [config.transformers_python, os.path.join(sides.PEERS, "tokenize_text.py")]
+    return made_once(config, f"tokenizers-{size}", lambda folder: [*program, "make", folder, size])
 
 
 def build(config):

@@ -6,7 +6,7 @@ import time
 
 from harness import sides
 from harness.benchmark import OWN, BenchError, Benchmark, Goal, Metric
-from harness.single import TIMEOUT_S, sampler
+from harness.single import TIMEOUT_S, made_once, sampler
 
 NAME = "language_models"
 PEER = "transformers"
@@ -15,17 +15,8 @@ PEER = "transformers"
 def make_models(config):
     """Folders of models with random weights: once for quick and once for full runs."""
     size = "quick" if config.quick else "full"
-    folder = os.path.join(config.root, "build", "bench", f"language-models-{size}")
-    if os.path.exists(os.path.join(folder, "complete")):
-        return folder
-    os.makedirs(folder, exist_ok=True)
-    command = [config.transformers_python, os.path.join(sides.PEERS, "language_models.py"), "make", folder, size]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=config.root)
-    if done.returncode != 0:
-        raise BenchError(f"the models could not be made:\n{done.stderr[-2000:]}")
-    with open(os.path.join(folder, "complete"), "w"):
-        pass
-    return folder
+    program = [config.transformers_python, os.path.join(sides.PEERS, "language_models.py")]
+    return made_once(config, f"language-models-{size}", lambda folder: [*program, "make", folder, size])
 
 
 def build(config):
