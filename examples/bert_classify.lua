@@ -125,13 +125,6 @@ preprocessor:fit(all)
 local labels = encoder.stats_['unique_values(label)']
 local train_rows, test_rows = unpack(all:random_shuffle {seed = 0}:materialize():split_proportionately {0.8})
 
--- The mean over the ranks. What a step adds to the state is the same on all of them, so a rank that is replaced gets it too.
-local function mean_over_ranks(value)
-  local mean = value:detach():clone()
-  torch.distributed.all_reduce(mean, 'avg')
-  return mean
-end
-
 local function train_func(config)
   torch.manual_seed(config.seed)
   local device = train.torch.get_device()
@@ -166,7 +159,8 @@ local function train_func(config)
         optimizer:zero_grad()
         loss:backward()
         torch.nn.utils.clip_grad_norm_(bert:parameters(), 1)
-        local mean = mean_over_ranks(loss)
+        local mean = loss:detach():clone()
+        torch.distributed.all_reduce(mean, 'avg')  -- the same on all ranks: one that is replaced gets it too
         optimizer:step()
         state.loss, state.steps = state.loss + mean:item(), state.steps + 1
         state:commit()

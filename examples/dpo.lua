@@ -31,8 +31,7 @@ local function own_model(rows)
   for _, row in ipairs(rows) do texts[#texts + 1] = row.prompt .. row.chosen .. row.rejected end
   local empty = text.Tokenizer.from_str(json.encode {
     pre_tokenizer = {type = 'ByteLevel', add_prefix_space = false, trim_offsets = true, use_regex = true},
-    decoder = {type = 'ByteLevel', add_prefix_space = true, trim_offsets = true, use_regex = true},
-    model = {type = 'BPE', vocab = {}, merges = torch.list {}},
+    decoder = {type = 'ByteLevel'}, model = {type = 'BPE', vocab = {}, merges = torch.list {}},
   })
   local tokenizer = empty:train_new_from_iterator(texts, {vocab_size = 200, special_tokens = {'<pad>', '</s>'}})
   tokenizer:add_special_tokens {pad_token = '<pad>', eos_token = '</s>'}
@@ -117,20 +116,11 @@ local function dpo_loss(policy_logits, reference_logits, labels, beta)
   return -F.logsigmoid(margins):mean(), margins:detach()
 end
 
--- The mean over the ranks. What a step adds to the state is the same on all of them, so a rank that is replaced gets it too.
-local function mean_over_ranks(value)
-  local mean = value:detach():clone()
-  torch.distributed.all_reduce(mean, 'avg')
-  return mean
-end
-
 local function train_func(config)
   torch.manual_seed(config.seed)
   local device = train.torch.get_device()
-  local rows = own_rows()
-  if config.data ~= '' then
-    rows = require('rtrain.data').read_json(config.data):select_columns {'prompt', 'chosen', 'rejected'}:take_all()
-  end
+  local rows = config.data == '' and own_rows()
+    or require('rtrain.data').read_json(config.data):select_columns {'prompt', 'chosen', 'rejected'}:take_all()
   local policy, reference, tokenizer = load_models(config, rows, device)
   local model_config = (config.r == 0 and policy or policy:get_base_model()).config
   local eos = type(model_config.eos_token_id) == 'table' and model_config.eos_token_id[1] or model_config.eos_token_id
@@ -145,9 +135,8 @@ local function train_func(config)
     batch_size = config.batch_size, shuffle = true,
     collate_fn = function(samples) return make_batch(samples, tokenizer, eos, config) end,
   }))
-  local function nothing() return torch.zeros({4}, {device = device}) end
-  -- Sums of losses, margins, preferred answers and steps of the epoch.
-  local state = train.state {model = policy, optimizer = optimizer, loader = loader, epoch = 0, sums = nothing()}
+  local none = torch.zeros({4}, {device = device})  -- sums of losses, margins, preferred answers and steps of an epoch
+  local state = train.state {model = policy, optimizer = optimizer, loader = loader, epoch = 0, sums = none}
   state:load(train.get_checkpoint())
 
   local function save(sums)
@@ -176,13 +165,14 @@ local function train_func(config)
         loss:backward()
         torch.nn.utils.clip_grad_norm_(trained, 1)
         local preferred = margins:gt(0):to('float32'):mean()
-        local means = mean_over_ranks(torch.stack {loss, margins:mean(), preferred, torch.ones_like(preferred)})
+        local means = torch.stack {loss:detach(), margins:mean(), preferred, torch.ones_like(preferred)}
+        torch.distributed.all_reduce(means, 'avg')  -- the same on all ranks: one that is replaced gets it too
         optimizer:step()
         state.sums = state.sums + means
         state:commit()
       end
       local sums = state.sums
-      state.epoch, state.sums = state.epoch + 1, nothing()
+      state.epoch, state.sums = state.epoch + 1, none
       save(sums)
       state:commit()
     end

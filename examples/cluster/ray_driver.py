@@ -89,22 +89,13 @@ def main():
     try:
         ray.get(group.ready(), timeout=READY_S)
     except ray.exceptions.GetTimeoutError:
-        sys.exit(
-            f"{NODES} bundles of {BUNDLE} ({STRATEGY}) are not free after {READY_S} s: Ray has "
-            f"{ray.cluster_resources()}"
-        )
+        sys.exit(f"{NODES} bundles of {BUNDLE} ({STRATEGY}) are not free after {READY_S} s: Ray has "
+                 f"{ray.cluster_resources()}")
     nodes = nodes_of(group)
-    variables = {
-        "RTRAIN_LAUNCHER": "ray",
-        "RTRAIN_NNODES": str(NODES),
-        "RTRAIN_JOB_ID": secrets.token_hex(4),
-        "RTRAIN_MASTER_ADDR": ray.get(nodes[0].address.remote()),
-        "RTRAIN_SECRET": secrets.token_hex(32),
-    }
-    pending = [
-        node.run.remote(AGENT if rank else RUN, {**variables, "RTRAIN_NODE_RANK": str(rank)}, os.getcwd())
-        for rank, node in enumerate(nodes)
-    ]
+    variables = {"RTRAIN_LAUNCHER": "ray", "RTRAIN_NNODES": str(NODES), "RTRAIN_JOB_ID": secrets.token_hex(4),
+                 "RTRAIN_MASTER_ADDR": ray.get(nodes[0].address.remote()), "RTRAIN_SECRET": secrets.token_hex(32)}
+    pending = [node.run.remote(AGENT if rank else RUN, {**variables, "RTRAIN_NODE_RANK": str(rank)}, os.getcwd())
+               for rank, node in enumerate(nodes)]
     try:
         status = wait(nodes, pending)
         ray.wait(pending, num_returns=NODES, timeout=60)  # the agents end with the run

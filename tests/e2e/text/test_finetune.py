@@ -67,7 +67,7 @@ def settings(folder, **more):
     values = {
         "model": folder,
         "data": folder.parent / "data.jsonl",
-        "lr": 0.02,
+        "lr": 0.01,
         "question": "green",
         "epochs": 60,
         **more,
@@ -127,10 +127,11 @@ def test_a_folder_of_init_teaches_and_predict_answers(rtrain, folder, r):
     own = rtrain.folder / "own"
     assert str(folder) in (own / "train.lua").read_text() and "`data`" in (own / "README.md").read_text()
     rtrain.folder = own
-    values = {"data": folder.parent / "data.jsonl", "r": r, "lr": 0.02 if r else 0.005, "epochs": 40}
+    values = {"data": folder.parent / "data.jsonl", "r": r, "lr": 0.01 if r else 0.003, "epochs": 60 if r else 40}
     options = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
     result = rtrain("run", "train.lua", "--name", "taught", *options)
     assert result.returncode == 0, result.stderr
+    assert rtrain.json("metrics", "taught")[-1]["metrics"]["loss"] < 0.01
     assert written(rtrain, "--chat", "--prompt", "green") == "grün\n"
     assert written(rtrain, "--prompt", "<|user|>red<|end|><|assistant|>") == "rot\n"
     first, _ = said_to(rtrain, ["white", "", "blue"])
