@@ -90,7 +90,7 @@ local function logits_of(model, hidden, count)
   return model:head(last):to('float32')
 end
 
--- Runs the model for the next token. `state` is {ids, mask, cache, fresh: the ids that it has not seen}.
+-- Runs the model for the next token. `state` is {mask, padded, cache, source, fresh: the ids that it has not seen}.
 local function next_logits(model, state, count)
   local fresh = state.fresh
   if state.source then
@@ -122,14 +122,9 @@ local function close(tokens, closed, settings)
 end
 
 local function sample(model, input_ids, given, settings)
-  local n, device = input_ids.shape[1], input_ids.device
-  local state = {ids = input_ids, mask = settings.mask, padded = settings.padded, cache = attention.Cache(), fresh = input_ids,
+  local state = {mask = settings.mask, padded = settings.padded, cache = attention.Cache(), fresh = input_ids,
                  source = settings.source}
-  local choose = next_token.chooser(given, device)
-  if given.prompt_lookup_num_tokens then
-    if n > 1 then fail('prompt_lookup_num_tokens: there is one prompt, got %d', n) end
-    return prompt_lookup.sample(model, input_ids, given, settings, {logits = next_logits, choose = choose})
-  end
+  local choose = next_token.chooser(given, input_ids.device)
   -- Tokens are put next to the ids when somebody looks at these.
   local columns, closed = {input_ids}, {}
   local function all_ids()
@@ -174,6 +169,9 @@ return function(self, input_ids, options)
   if input_ids:dim() ~= 2 or input_ids.shape[2] == 0 then
     fail('expected ids of the shape {n, tokens} with a token, got {%s}', table.concat(input_ids.shape, ', '))
   end
+  if given.prompt_lookup_num_tokens and input_ids.shape[1] > 1 then
+    fail('prompt_lookup_num_tokens: there is one prompt, got %d', input_ids.shape[1])
+  end
   local settings = settings_of(self, input_ids, given)
   local was_training = self.training
   self:eval()
@@ -181,6 +179,10 @@ return function(self, input_ids, options)
     return torch.no_grad(function()
       input_ids = beginning(self, input_ids, given, settings)
       if (given.num_beams or 1) > 1 then return beam_search(self, input_ids, given, settings, next_logits) end
+      if given.prompt_lookup_num_tokens then
+        local tools = {logits = next_logits, choose = next_token.chooser(given, input_ids.device)}
+        return prompt_lookup.sample(self, input_ids, given, settings, tools)
+      end
       return sample(self, input_ids, given, settings)
     end)
   end)

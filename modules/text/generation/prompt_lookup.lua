@@ -38,21 +38,32 @@ function prompt_lookup.guess(ids, count)
   return {}
 end
 
-local function tensor_of(ids, first, device)
-  return torch.tensor({{unpack(ids, first)}}, {dtype = 'int64', device = device})
+local function tensor_of(ids, device) return torch.tensor({ids}, {dtype = 'int64', device = device}) end
+
+-- What the model has not seen, and the guesses. A long prompt has more ids than unpack can return.
+local function unseen(ids, seen, guesses)
+  local out = {}
+  for place = seen + 1, #ids do out[#out + 1] = ids[place] end
+  for _, id in ipairs(guesses) do out[#out + 1] = id end
+  return out
+end
+
+-- The mask of the prompt, with ones for the tokens after it.
+local function extended(mask, length)
+  return torch.cat({mask, torch.ones({1, length - mask.shape[2]}, {dtype = mask.dtype, device = mask.device})}, 1)
 end
 
 -- Adds the tokens that the model chooses after what it has read; ends at the first one that was not guessed.
 local function take(self, logits, guesses)
   local ids = self.ids
   for i = 0, #guesses do
-    local before = self.needs_ids and tensor_of(ids, 1, self.device) or nil
+    local before = self.needs_ids and tensor_of(ids, self.device) or nil
     local token = self.choose(logits:select(1, i), before)
     local id = token:item()
     ids[#ids + 1], self.left = id, self.left - 1
     if self.given.streamer then self.given.streamer(token) end
     self.is_over = self.is_end[id] or self.left == 0
-      or self.given.stop and self.given.stop(tensor_of(ids, 1, self.device)) or false
+      or self.given.stop and self.given.stop(tensor_of(ids, self.device)) or false
     if self.is_over or guesses[i + 1] ~= id then return end
   end
 end
@@ -68,19 +79,16 @@ function prompt_lookup.sample(model, input_ids, given, settings, tools)
   local ids, device = input_ids[0]:tolist(), input_ids.device
   local self = {ids = ids, device = device, given = given, choose = tools.choose, left = settings.count,
                 is_end = settings.is_end, is_over = settings.count == 0, needs_ids = given.repetition_penalty ~= nil}
-  local state = {mask = settings.mask, padded = settings.padded, cache = attention.Cache(), source = settings.source}
+  local state = {padded = settings.padded, cache = attention.Cache(), source = settings.source}
   while not self.is_over do
     local guesses = prompt_lookup.guess(ids, math.min(given.prompt_lookup_num_tokens, self.left - 1))
-    local fresh = {unpack(ids, state.cache.length + 1)}
-    for _, id in ipairs(guesses) do fresh[#fresh + 1] = id end
-    state.fresh = tensor_of(fresh, 1, device)
-    local missing = state.cache.length + #fresh - settings.mask.shape[2]
-    local added = torch.ones({1, math.max(missing, 0)}, {dtype = settings.mask.dtype, device = device})
-    state.mask = torch.cat({settings.mask, added}, 1)
+    local fresh = unseen(ids, state.cache.length, guesses)
+    state.fresh = tensor_of(fresh, device)
+    if state.padded then state.mask = extended(settings.mask, state.cache.length + #fresh) end
     take(self, tools.logits(model, state, #guesses + 1), guesses)
     state.cache:crop(#ids - 1)
   end
-  return tensor_of(ids, 1, device)
+  return tensor_of(ids, device)
 end
 
 return prompt_lookup
