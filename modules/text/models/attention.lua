@@ -82,6 +82,19 @@ local function attend_documents(query, key, value, documents, options)
   return torch.cat(rows, 0)
 end
 
+-- Which keys each query sees, for scores of the shape (n, heads, queries, keys); nil for all. Made once for all
+-- layers that share the mask.
+local function seen_of(mask, scores)
+  if mask.allowed or not (mask.is_causal or mask.documents) then return mask.allowed end
+  if not mask.seen then
+    mask.seen = torch.ones({scores.shape[3], scores.shape[4]}, {dtype = 'bool', device = scores.device}):tril()
+    if mask.documents then
+      mask.seen = mask.seen:logical_and(same_document(mask.documents, scores.device):unsqueeze(1))
+    end
+  end
+  return mask.seen
+end
+
 ---Returns softmax(query · keyᵀ · scale) · value, (n, queries, heads · width). There may be fewer heads of keys and values.
 ---@param query torch.Tensor (n, heads, queries, width)
 ---@param key torch.Tensor (n, key heads, keys, width)
@@ -104,11 +117,7 @@ function attention.attend(query, key, value, mask, options)
   local scores = query:matmul(key:transpose(-1, -2)) * (options.scale or query.shape[4] ^ -0.5)
   if options.softcap then scores = (scores / options.softcap):tanh() * options.softcap end
   if options.bias then scores = scores + options.bias end
-  local allowed = mask.allowed
-  if mask.is_causal or mask.documents then
-    allowed = torch.ones({scores.shape[3], scores.shape[4]}, {dtype = 'bool', device = scores.device}):tril()
-  end
-  if mask.documents then allowed = allowed:logical_and(same_document(mask.documents, scores.device):unsqueeze(1)) end
+  local allowed = seen_of(mask, scores)
   if allowed then scores = scores:masked_fill(allowed:logical_not(), -math.huge) end
   local weights = F.softmax(scores, {dim = -1, dtype = 'float32'}):to(query.dtype)
   if (options.dropout or 0) > 0 then weights = F.dropout(weights, {p = options.dropout}) end
