@@ -3,8 +3,6 @@
 local auto = require 'text.models.auto'
 local configs = require 'text.models.config'
 local errors = require 'base.errors'
-local monotonic = require('base._system').monotonic
-local ordered = require 'base.ordered'
 local overrides = require 'base.overrides'
 local system = require 'base._system'
 local Tokenizer = require('text.tokenizer').Tokenizer
@@ -13,9 +11,9 @@ local torch = require 'torch'
 local predict = {}
 
 -- Options of model:generate that --set takes, with a value of their type.
-local OPTIONS = ordered.new {
-  {'max_new_tokens', 256}, {'do_sample', false}, {'temperature', 1}, {'top_k', 50}, {'top_p', 1}, {'min_p', 0},
-  {'repetition_penalty', 1}, {'seed', 0}, {'prompt_lookup_num_tokens', 8},
+local OPTIONS = {
+  max_new_tokens = 256, do_sample = false, temperature = 1, top_k = 50, top_p = 1, min_p = 0, repetition_penalty = 1, seed = 0,
+  prompt_lookup_num_tokens = 8,
 }
 -- These mean that one samples.
 local OF_SAMPLING = {'temperature', 'top_k', 'top_p', 'min_p', 'seed'}
@@ -52,14 +50,15 @@ end
 
 local function load_model(folder, device)
   local base = base_of(folder)
-  local is_pair = configs.read(base).is_encoder_decoder or configs.read(base).model_type == 't5'
+  local config = configs.read(base)
+  local is_pair = config.is_encoder_decoder or config.model_type == 't5'
   local Auto = is_pair and auto.AutoModelForSeq2SeqLM or auto.AutoModelForCausalLM
   local model = Auto.from_pretrained(base, {device = device})
   if base ~= folder then
     model = require('text.lora').PeftModel.from_pretrained(model, folder):merge_and_unload()
   end
   local tokenizer = Tokenizer.from_pretrained(has(folder, 'tokenizer.json') and folder or base)
-  return model, tokenizer, is_pair
+  return model, tokenizer
 end
 
 -- Writes what the model says after the ids, as it comes; returns it.
@@ -75,9 +74,9 @@ local function write_on(self, ids)
     write(stream:step(tokens:item()))
   end}
   for name, value in next, self.options do options[name] = value end
-  local start = monotonic()
+  local start = system.monotonic()
   self.model:generate(torch.tensor({ids}, {dtype = 'int64', device = self.device}), options)
-  self.seconds = self.seconds + monotonic() - start
+  self.seconds = self.seconds + system.monotonic() - start
   write(stream:finish())
   io.write '\n'
   return table.concat(said)

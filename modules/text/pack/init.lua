@@ -44,14 +44,9 @@ end
 local function tokenized(dataset, tokenizer, column, how)
   return dataset:map_batches(function(batch)
     local texts = batch[column]
-    if not texts then
-      require('base.errors').raise('argument', ("text.pack: there is no column '%s': give the option column"):format(column))
-    end
+    if not texts then fail("there is no column '%s': give the option column", column) end
     for i, text in ipairs(texts) do
-      if type(text) ~= 'string' then
-        require('base.errors').raise('argument',
-          ("text.pack: column '%s': row %d of its block has no string"):format(column, i))
-      end
+      if type(text) ~= 'string' then fail("column '%s': row %d of its block has no string", column, i) end
     end
     local ids, lengths = tokenizer:_pack_ids(texts, how)
     return {ids = Strings.from_list({ids}, 1, true), lengths = Strings.from_list({lengths}, 1, true)}
