@@ -63,7 +63,6 @@ HttpReply Dashboard::answer(const http::HttpRequest& request) {
   http::HttpResponse out{.status = 200, .type = page->second.type, .body = page->second.bytes};
   const auto style = pages_.find("/style.css");
   if (request.path == "/" && style != pages_.end()) {
-    constexpr int kNonceDigits = 32;
     out.style_nonce = random_hex(kNonceDigits);
     out.body = with_style(std::move(out.body), style->second.bytes, out.style_nonce);
   }

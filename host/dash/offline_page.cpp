@@ -272,7 +272,6 @@ OfflineOmissions write_offline_page(std::ostream& out, const Api& api,
                                     const std::vector<store::RunRef>& runs,
                                     const std::vector<PageFile>& pages,
                                     const OfflineLimits& limits) {
-  constexpr int kNonceDigits = 32;
   const std::string nonce = random_hex(kNonceDigits);
   const std::string page = head_of(pages, nonce);
   const size_t end = page.rfind("</body>");

@@ -7,6 +7,9 @@
 
 namespace rtrain::dash {
 
+// Hexadecimal digits of a nonce: 128 bits, new for each page.
+inline constexpr int kNonceDigits = 32;
+
 // Replaces the page's link to style.css. The policy has to allow the nonce.
 // Throws Error(kInternal) for a page without that link.
 std::string with_style(std::string page, std::string_view style, std::string_view nonce);
