@@ -1,7 +1,7 @@
 // host/engine/operators/row_product.h: a linear layer of a single row on the CPU.
 //
-// For one row LibTorch's matrix product reads the weights at less than half of the memory's speed,
-// and a language model that writes does little else. The sums are made in another order than
+// For one row LibTorch's matrix product reads the weights well below the memory's speed, and a
+// language model that writes does little else. The sums are made in another order than
 // LibTorch's, so this is done only where a thread asks for it (text's generate).
 #pragma once
 
