@@ -129,7 +129,7 @@ class Agent:
                     "libtorch": "",
                 }
             )
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.write(
             wire_frame(
                 b"h",
@@ -162,9 +162,10 @@ class Agent:
             except (BrokenPipeError, OSError):
                 self.is_over = True
 
-    def send(self, payload, number=None):
-        self.sent += 1
-        self.write(wire_frame(b"d", number or self.sent, payload))
+    def send(self, payload):
+        with self._lock:  # the reader sends answers, and a frame that is out of order ends the link without a word
+            self.sent += 1
+            self.write(wire_frame(b"d", self.sent, payload))
 
     def is_heard(self):
         """Returns whether the link still exists after the receiver has processed all sent messages."""
@@ -310,7 +311,10 @@ class Attack:
         agent.send(payload)
         if agent.is_heard():
             return True
-        wait_until(lambda: self.run.stderr.count("has sent an invalid message") > before, message="what is said of it")
+        wait_until(
+            lambda: self.run.stderr.count("has sent an invalid message") > before or not self.run.controller.running,
+            message=f"what is said of {payload}",
+        )
         self.ended += 1
         assert self.run.controller.running, self.run.said()
         return False
@@ -334,6 +338,7 @@ def peak_mb(pid):
 
 # fault: an agent that sends invalid messages
 def test_what_a_node_says_of_itself(rtrain, job, hosts):
+    rtrain.env["RTRAIN_JOIN_TIMEOUT_S"] = "120"  # the run waits for a node while the test sends messages in its name
     run = Run(rtrain, job, hosts, reporting(), nodes=[0])
     attack = Attack(run, hosts[1])
     for payload in NO_MESSAGES:
