@@ -20,10 +20,8 @@ return require 'base.namespace'('torch.distributed', {
      'gather', 'scatter', 'reduce_scatter', 'reduce_scatter_tensor', 'all_to_all', 'all_to_all_single', 'barrier'},
     {'torch.distributed.messages', 'send', 'recv', 'isend', 'irecv', 'P2POp', 'batch_isend_irecv'},
   },
-  modules = {nn = 'torch.distributed.nn', optim = 'torch.distributed.optim', algorithms = 'torch.distributed.algorithms'},
+  modules = {fsdp = 'torch.distributed.fsdp', nn = 'torch.distributed.nn', optim = 'torch.distributed.optim', algorithms = 'torch.distributed.algorithms'},
   absent = {
-    fsdp = 'torch.distributed.optim.ZeroRedundancyOptimizer divides the state of the optimizer, '
-      .. 'torch.utils.checkpoint and torch.autocast save memory',
     tensor = 'a model is whole on each rank: torch.distributed.nn has collectives with gradients',
     device_mesh = 'torch.distributed.new_group makes groups of ranks',
     checkpoint = 'torch.save on one rank, and train.report with the folder as its checkpoint: ranks may each add files',

@@ -2,6 +2,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/engine.h>
 
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/boxed/call.h"
+#include "host/engine/runtime/callback.h"
+#include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/comm_hook.h"
 #include "host/engine/runtime/guard.h"
@@ -158,6 +161,18 @@ int grad(lua_State* L) {
   return 1;
 }
 
+// queue_callback(fn): during a backward pass: fn is called when the pass has ended.
+int queue_callback(lua_State* L) {
+  check_callable(L, 1, "queue_callback");
+  lua_settop(L, 1);
+  const auto callback = std::make_shared<Callback>(L);
+  torch::autograd::Engine::get_default_engine().queue_callback([callback] {
+    lua_State* state = callback->push();
+    lua::protected_call(state, 0, 0);
+  });
+  return 0;
+}
+
 }  // namespace
 
 int backward(lua_State* L) { return run_backward(L, {check_tensor(L, 1)}); }
@@ -191,7 +206,8 @@ void push_or_none(lua_State* L, const at::Tensor& tensor) {
 
 std::span<const lua::Method> backward_functions() {
   static constexpr lua::Method kFunctions[] = {torch_method<&backward_all>("backward"),
-                                               torch_method<&grad>("grad")};
+                                               torch_method<&grad>("grad"),
+                                               torch_method<&queue_callback>("queue_callback")};
   return kFunctions;
 }
 

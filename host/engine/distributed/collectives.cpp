@@ -17,24 +17,6 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-c10d::ReduceOp reduce_op(std::string_view name) {
-  using Type = c10d::ReduceOp::RedOpType;
-  static constexpr std::array<std::pair<std::string_view, Type>, 8> kOps = {
-      {{"sum", Type::SUM},
-       {"avg", Type::AVG},
-       {"min", Type::MIN},
-       {"max", Type::MAX},
-       {"product", Type::PRODUCT},
-       {"band", Type::BAND},
-       {"bor", Type::BOR},
-       {"bxor", Type::BXOR}}};
-  for (const auto& [known, type] : kOps) {
-    if (known == name) return c10d::ReduceOp(type);
-  }
-  throw Error(Code::kArgument, cat("unknown reduce operation '", name,
-                                   "': use sum, avg, min, max, product, band, bor or bxor"));
-}
-
 // A contiguous tensor without autograd history: the given one, or a copy that put_back() copies
 // into the given one.
 struct Dense {
@@ -79,6 +61,24 @@ Tensors alike(const at::Tensor& tensor, int count) {
 }
 
 }  // namespace
+
+c10d::ReduceOp reduce_op(std::string_view name) {
+  using Type = c10d::ReduceOp::RedOpType;
+  static constexpr std::array<std::pair<std::string_view, Type>, 8> kOps = {
+      {{"sum", Type::SUM},
+       {"avg", Type::AVG},
+       {"min", Type::MIN},
+       {"max", Type::MAX},
+       {"product", Type::PRODUCT},
+       {"band", Type::BAND},
+       {"bor", Type::BOR},
+       {"bxor", Type::BXOR}}};
+  for (const auto& [known, type] : kOps) {
+    if (known == name) return c10d::ReduceOp(type);
+  }
+  throw Error(Code::kArgument, cat("unknown reduce operation '", name,
+                                   "': use sum, avg, min, max, product, band, bor or bxor"));
+}
 
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,
                         bool is_async) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <torch/csrc/distributed/c10d/Types.hpp>
 #include <vector>
 
 #include "host/engine/distributed/group.h"
@@ -21,6 +22,9 @@ namespace rtrain::engine {
 
 using GroupPtr = std::shared_ptr<Group>;
 using GroupWorkPtr = std::shared_ptr<GroupWork>;
+
+// Throws Error(kArgument) for an unknown name.
+c10d::ReduceOp reduce_op(std::string_view name);
 
 // In place. op: "sum", "avg", "min", "max", "product", "band", "bor", "bxor".
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,

@@ -350,6 +350,7 @@ void open_dist(lua_State* L) {
   register_comm_bucket(L);
   lua::push_functions(L, kFunctions);
   add_collectives(L);
+  add_shards(L);
   lua_setfield(L, -2, "distributed");  // "dist" is an operator of LibTorch
 }
 

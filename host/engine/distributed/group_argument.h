@@ -30,5 +30,7 @@ std::shared_ptr<Group> group_argument(lua_State* L, int index);
 
 // Adds the collectives and messages to the table at the top, and the class Work.
 void add_collectives(lua_State* L);
+// Adds the functions of shards.h to it.
+void add_shards(lua_State* L);
 
 }  // namespace rtrain::engine

@@ -54,6 +54,13 @@ class Watched : public Renamed<Base> {
     return reported("all_gather", {input},
                     [&] { return Named::all_gather_single(output, input, options); });
   }
+  Work reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                      const c10d::ReduceScatterOptions& options) override {
+    Tensors parts;
+    for (const Tensors& each : inputs) parts.insert(parts.end(), each.begin(), each.end());
+    return reported("reduce_scatter", parts,
+                    [&] { return Base::reduce_scatter(outputs, inputs, options); });
+  }
   Work reduce_scatter_single(at::Tensor& output, at::Tensor& input,
                              const c10d::ReduceScatterOptions& options) override {
     return reported("reduce_scatter", {input},

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "host/base/error.h"
@@ -69,6 +70,18 @@ const at::Tensor& only(const Tensors& tensors, const char* operation) {
   if (tensors.size() == 1) return tensors[0];
   throw Error(Code::kArgument, cat(operation, ": ", tensors.size(),
                                    " tensors, the backend shm takes one of each rank"));
+}
+
+// Checks that there is a list for each of `count` tensors, with one tensor for each rank.
+void check_lists(const std::vector<Tensors>& lists, size_t count, size_t ranks,
+                 const char* operation) {
+  const bool has_all = count > 0 && lists.size() == count &&
+                       std::ranges::all_of(lists, [&](const Tensors& each) {
+                         return each.size() == ranks;
+                       });
+  if (has_all) return;
+  throw Error(Code::kArgument,
+              cat(operation, ": give one tensor for each of the ", ranks, " ranks"));
 }
 
 // Returns the list if it has one tensor for each rank, else throws.
@@ -217,17 +230,23 @@ ShmBackend::WorkPtr ShmBackend::reduce(Tensors& tensors, const c10d::ReduceOptio
                     });
 }
 
+// One tensor or several ones, each with the outputs for it.
 ShmBackend::WorkPtr ShmBackend::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                                           const c10d::AllgatherOptions& options) {
-  const Tensors& results = for_ranks(outputs, static_cast<size_t>(size_), "all_gather");
-  const Dense input(only(inputs, "all_gather"));
-  const std::vector<Dense> all = dense_of(results);
-  if (all[static_cast<size_t>(rank_)].bytes().size() != input.bytes().size()) {
-    throw Error(Code::kArgument, "all_gather: this rank's output has not the size of its input");
+  check_lists(outputs, inputs.size(), static_cast<size_t>(size_), "all_gather");
+  const std::vector<Dense> own = dense_of(inputs);
+  std::vector<std::vector<Dense>> all;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    all.push_back(dense_of(outputs[i]));
+    if (all[i][static_cast<size_t>(rank_)].bytes().size() != own[i].bytes().size()) {
+      throw Error(Code::kArgument, "all_gather: this rank's output has not the size of its input");
+    }
   }
-  return queue_.run(c10d::OpType::ALLGATHER, results, runs_at_once(options), [this, input, all] {
-    collectives_.all_gather(input.bytes(), bytes_of(all));
-    put_back(all);
+  return queue_.run(c10d::OpType::ALLGATHER, outputs[0], runs_at_once(options), [this, own, all] {
+    for (size_t i = 0; i < own.size(); ++i) {
+      collectives_.all_gather(own[i].bytes(), bytes_of(all[i]));
+      put_back(all[i]);
+    }
   });
 }
 
@@ -278,18 +297,23 @@ ShmBackend::WorkPtr ShmBackend::scatter(Tensors& outputs, std::vector<Tensors>& 
                     });
 }
 
+// One tensor or several ones, each with the inputs for it.
 ShmBackend::WorkPtr ShmBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                                                const c10d::ReduceScatterOptions& options) {
-  const at::Tensor& own = only(outputs, "reduce_scatter");
-  const Dense output(own);
-  const Tensors& given = for_ranks(inputs, static_cast<size_t>(size_), "reduce_scatter");
-  check_sizes(given, own, "reduce_scatter");
-  const std::vector<Dense> all = dense_of(given);
-  const Reduction reduction = reduction_of(own, options.reduceOp);
+  check_lists(inputs, outputs.size(), static_cast<size_t>(size_), "reduce_scatter");
+  const std::vector<Dense> own = dense_of(outputs);
+  std::vector<std::vector<Dense>> all;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    check_sizes({inputs[i][static_cast<size_t>(rank_)]}, outputs[i], "reduce_scatter");
+    all.push_back(dense_of(inputs[i]));
+  }
+  const Reduction reduction = reduction_of(outputs[0], options.reduceOp);
   return queue_.run(c10d::OpType::REDUCE_SCATTER, outputs, runs_at_once(options),
-                    [this, output, all, reduction] {
-                      collectives_.reduce_scatter(bytes_of(all), output.bytes(), reduction);
-                      output.put_back();
+                    [this, own, all, reduction] {
+                      for (size_t i = 0; i < own.size(); ++i) {
+                        collectives_.reduce_scatter(bytes_of(all[i]), own[i].bytes(), reduction);
+                        own[i].put_back();
+                      }
                     });
 }
 

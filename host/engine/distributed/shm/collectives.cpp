@@ -326,8 +326,10 @@ void ShmCollectives::reduce_scatter(std::span<const Bytes> inputs, Bytes output,
                                     const Reduction& reduction) {
   const auto mine = static_cast<size_t>(segment_.rank());
   const size_t piece = piece_bytes();
+  size_t most = 0;
+  for (const Bytes& each : inputs) most = std::max(most, each.size());
   run_steps(
-      steps_for(output.size(), piece),
+      steps_for(most, piece),
       [&](size_t number, std::byte* slot) { fill_pieces(inputs, number, slot); },
       [&](size_t number, uint32_t step) {
         wait_all_filled(step);

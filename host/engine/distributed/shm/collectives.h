@@ -41,7 +41,7 @@ class ShmCollectives {
   void gather(Bytes input, std::span<const Bytes> outputs, int root);
   // `inputs`: by rank, only on the root, each with the output's size.
   void scatter(std::span<const Bytes> inputs, Bytes output, int root);
-  // `inputs`: by rank, each with the output's size.
+  // `inputs`: by rank, each with the size of that rank's output.
   void reduce_scatter(std::span<const Bytes> inputs, Bytes output, const Reduction& reduction);
   // Sends inputs[r] to rank r and receives outputs[r]. Two ranks must agree on the sizes.
   void all_to_all(std::span<const Bytes> inputs, std::span<const Bytes> outputs);

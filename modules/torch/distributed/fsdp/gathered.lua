@@ -1,0 +1,66 @@
+-- torch/distributed/fsdp/gathered.lua: the whole parameters of a group, gathered by a collective before they are used
+-- and freed afterwards.
+
+local C = require 'torch._C'
+local class = require 'base.class'
+local engine = require 'torch.distributed.engine'
+local torch = require 'torch'
+
+---@class fsdp.Gathered
+local Gathered = class 'Gathered'
+
+---@param entries table[] of the group
+---@param process_group ProcessGroup|nil
+---@param param_dtype string|nil
+---@param device string on which the module computes
+function Gathered:init(entries, process_group, param_dtype, device)
+  self._entries, self._process_group = entries, process_group
+  self.wholes = {}
+  for i, entry in ipairs(entries) do
+    self.wholes[i] = torch.empty(entry.sizes, {dtype = param_dtype or entry.shard.dtype, device = device})
+  end
+  self:free()
+end
+
+function Gathered:is_current() return true end
+
+-- The sum of the versions, which only grow.
+local function version_of(entries)
+  local sum = 0
+  for _, entry in ipairs(entries) do sum = sum + entry.shard._version end
+  return sum
+end
+
+---Frees parameters that were kept since an earlier pass, if an optimizer has changed the shards.
+function Gathered:publish()
+  if (self._work or self._is_whole) and self._version ~= version_of(self._entries) then self:free() end
+end
+
+---Begins to gather the parameters, unless that has begun.
+function Gathered:begin()
+  if self._work or self._is_whole then return end
+  local sent = {}
+  self._version = version_of(self._entries)
+  for i, whole in ipairs(self.wholes) do
+    C._storage_resize(whole, whole:numel() * whole:element_size())
+    sent[i] = self._entries[i].shard:detach():to{device = whole.device, dtype = whole.dtype, non_blocking = true}
+  end
+  self._work = engine.joined().all_gather_shards(self.wholes, sent, self._process_group, true)
+end
+
+---Waits until the parameters are gathered; on a GPU, orders the current stream after it.
+function Gathered:finish()
+  self:begin()
+  if self._work then self._work:wait() end
+  self._work, self._is_whole = nil, true
+end
+
+---Frees the memory of the whole parameters. Tensors that a graph has saved keep their place in it: the next gathering
+---fills it again.
+function Gathered:free()
+  if self._work then self._work:wait() end
+  self._work, self._is_whole = nil, false
+  for _, whole in ipairs(self.wholes) do C._storage_resize(whole, 0) end
+end
+
+return Gathered

@@ -1,0 +1,91 @@
+-- torch/distributed/fsdp/hooks.lua: what happens at the boundaries of a sharded module's forward and backward.
+
+local Function = require('torch.autograd.function').Function
+local pass = require 'torch.distributed.fsdp.pass'
+local torch = require 'torch'
+local tree = require 'torch.func.tree'
+
+local hooks = {}
+
+-- Passes tensors through. Its backward runs when the gradients of the module's inputs, and so of its parameters, are
+-- computed.
+local AfterBackward = Function:extend 'AfterBackward'
+
+function AfterBackward.forward(ctx, group, ...)
+  ctx.group = group
+  local plain = {}
+  for _, x in ipairs{...} do
+    if not x.requires_grad then plain[#plain + 1] = x end
+  end
+  if #plain > 0 then ctx:mark_non_differentiable(unpack(plain)) end
+  return ...
+end
+
+function AfterBackward.backward(ctx, ...)
+  pass.close(ctx.group)
+  return nil, ...
+end
+
+-- Returns the values with their tensors that need a gradient passed through a node.
+local function watch_inputs(group, inputs)
+  local tensors = {}
+  for _, x in ipairs(tree.leaves{unpack(inputs, 1, inputs.n)}) do
+    if x.requires_grad then tensors[#tensors + 1] = x end
+  end
+  if #tensors == 0 then return inputs end
+  local passed, i, out = {AfterBackward.apply(group, unpack(tensors))}, 0, {n = inputs.n}
+  for position = 1, inputs.n do
+    out[position] = tree.map(inputs[position], function(x)
+      if not x.requires_grad then return x end
+      i = i + 1
+      return passed[i]
+    end)
+  end
+  return out
+end
+
+local function cast(values, dtype)
+  return tree.map(values, function(x)
+    if not x:is_floating_point() or x.dtype == dtype then return x end
+    return x:to{dtype = dtype}
+  end)
+end
+
+local function cast_inputs(group, inputs)
+  local dtype = group.mp_policy.param_dtype
+  if not dtype or not group.mp_policy.cast_forward_inputs then return inputs end
+  local out = {n = inputs.n}
+  for i = 1, inputs.n do out[i] = cast(inputs[i], dtype) end
+  return out
+end
+
+local function watch_outputs(group, outputs)
+  local call = {}
+  for _, x in ipairs(tree.leaves{outputs}) do
+    if x.requires_grad then x:register_hook(function() pass.open(group, call) end) end
+  end
+end
+
+---Adds the hooks of a sharded module.
+---@param module nn.Module
+---@param group fsdp.ParameterGroup
+---@param groups_below fun(): fsdp.ParameterGroup[] the groups of the module and of those below it
+function hooks.add(module, group, groups_below)
+  module:register_forward_pre_hook(function(_, inputs)
+    pass.begin_forward(module, groups_below)
+    group:show()
+    inputs = cast_inputs(group, inputs)
+    return torch.is_grad_enabled() and watch_inputs(group, inputs) or inputs
+  end, {prepend = true})
+  module:register_forward_hook(function(_, _, outputs)
+    if outputs == nil then return pass.abandon(module, groups_below) end
+    local is_outermost = pass.end_forward(module)
+    group:hide(torch.is_grad_enabled() and not group.reshard_after_forward)
+    if group.mp_policy.output_dtype then outputs = cast(outputs, group.mp_policy.output_dtype) end
+    if torch.is_grad_enabled() then watch_outputs(group, outputs) end
+    if is_outermost then pass.fence(groups_below()) end
+    return outputs
+  end, {always_call = true})
+end
+
+return hooks

@@ -1,0 +1,212 @@
+-- torch/distributed/fsdp/parameter_group.lua: the parameters of one fully_shard: they are gathered, used, freed and
+-- reduced together.
+--
+-- Each parameter has two tensors: `shard`, this rank's rows, which the module shows outside of its forward and which an
+-- optimizer changes; and `whole`, which the module computes with.
+
+local class = require 'base.class'
+local engine = require 'torch.distributed.engine'
+local errors = require 'base.errors'
+local Gathered = require 'torch.distributed.fsdp.gathered'
+local parameter = require 'torch.nn.parameter'
+local SharedMemory = require 'torch.distributed.fsdp.shared_memory'
+local shards = require 'torch.distributed.fsdp.shards'
+local torch = require 'torch'
+
+---A parameter of a group.
+---@class fsdp.Entry
+---@field name string below the sharded module
+---@field places table[] lists of a module and the name of the field that has the parameter
+---@field sizes integer[] of the whole parameter
+---@field shard torch.Tensor
+---@field whole torch.Tensor|nil made at the first forward
+
+---@class fsdp.ParameterGroup
+---@field entries fsdp.Entry[]
+---@field reshard_after_forward boolean
+---@field keeps_after_backward boolean|nil
+---@field reduces boolean whether a backward pass divides the gradients among the ranks; else it accumulates them whole
+---@field all_reduces boolean whether it also adds up those of the replicas
+---@field divides_by number|nil of the sums of gradients; nil: they are means
+local ParameterGroup = class 'ParameterGroup'
+
+local function show(entry, tensor)
+  for _, place in ipairs(entry.places) do place[1]._fields[place[2]] = tensor end
+end
+
+-- Returns this rank's rows of the parameter, as a parameter with memory of its own.
+local function shard_of(self, entry, whole)
+  local dist = engine.joined()
+  local begin, count = dist.shard_rows(entry.sizes[1], self.rank, self.num_ranks)
+  local rows = whole:detach():narrow(0, begin, count)
+  local shard = parameter.Parameter(rows:clone{memory_format = 'contiguous_format'}, whole.requires_grad)
+  shards.add(shard, {name = entry.name, sizes = entry.sizes, begin = begin, count = count, process_group = self.process_group})
+  return shard
+end
+
+---Puts shards in the place of the parameters.
+---@param found table[] {name, places, param} of each
+---@param options {process_group: ProcessGroup|nil, replicate_group: ProcessGroup|nil, reshard_after_forward: boolean,
+---  mp_policy: torch.distributed.fsdp.MixedPrecisionPolicy, offload: boolean, device: string}
+function ParameterGroup:init(found, options)
+  local dist = engine.joined()
+  self.process_group, self.replicate_group = options.process_group, options.replicate_group
+  self.rank, self.num_ranks = dist.get_rank(self.process_group), dist.get_world_size(self.process_group)
+  self.reshard_after_forward, self.mp_policy = options.reshard_after_forward, options.mp_policy
+  self.reduces, self.all_reduces = true, true
+  self._offload, self._device, self._users = options.offload, options.device, 0
+  self.entries = {}
+  for i, each in ipairs(found) do
+    local entry = {name = each.name, places = each.places, sizes = {unpack(each.param.shape)}}
+    entry.shard = shard_of(self, entry, each.param)
+    shards.replace(each.param, each.name)
+    show(entry, entry.shard)
+    self.entries[i] = entry
+  end
+end
+
+local function is_shared(self)
+  local dist = engine.joined()
+  return tostring(self._device) == 'cpu' and dist.shares_memory(self.process_group)
+end
+
+-- A conversion from the device 'meta' has made new parameters, which are the shards from now on.
+local function adopt(self, entry)
+  local place = entry.places[1]
+  local shown = place[1]._fields[place[2]]
+  if rawequal(shown, entry.shard) then return end
+  shards.add(shown, shards.of(entry.shard))
+  entry.shard = shown
+  for _, each in ipairs(entry.places) do each[1]._fields[each[2]] = shown end
+end
+
+-- The memory of a group without parameters.
+local NOTHING = setmetatable({wholes = {}}, {__index = function() return function() return true end end})
+
+local function make_memory(self)
+  if #self.entries == 0 then
+    self.memory = NOTHING
+    return
+  end
+  for _, entry in ipairs(self.entries) do
+    if entry.shard.device == 'meta' then
+      errors.raise('user', ("fully_shard: the parameter '%s' is on the device 'meta': give it memory, module:to_empty{device = "
+        .. "'cpu'}, and values before the first forward"):format(entry.name))
+    end
+  end
+  local dtype = self.mp_policy.param_dtype
+  if dtype == self.entries[1].shard.dtype then dtype = nil end
+  self.memory = is_shared(self) and SharedMemory(self.entries, self.process_group, dtype)
+    or Gathered(self.entries, self.process_group, dtype, self._device)
+  for i, entry in ipairs(self.entries) do
+    entry.whole = parameter.Parameter(self.memory.wholes[i], entry.shard.requires_grad)
+  end
+end
+
+---Prepares the parameters for a pass: other ranks may read this rank's rows after the next fence. A collective.
+function ParameterGroup:publish()
+  for _, entry in ipairs(self.entries) do adopt(self, entry) end
+  if not (self.memory and self.memory:is_current()) then make_memory(self) end
+  for _, entry in ipairs(self.entries) do
+    entry.version = entry.shard._version
+    if entry.whole.requires_grad ~= entry.shard.requires_grad then entry.whole.requires_grad = entry.shard.requires_grad end
+  end
+  torch.no_grad(self.memory.publish, self.memory)
+end
+
+---Shows the whole parameters in the modules, until `hide` is called as often.
+function ParameterGroup:show()
+  self._users = self._users + 1
+  if self._users > 1 then return end
+  torch.no_grad(self.memory.finish, self.memory)
+  for _, entry in ipairs(self.entries) do
+    entry.whole_version = entry.whole._version
+    show(entry, entry.whole)
+  end
+end
+
+-- A write to a whole parameter would change it on this rank alone, or on all at any time.
+local function check_unchanged(entry)
+  if entry.whole._version == entry.whole_version then return end
+  errors.raise('user', ("fully_shard: the parameter '%s' was changed in place in the module's forward: there it is gathered from "
+    .. 'all ranks. Change parameters outside of forward: each rank has its rows'):format(entry.name))
+end
+
+---@param keeps boolean whether to keep the gathered parameters for the backward pass
+function ParameterGroup:hide(keeps)
+  self._users = math.max(self._users - 1, 0)
+  if self._users > 0 then return end
+  for _, entry in ipairs(self.entries) do show(entry, entry.shard) end
+  if not keeps then self.memory:free() end
+  for _, entry in ipairs(self.entries) do check_unchanged(entry) end
+end
+
+---Ends all uses, after an error.
+function ParameterGroup:abandon()
+  self._users = 0
+  for _, entry in ipairs(self.entries) do
+    show(entry, entry.shard)
+    if entry.whole then entry.whole.grad = nil end
+  end
+  if self.memory then self.memory:free() end
+end
+
+---Gathers and shows the parameters again for the backward pass, in which a checkpointed forward runs again.
+function ParameterGroup:begin_backward()
+  for _, entry in ipairs(self.entries) do
+    if entry.shard._version ~= entry.version then
+      errors.raise('user', ("backward: the parameter '%s' was changed between its forward and this backward: change parameters "
+        .. 'after backward'):format(entry.name))
+    end
+  end
+  self:show()
+end
+
+-- Returns the lists of entries and gradients that this rank has.
+local function gradients_of(self)
+  local entries, grads = {}, {}
+  for _, entry in ipairs(self.entries) do
+    if entry.whole.grad ~= nil then entries[#entries + 1], grads[#grads + 1] = entry, entry.whole.grad end
+  end
+  return entries, grads
+end
+
+local function rows_like(entry, grad)
+  return torch.empty(entry.shard.shape, {dtype = grad.dtype, device = grad.device})
+end
+
+local function accumulate(entry, grad)
+  local dtype, device = entry.shard.dtype, entry.shard.device
+  if grad.dtype ~= dtype or grad.device ~= device then grad = grad:to{dtype = dtype, device = device} end
+  if entry.shard.grad == nil then entry.shard.grad = grad else entry.shard.grad:add_(grad) end
+end
+
+local function reduce(self)
+  local entries, grads = gradients_of(self)
+  if #grads == 0 then return end
+  local dist, op = engine.joined(), self.divides_by and 'sum' or 'avg'
+  local rows, dtype = {}, self.mp_policy.reduce_dtype
+  for i, entry in ipairs(entries) do
+    grads[i] = grads[i]:to{dtype = dtype or grads[i].dtype}:contiguous()
+    rows[i] = rows_like(entry, grads[i])
+  end
+  dist.reduce_scatter_shards(rows, grads, op, self.process_group)
+  if self.replicate_group and self.all_reduces then
+    for _, each in ipairs(rows) do dist.all_reduce(each, op, self.replicate_group) end
+  end
+  if self.divides_by then torch._foreach_div_(rows, self.divides_by) end
+  for i, entry in ipairs(entries) do
+    entry.whole.grad:release()
+    entry.whole.grad = nil
+    accumulate(entry, rows[i])
+  end
+end
+
+---Divides the gradients among the ranks, and frees the gathered parameters.
+---@param keeps boolean whether to keep the gathered parameters
+function ParameterGroup:end_backward(keeps)
+  if self.reduces then torch.no_grad(reduce, self) end
+  self:hide(keeps)
+end
+
+return ParameterGroup

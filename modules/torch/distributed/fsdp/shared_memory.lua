@@ -1,0 +1,62 @@
+-- torch/distributed/fsdp/shared_memory.lua: the whole parameters of a group whose ranks are on one node: one copy in
+-- memory that all of them share.
+--
+-- A shard is this rank's rows of that copy, so an optimizer's step is what publishes them, and nothing is gathered. The
+-- ranks only wait for each other before the first read and after the last one (pass.lua). In another dtype
+-- (MixedPrecisionPolicy.param_dtype) the group has a second copy, in which each rank writes its rows before a pass.
+
+local class = require 'base.class'
+local engine = require 'torch.distributed.engine'
+local torch = require 'torch'
+
+---@class fsdp.SharedMemory
+local SharedMemory = class 'SharedMemory'
+SharedMemory.is_shared = true
+
+local function shapes_of(entries, dtype)
+  local shapes, dtypes = {}, {}
+  for i, entry in ipairs(entries) do shapes[i], dtypes[i] = entry.sizes, dtype or entry.shard.dtype end
+  return shapes, dtypes
+end
+
+---Makes the memory. A collective.
+---@param entries table[] of the group
+---@param process_group ProcessGroup|nil
+---@param param_dtype string|nil
+function SharedMemory:init(entries, process_group, param_dtype)
+  self._entries = entries
+  local dist = engine.joined()
+  local shapes, dtypes = shapes_of(entries)
+  self.wholes, self._rows = dist.shared_tensors(shapes, dtypes, process_group)
+  torch.no_grad(function()
+    for i, entry in ipairs(entries) do
+      self._rows[i]:copy_(entry.shard)
+      entry.shard.data = self._rows[i]
+    end
+  end)
+  if param_dtype then
+    self.wholes, self._cast_rows = dist.shared_tensors(shapes_of(entries, param_dtype), select(2, shapes_of(entries, param_dtype)),
+      process_group)
+  end
+end
+
+---Returns whether the shards are still those in the memory: a conversion of the model gives them other data.
+---@return boolean
+function SharedMemory:is_current()
+  for i, entry in ipairs(self._entries) do
+    if entry.shard:data_ptr() ~= self._rows[i]:data_ptr() then return false end
+  end
+  return true
+end
+
+---Writes this rank's rows for the pass that begins. The others may read them when all ranks have come to a fence.
+function SharedMemory:publish()
+  if self._cast_rows then torch._foreach_copy_(self._cast_rows, self._rows) end
+end
+
+-- The whole parameters are there all the time.
+function SharedMemory:begin() end
+function SharedMemory:finish() end
+function SharedMemory:free() end
+
+return SharedMemory
