@@ -14,6 +14,7 @@ local FILES = {
   {'torch.functions.elementwise', 'apply_', 'map_', 'map2_'},
   {'torch.tensor.storages', 'storage', 'untyped_storage'},
   {'torch.cuda.streams', 'record_stream'},
+  {'torch.tensor.shards', 'full_tensor', 'to_local'},
 }
 
 local module_of, names = {}, {}

@@ -1,9 +1,10 @@
 // host/engine/distributed/shard_functions.cpp: torch._C.distributed: tensors that are divided among
-// ranks (shards.h).
+// ranks (shards.h, shard_guard.h).
 #include <array>
 #include <string_view>
 
 #include "host/engine/distributed/group_argument.h"
+#include "host/engine/tensor/shard_guard.h"
 #include "host/engine/distributed/shards.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
@@ -82,6 +83,37 @@ int shares_memory(lua_State* L) {
   return 1;
 }
 
+// mark_shard(tensor, name, begin, num_rows, number): shard_guard.h.
+int call_mark_shard(lua_State* L) {
+  mark_shard(check_tensor(L, 1), {.name = luaL_checkstring(L, 2),
+                                  .begin = static_cast<int64_t>(luaL_checknumber(L, 3)),
+                                  .num_rows = static_cast<int64_t>(luaL_checknumber(L, 4)),
+                                  .number = static_cast<int64_t>(luaL_checknumber(L, 5))});
+  return 0;
+}
+
+int call_shard_number(lua_State* L) {
+  const at::Tensor* tensor = test_tensor(L, 1);
+  push_int(L, tensor == nullptr ? 0 : shard_number(*tensor));
+  return 1;
+}
+
+int call_unmarked(lua_State* L) {
+  push_tensor(L, unmarked(check_tensor(L, 1)));
+  return 1;
+}
+
+// Between the two calls of each pair, operators may do anything with shards.
+int call_enter_shard_scope(lua_State*) {
+  enter_shard_scope();
+  return 0;
+}
+
+int call_leave_shard_scope(lua_State*) {
+  leave_shard_scope();
+  return 0;
+}
+
 }  // namespace
 
 void add_shards(lua_State* L) {
@@ -90,7 +122,12 @@ void add_shards(lua_State* L) {
       torch_method<&call_all_gather_shards>("all_gather_shards"),
       torch_method<&call_reduce_scatter_shards>("reduce_scatter_shards"),
       torch_method<&call_shard_rows>("shard_rows"),
-      torch_method<&shares_memory>("shares_memory")};
+      torch_method<&shares_memory>("shares_memory"),
+      torch_method<&call_mark_shard>("mark_shard"),
+      torch_method<&call_shard_number>("shard_number"),
+      torch_method<&call_unmarked>("unmarked"),
+      torch_method<&call_enter_shard_scope>("enter_shard_scope"),
+      torch_method<&call_leave_shard_scope>("leave_shard_scope")};
   lua::add_functions(L, kFunctions);
 }
 

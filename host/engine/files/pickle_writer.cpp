@@ -12,6 +12,7 @@
 #include "host/base/text/utf8.h"
 #include "host/engine/files/pickle_format.h"
 #include "host/engine/runtime/dtype.h"
+#include "host/engine/tensor/shard_guard.h"
 
 namespace rtrain::engine {
 namespace {
@@ -147,6 +148,7 @@ class Pickler {
   void put(const at::Tensor& given) {
     if (!given.defined()) return op(Opcode::kNone);
     if (get(given.unsafeGetTensorImpl())) return;
+    check_whole(given, "torch.save");
     if (given.layout() == c10::kStrided && given.has_storage() && !given.is_quantized()) {
       strided(given);
     } else if (given.is_sparse() || is_sparse_compressed(given.layout())) {

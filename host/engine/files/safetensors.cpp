@@ -9,6 +9,7 @@
 #include "host/engine/files/file_storage.h"
 #include "host/engine/files/safetensors_header.h"
 #include "host/engine/tensor/empty_tensor.h"
+#include "host/engine/tensor/shard_guard.h"
 
 namespace rtrain::engine {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 constexpr size_t kLengthBytes = 8;
 
 void check_dense(const std::string& name, const at::Tensor& tensor) {
+  check_whole(tensor, "safetensors");
   if (tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.is_quantized()) return;
   throw Error(Code::kArgument, cat("tensor ", name, ": safetensors holds dense tensors only, not ",
                                    std::string_view(tensor.toString())));

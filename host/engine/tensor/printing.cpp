@@ -13,6 +13,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/number_format.h"
+#include "host/engine/tensor/shard_guard.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain::engine {
@@ -221,6 +222,7 @@ int set_printoptions(lua_State* L) {
 }  // namespace
 
 std::string to_text(lua_State* L, const at::Tensor& tensor) {
+  const ShardScope scope;
   const at::NoGradGuard no_grad;
   const PrintOptions& options = options_of(L);
   const std::string prefix = "tensor(";

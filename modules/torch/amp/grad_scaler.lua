@@ -5,6 +5,7 @@ local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
@@ -135,6 +136,8 @@ local function unscale(self, optimizer, inverse, allow_float16)
     local device = grads.device
     found[device] = found[device] or scalar(0, 'float32', device)
     torch.no_grad(torch._amp_foreach_non_finite_check_and_unscale_, {unpack(grads)}, found[device], inverse:to(device))
+    -- Of sharded gradients each rank has seen its rows, and all ranks make the step or none.
+    for _, shard in ipairs(shards.divisions(grads)) do shards.all_reduce(found[device], 'max', shard) end
   end
   return found
 end

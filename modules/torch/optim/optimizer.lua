@@ -16,6 +16,7 @@ local phases = require 'base.phases'
 local Plan = require 'torch.optim.plan'
 local Rates = require 'torch.optim.rates'
 local repr = require 'torch.nn.repr'
+local shards = require 'torch.tensor.shards'
 local state_dict = require 'torch.optim.state_dict'
 local state_map = require 'torch.optim.state_map'
 local torch = require 'torch'
@@ -249,7 +250,21 @@ local function warn_of_no_gradient(self)
     .. 'model, or is loss:backward() missing?'):format(class.of(self).__name))
 end
 
+local function check_not_replaced(self)
+  if not shards.has_replaced() then return end
+  for _, group in ipairs(self.param_groups) do
+    for _, param in ipairs(group.params) do
+      local name = shards.name_of_replaced(param)
+      if name then
+        raise(self, "it was made before fully_shard, which has put this rank's rows in the place of the parameter '%s': make the "
+          .. 'optimizer after the model is sharded', name)
+      end
+    end
+  end
+end
+
 local function update_groups(self)
+  check_not_replaced(self)
   local has_gradient = false
   if self._rates and not capture.is_capturing() then self._rates:write() end
   for _, group in ipairs(self.param_groups) do

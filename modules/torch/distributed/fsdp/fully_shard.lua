@@ -9,7 +9,7 @@ local Module = require('torch.nn').Module
 local ParameterGroup = require 'torch.distributed.fsdp.parameter_group'
 local pass = require 'torch.distributed.fsdp.pass'
 local policies = require 'torch.distributed.fsdp.policies'
-local shards = require 'torch.distributed.fsdp.shards'
+local shards = require 'torch.tensor.shards'
 local shown = require 'base.shown'
 local torch = require 'torch'
 

@@ -10,7 +10,7 @@ local errors = require 'base.errors'
 local Gathered = require 'torch.distributed.fsdp.gathered'
 local parameter = require 'torch.nn.parameter'
 local SharedMemory = require 'torch.distributed.fsdp.shared_memory'
-local shards = require 'torch.distributed.fsdp.shards'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 
 ---A parameter of a group.
@@ -18,6 +18,7 @@ local torch = require 'torch'
 ---@field name string below the sharded module
 ---@field places table[] lists of a module and the name of the field that has the parameter
 ---@field sizes integer[] of the whole parameter
+---@field place torch.Shard
 ---@field shard torch.Tensor
 ---@field whole torch.Tensor|nil made at the first forward
 
@@ -30,6 +31,15 @@ local torch = require 'torch'
 ---@field divides_by number|nil of the sums of gradients; nil: they are means
 local ParameterGroup = class 'ParameterGroup'
 
+shards.communicate_by{
+  gather = function(tensor, shard)
+    local whole = torch.empty(shard.sizes, {dtype = tensor.dtype, device = tensor.device})
+    engine.joined().all_gather_shards({whole}, {tensor:detach():contiguous()}, shard.process_group)
+    return whole
+  end,
+  all_reduce = function(tensor, op, shard) engine.joined().all_reduce(tensor, op, shard.process_group) end,
+}
+
 local function show(entry, tensor)
   for _, place in ipairs(entry.places) do place[1]._fields[place[2]] = tensor end
 end
@@ -40,7 +50,9 @@ local function shard_of(self, entry, whole)
   local begin, count = dist.shard_rows(entry.sizes[1], self.rank, self.num_ranks)
   local rows = whole:detach():narrow(0, begin, count)
   local shard = parameter.Parameter(rows:clone{memory_format = 'contiguous_format'}, whole.requires_grad)
-  shards.add(shard, {name = entry.name, sizes = entry.sizes, begin = begin, count = count, process_group = self.process_group})
+  entry.place = {name = entry.name, sizes = entry.sizes, begin = begin, count = count, process_group = self.process_group,
+                 replicate_group = self.replicate_group}
+  shards.add(shard, entry.place)
   return shard
 end
 
@@ -75,7 +87,7 @@ local function adopt(self, entry)
   local place = entry.places[1]
   local shown = place[1]._fields[place[2]]
   if rawequal(shown, entry.shard) then return end
-  shards.add(shown, shards.of(entry.shard))
+  shards.add(shown, entry.place)
   entry.shard = shown
   for _, each in ipairs(entry.places) do each[1]._fields[each[2]] = shown end
 end
@@ -178,7 +190,10 @@ end
 local function accumulate(entry, grad)
   local dtype, device = entry.shard.dtype, entry.shard.device
   if grad.dtype ~= dtype or grad.device ~= device then grad = grad:to{dtype = dtype, device = device} end
-  if entry.shard.grad == nil then entry.shard.grad = grad else entry.shard.grad:add_(grad) end
+  local before = entry.shard.grad
+  if before ~= nil then return before:add_(grad) end
+  shards.add(grad, entry.place)
+  entry.shard.grad = grad
 end
 
 local function reduce(self)

@@ -7,6 +7,7 @@
 
 local class = require 'base.class'
 local engine = require 'torch.distributed.engine'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 
 ---@class fsdp.SharedMemory
@@ -32,6 +33,7 @@ function SharedMemory:init(entries, process_group, param_dtype)
     for i, entry in ipairs(entries) do
       self._rows[i]:copy_(entry.shard)
       entry.shard.data = self._rows[i]
+      shards.add(entry.shard, entry.place)  -- the mark is of the data
     end
   end)
   if param_dtype then
