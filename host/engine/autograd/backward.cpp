@@ -3,6 +3,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/graph_task.h>
 
 #include <optional>
 #include <string>
@@ -173,6 +174,12 @@ int queue_callback(lua_State* L) {
   return 0;
 }
 
+// The number of the backward pass in which this thread is; -1 outside of any.
+int current_graph_task_id(lua_State* L) {
+  lua_pushinteger(L, torch::autograd::get_current_graph_task_id());
+  return 1;
+}
+
 }  // namespace
 
 int backward(lua_State* L) { return run_backward(L, {check_tensor(L, 1)}); }
@@ -207,7 +214,9 @@ void push_or_none(lua_State* L, const at::Tensor& tensor) {
 std::span<const lua::Method> backward_functions() {
   static constexpr lua::Method kFunctions[] = {torch_method<&backward_all>("backward"),
                                                torch_method<&grad>("grad"),
-                                               torch_method<&queue_callback>("queue_callback")};
+                                               torch_method<&queue_callback>("queue_callback"),
+                                               torch_method<&current_graph_task_id>(
+                                                   "current_graph_task_id")};
   return kFunctions;
 }
 

@@ -60,16 +60,28 @@ void collect(const c10::IValue& value, std::vector<at::Tensor>& out) {
   }
 }
 
-bool has_shape_of(const c10::IValue& result, const std::vector<at::Tensor>& shards) {
+const at::Tensor* of_shape(const std::vector<at::Tensor>& shards, const at::Tensor& tensor) {
+  const auto found = std::ranges::find_if(
+      shards, [&](const at::Tensor& each) { return each.sizes() == tensor.sizes(); });
+  return found == shards.end() ? nullptr : &*found;
+}
+
+// Marks a result of a shard's shape like the shard: it has the same rows. Returns false for a
+// result of another shape.
+bool mark_result(const c10::IValue& result, const std::vector<at::Tensor>& shards) {
   if (result.isTensor()) {
     const at::Tensor& tensor = result.toTensor();
-    return !tensor.defined() || std::ranges::any_of(shards, [&](const at::Tensor& each) {
-      return each.sizes() == tensor.sizes();
-    });
+    if (!tensor.defined() || is_marked_shard(tensor)) return true;
+    const at::Tensor* shard = of_shape(shards, tensor);
+    if (shard == nullptr) return false;
+    c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+    impl.set_backend_meta(shard->unsafeGetTensorImpl()->get_backend_meta_intrusive_ptr());
+    Keys::add(impl);
+    return true;
   }
   if (!result.isList()) return result.isNone();
   return std::ranges::all_of(result.toListRef(), [&](const c10::IValue& item) {
-    return has_shape_of(item, shards);
+    return mark_result(item, shards);
   });
 }
 
@@ -92,12 +104,13 @@ void guard(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (const c10::IValue& argument : torch::jit::last(*stack, schema.arguments().size())) {
     collect(argument, shards);
   }
+  const std::string_view name = std::string_view(schema.name()).substr(schema.name().find("::") + 2);
+  const bool is_copy = name == "_to_copy" || name == "clone" || name.ends_with("_like");
   const bool has_gradient =
       c10::GradMode::is_enabled() && std::ranges::any_of(shards, [](const at::Tensor& each) {
         return each.requires_grad();
       });
-  const std::string_view name = std::string_view(schema.name()).substr(schema.name().find("::") + 2);
-  if (has_gradient && !is_harmless(schema) && name != "_to_copy" && name != "clone") {
+  if (has_gradient && !is_harmless(schema) && !is_copy) {
     throw Error(Code::kUser,
                 cat(name, ": ", text_of(shards[0]),
                     ". It is whole in the forward of the module that was sharded: compute with it "
@@ -106,7 +119,7 @@ void guard(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   op.callBoxed(stack);
   if (is_harmless(schema)) return;
   for (const c10::IValue& result : torch::jit::last(*stack, schema.returns().size())) {
-    if (has_shape_of(result, shards)) continue;
+    if (mark_result(result, shards)) continue;
     throw Error(Code::kUser,
                 cat(name, ": ", text_of(shards[0]),
                     ", so that this would be of these rows alone. Gather it first, p:full_tensor(), "

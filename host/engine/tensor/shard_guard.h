@@ -3,7 +3,7 @@
 //
 // A sharded parameter has a dispatch key of its own, by which every operator that gets it passes
 // here first. Operators without a gradient are allowed if they work elementwise: in place, or with a
-// result of the shard's shape. A sum, a norm, or a product of matrices would be wrong without an
+// result of the shard's shape, which becomes a shard too. A sum, a norm, or a product of matrices would be wrong without an
 // error.
 #pragma once
 

@@ -26,6 +26,7 @@ local torch = require 'torch'
 ---@class optim.Adafactor: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Adafactor
 local Adafactor = Optimizer:extend('Adafactor')
+Adafactor._needs_whole = true
 
 local function is_eps(value)
   if type(value) ~= 'table' or #value ~= 2 then return false, 'eps is a list: {epsilon1 or torch.none, epsilon2}' end

@@ -17,6 +17,7 @@ local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local Plan = require 'torch.optim.plan'
 local Rates = require 'torch.optim.rates'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 
 -- Numbers of elements. A parameter up to SMALL is gathered: for larger ones the copies cost more than the saved calls.
@@ -117,7 +118,7 @@ local function group_small(batch, names, sizes)
   return order
 end
 
-function Elementwise:_prepare(group, batch, loose)
+local function prepare(self, group, batch, loose)
   if batch.sparse then
     errors.raise('argument', class.of(self).__name .. ' does not support sparse gradients')
   end
@@ -131,6 +132,9 @@ function Elementwise:_prepare(group, batch, loose)
     batch.units[u] = #indices > 1 and gathered(batch, indices, names) or single(batch, indices[1], names, sizes.piece)
   end
 end
+
+-- Rows of a sharded parameter are updated like any other tensor.
+function Elementwise:_prepare(group, batch, loose) shards.with_rows(prepare, self, group, batch, loose) end
 
 local function update_gathered(self, group, unit, grads)
   local own = {}
@@ -155,7 +159,7 @@ local function update_single(self, group, unit, grad, complex)
   end
 end
 
-function Elementwise:_update(group, batch, grads)
+local function update(self, group, batch, grads)
   for _, unit in ipairs(batch.units) do
     if unit.params then
       update_gathered(self, group, unit, grads)
@@ -164,6 +168,8 @@ function Elementwise:_update(group, batch, grads)
     end
   end
 end
+
+function Elementwise:_update(group, batch, grads) shards.with_rows(update, self, group, batch, grads) end
 
 function Elementwise:_advance(_, unit) unit.scalars.step:add_(1) end
 

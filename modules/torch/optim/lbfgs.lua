@@ -32,6 +32,7 @@ local torch = require 'torch'
 ---@class optim.LBFGS: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.LBFGS
 local LBFGS = Optimizer:extend('LBFGS')
+LBFGS._needs_whole = true
 LBFGS._runs_hooks = true
 
 local function is_search(value) return value == nil or value == 'strong_wolfe' end

@@ -4,6 +4,7 @@ local errors = require 'base.errors'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local options = require 'torch.optim.options'
 local Rates = require 'torch.optim.rates'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 
 ---Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/; Liu et al. 2025, arXiv 2502.16982), for
@@ -11,6 +12,8 @@ local torch = require 'torch'
 ---μ)·G, U = NS(G·(1 - μ) + μ·B) with `nesterov`, else NS(B), θ = θ·(1 - lr·weight_decay) - γ·U. NS iterates
 ---X = a·X + (b·XXᵀ + c·(XXᵀ)²)·X in bfloat16 ns_steps times, from the normalized matrix. γ for an A×B matrix is
 ---lr·√max(1, A / B) ('original') or lr·0.2·√max(A, B) ('match_rms_adamw').
+---
+---A sharded parameter's matrix is gathered for the iteration, which each rank computes.
 ---
 ---Options: lr = 1e-3, weight_decay = 0.1, momentum = 0.95, nesterov = true, ns_coefficients = {3.4445, -4.775, 2.0315},
 ---eps = 1e-7, ns_steps = 5, adjust_lr_fn (default 'original').
@@ -79,9 +82,15 @@ local function orthogonalized(matrix, group)
   return is_tall and x.T or x
 end
 
+-- Returns the rows of the orthogonalized matrix that this rank has: all of them, unless the parameter is sharded.
+local function own_rows(update, group, shard)
+  if not shard then return orthogonalized(update, group) end
+  return orthogonalized(shards.gather(update, shard), group):narrow(0, shard.begin, shard.count)
+end
+
 -- Returns the factor for the learning rate.
-local function adjustment(group, param)
-  local rows, columns = param:size(0), param:size(1)
+local function adjustment(group, param, shard)
+  local rows, columns = shard and shard.sizes[1] or param:size(0), param:size(1)
   if group.adjust_lr_fn == 'match_rms_adamw' then return 0.2 * math.sqrt(math.max(rows, columns)) end
   return math.sqrt(math.max(1, rows / columns))
 end
@@ -94,7 +103,8 @@ function Muon:_update(group, batch, grads)
     buffer:lerp_(grads[i], 1 - group.momentum)
     local update = group.nesterov and grads[i]:lerp(buffer, group.momentum) or buffer
     Rates.decay(param, lr, group.weight_decay)
-    Rates.descend(param, orthogonalized(update, group), lr, adjustment(group, param))
+    local shard = shards.of(param)
+    Rates.descend(param, own_rows(update, group, shard), lr, adjustment(group, param, shard))
   end
 end
 

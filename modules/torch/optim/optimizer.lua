@@ -172,6 +172,17 @@ local function check_params(self, params, names)
   for _, param in ipairs(params) do check_param(self, param, seen) end
 end
 
+-- Refuses rows of parameters, of which the optimizer would compute other statistics than of the whole ones.
+local function check_whole(self, params)
+  for _, param in ipairs(params) do
+    local shard = shards.of(param)
+    if shard then
+      raise(self, "the parameter '%s' is sharded (fully_shard), and this optimizer computes with whole parameters: take AdamW, "
+        .. 'SGD, Muon or another one that works on rows', shard.name)
+    end
+  end
+end
+
 -- A group may change its list, such as betas, which all optimizers of the class have as default.
 local function own_copy(value)
   if type(value) ~= 'table' or getmetatable(value) ~= nil then return value end
@@ -198,6 +209,7 @@ function Optimizer:add_param_group(group)
   end
   if self._options then self._options:check(new) end
   if self._check_group then self:_check_group(new) end
+  if self._needs_whole then check_whole(self, params) end
   self.param_groups[#self.param_groups + 1] = new
   if self._options and new.capturable then self._rates = self._rates or Rates.new(self, self._rate_dtype) end
   if self._init_group then self:_init_group(new) end

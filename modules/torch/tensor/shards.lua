@@ -104,6 +104,12 @@ function shards.with_rows(fn, ...)
   return leave(pcall(fn, ...))
 end
 
+---Gathers a tensor that has this rank's rows of `shard`. A collective of its ranks.
+---@param tensor torch.Tensor
+---@param shard torch.Shard
+---@return torch.Tensor whole new memory
+function shards.gather(tensor, shard) return ranks.gather(tensor, shard) end
+
 ---Returns the whole tensor of a sharded parameter, its gradient, or the state of an optimizer that has the shape of the
 ---shard: a collective of the ranks that divide it. Python's DTensor.full_tensor.
 ---@param self torch.Tensor

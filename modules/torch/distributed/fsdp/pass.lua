@@ -32,10 +32,17 @@ function pass.publish(groups)
   pass.fence(groups)
 end
 
+-- A backward pass in which an error was raised has not come to its end.
+local function abandon_backward()
+  for _, group in ipairs(backward.order) do group:abandon() end
+  backward = nil
+end
+
 ---Called before the forward of a sharded module.
 ---@param module nn.Module
 ---@param groups_below fun(): fsdp.ParameterGroup[] the groups of the module and of those below it
 function pass.begin_forward(module, groups_below)
+  if backward and C.current_graph_task_id() < 0 then abandon_backward() end
   if outermost or backward then return end
   outermost = module
   pass.publish(groups_below())
@@ -60,7 +67,6 @@ local function end_backward()
   pass.fence(ended.order)
 end
 
--- Ends a pass in which an error was raised.
 local function begin_backward()
   backward = {order = {}, open = {}, calls = {}}
   C.queue_callback(end_backward)
