@@ -271,6 +271,7 @@ void Progress::wait_for_saving(uint64_t sequence, const api::CollectiveGroup* gr
 
 void Progress::compare(const pages::CollectiveCall& mine, int other,
                        const api::CollectiveGroup* group) const {
+  if (other >= board_.size()) return;  // on a later node, whose pages are not here
   const auto theirs = call_of(board_.page(other), mine.sequence, group);
   if (!theirs || theirs->agrees_with(mine)) return;
   throw Error(Code::kUser,
