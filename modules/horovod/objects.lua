@@ -1,9 +1,8 @@
 -- horovod/objects.lua: broadcasts parameters, an optimizer's state and plain values from one rank to all.
 
-local closure = require 'base._closure'
 local collectives = require 'horovod.collectives'
-local bytes_of = require 'torch.tensor.tensor_bytes'
 local class = require 'base.class'
+local dist = require 'torch.distributed'
 local errors = require 'base.errors'
 local is_list = require 'base.is_list'
 local ordered = require 'base.ordered'
@@ -48,12 +47,8 @@ end
 ---@return any
 ---Horovod equivalent: hvd.broadcast_object.
 function objects.broadcast_object(obj, root_rank, name)  -- luacheck: no unused args
-  root_rank = root_rank or 0
-  local bytes = ranks.rank() == root_rank and closure.dump {value = obj} or ''
-  local size = collectives.broadcast(torch.tensor({#bytes}, {dtype = torch.int64}), root_rank):item()
-  local row = ranks.rank() == root_rank and torch.frombuffer(bytes, {dtype = torch.uint8})
-    or torch.empty(size, {dtype = torch.uint8})
-  return closure.load(bytes_of(collectives.broadcast(row, root_rank))).value
+  ranks._check()
+  return dist.broadcast_object_list({obj}, root_rank or 0)[1]
 end
 
 ---Returns the values of all ranks, in the order of the ranks.
@@ -62,15 +57,8 @@ end
 ---@return any[]
 ---Horovod equivalent: hvd.allgather_object.
 function objects.allgather_object(obj, name)  -- luacheck: no unused args
-  local bytes = closure.dump {value = obj}
-  local sizes = collectives.allgather(torch.tensor({#bytes}, {dtype = torch.int64}))
-  local all = collectives.allgather(torch.frombuffer(bytes, {dtype = torch.uint8}))
-  local out, first = {}, 0
-  for i, size in ipairs(sizes:tolist()) do
-    out[i] = closure.load(bytes_of(all:narrow(0, first, size))).value
-    first = first + size
-  end
-  return out
+  ranks._check()
+  return dist.all_gather_object({}, obj)
 end
 
 ---Gives all ranks the state of one rank's optimizer, its learning rates and other options included.

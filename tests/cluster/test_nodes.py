@@ -355,3 +355,27 @@ def test_the_time_out_of_a_collective_names_who_is_absent_on_another_node(rtrain
     assert re.search(
         r"rank 1 on node n1 has not come to collective \d+, its last one is collective \d+, all_reduce", text
     ), text
+
+
+@pytest.mark.parametrize("torch", ["", GLOO], ids=["memory of each node", "gloo"])
+def test_values_meshes_and_a_barrier_over_nodes(rtrain, job, torch):
+    body = """
+    local dist, rank = torch.distributed, context:get_world_rank()
+    local mesh = dist.init_device_mesh('cpu', {2, 2}, {mesh_dim_names = {'replicate', 'shard'}})
+    local shard = dist.all_gather_object({}, 'r' .. rank, mesh.shard:get_group())
+    local replicate = dist.broadcast_object_list({rank}, {group = mesh.replicate:get_group(), group_src = 1})
+    print(table.concat(shard, '+'), replicate[1], #dist.all_gather_object({}, rank))
+    dist.monitored_barrier{timeout_s = 30}
+    if rank == 3 then
+      while not files.exists 'go' do os.execute 'sleep 0.05' end
+    end
+    dist.monitored_barrier{timeout_s = 2}
+"""
+    first, second = job("run", script(rtrain, body, torch=torch)).wait()
+    (rtrain.folder / "go").touch()
+    assert (first.returncode, second.returncode) == (6, 6), first.stderr
+    lines = sorted(line.split("] ")[1] for line in first.stdout.splitlines())
+    assert lines == ["r0+r1\t2\t4", "r0+r1\t3\t4", "r2+r3\t2\t4", "r2+r3\t3\t4"]
+    text = " ".join(first.stderr.split())
+    assert "monitored_barrier" in text and "timeout_s of monitored_barrier" in text, text
+    assert re.search(r"rank 3 (has not called it|on node n1 has not come to collective)", text), text

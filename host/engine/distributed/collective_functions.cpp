@@ -12,6 +12,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
+#include "host/lua/options.h"
 
 namespace rtrain::engine {
 namespace {
@@ -146,6 +147,14 @@ int call_barrier(lua_State* L) {
   return 1;
 }
 
+int call_monitored_barrier(lua_State* L) {
+  const lua::Options given(L, 1, "monitored_barrier", {"group", "timeout_s"});
+  given.push("group");
+  const GroupPtr group = group_argument(L, lua_gettop(L));
+  monitored_barrier(group, given.seconds("timeout_s", group->options().timeout));
+  return 0;
+}
+
 int call_send(lua_State* L) {
   const at::Tensor& tensor = check_tensor(L, 1);
   const Call call(L, 4);
@@ -226,6 +235,7 @@ void add_collectives(lua_State* L) {
       torch_method<&call_all_to_all>("all_to_all"),
       torch_method<&call_all_to_all_single>("all_to_all_single"),
       torch_method<&call_barrier>("barrier"),
+      torch_method<&call_monitored_barrier>("monitored_barrier"),
       torch_method<&call_send>("send"),
       torch_method<&call_recv>("recv"),
       torch_method<&start_coalescing>("start_coalescing"),

@@ -302,6 +302,17 @@ GroupWorkPtr barrier(const GroupPtr& group, bool is_async) {
                           [&] { return group->process_group()->barrier(options); });
 }
 
+void monitored_barrier(const GroupPtr& group, std::chrono::milliseconds timeout) {
+  c10d::BarrierOptions options;
+  options.device = at::Device(at::kCPU);
+  options.asyncOp = !group->runs_in_call();
+  constexpr const char* kOperation = "monitored_barrier";
+  group->with_timeout(kOperation, timeout, [&] {
+    GroupWork::begin(group, kOperation, false, {},
+                     [&] { return group->process_group()->barrier(options); });
+  });
+}
+
 GroupWorkPtr send(const GroupPtr& group, const at::Tensor& tensor, int dst, int tag,
                   bool is_async) {
   const int to = group->peer("send", dst);

@@ -9,6 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -67,6 +68,8 @@ GroupWorkPtr all_to_all_single(const GroupPtr& group, const at::Tensor& output,
                                const at::Tensor& input, std::vector<int64_t> output_sizes,
                                std::vector<int64_t> input_sizes, bool is_async = false);
 GroupWorkPtr barrier(const GroupPtr& group, bool is_async = false);
+// The same over the transport of CPU tensors, with a deadline of its own.
+void monitored_barrier(const GroupPtr& group, std::chrono::milliseconds timeout);
 
 // Sends to rank dst, which must receive with the same tag.
 GroupWorkPtr send(const GroupPtr& group, const at::Tensor& tensor, int dst, int tag,

@@ -328,6 +328,11 @@ void Group::check_usable(const char* operation) const {
               cat(operation, ": the process group failed before: ", failure->message()));
 }
 
+std::string Group::timeout_setting() const {
+  if (has_timeout_ != nullptr) return cat("timeout_s of ", has_timeout_);
+  return members_ == nullptr ? "torch_config = {timeout_s = …}" : "timeout_s of new_group";
+}
+
 Error Group::located(const char* operation, const Error& error, double waited_s) const {
   const std::string where =
       cat(operation, " on rank ", global_rank(options_.rank),
@@ -335,13 +340,11 @@ Error Group::located(const char* operation, const Error& error, double waited_s)
   if (error.code() == Code::kTimeout) {
     const std::string absent =
         host_.absent_ranks == nullptr ? "" : host_.absent_ranks(0, members_.get()).value_or("");
-    return Error(
-        Code::kTimeout,
-        cat(where, " waited ", static_cast<int64_t>(waited_s), " s for the other ranks (",
-            absent.empty() ? error.message() : absent,
-            "): every rank must call the same collectives in the same ",
-            "order; a longer wait is set with ",
-            members_ == nullptr ? "torch_config = {timeout_s = …}" : "timeout_s of new_group"));
+    return Error(Code::kTimeout,
+                 cat(where, " waited ", static_cast<int64_t>(waited_s), " s for the other ranks (",
+                     absent.empty() ? error.message() : absent,
+                     "): every rank must call the same collectives in the same ",
+                     "order; a longer wait is set with ", timeout_setting()));
   }
   return Error(Code::kPeerLost,
                cat(where, " failed because another rank is gone (", error.message(), ")"));
@@ -446,6 +449,23 @@ std::shared_ptr<Group> Group::new_group(const NewGroupOptions& wanted) {
     groups_.push_back(out);
   });
   return out;
+}
+
+void Group::with_timeout(const char* operation, std::chrono::milliseconds timeout,
+                         const std::function<void()>& body) {
+  check_usable(operation);
+  const auto backend = group_->getBackend(c10::kCPU);
+  struct Scope {
+    ~Scope() {
+      backend->setTimeout(group.options_.timeout);
+      group.has_timeout_ = nullptr;
+    }
+    Group& group;
+    const c10::intrusive_ptr<c10d::Backend>& backend;
+  } const scope{.group = *this, .backend = backend};
+  has_timeout_ = operation;
+  backend->setTimeout(timeout);
+  body();
 }
 
 void Group::wait_for_device(const char* operation) {

@@ -113,6 +113,10 @@ class Group {
   // The same for a body that waits for no other rank: it is not shown as a wait.
   void guard(const char* operation, const std::function<void()>& body);
 
+  // Runs a body whose collectives of CPU tensors have another deadline: the operation's timeout_s.
+  void with_timeout(const char* operation, std::chrono::milliseconds timeout,
+                    const std::function<void()>& body);
+
   // Waits until the device has finished this rank's NCCL operations. Does nothing without NCCL.
   // Throws like a collective.
   void wait_for_device(const char* operation);
@@ -134,6 +138,7 @@ class Group {
   NotifyCollective notifier();
   void connect_nccl(const c10::intrusive_ptr<c10d::Store>& store, std::chrono::milliseconds wait);
   void check_usable(const char* operation) const;
+  std::string timeout_setting() const;
   Error located(const char* operation, const Error& error, double waited_s) const;
 
   GroupOptions options_;
@@ -147,6 +152,7 @@ class Group {
   c10::intrusive_ptr<ShmBackend> shm_;
   bool runs_in_call_ = false;
   bool moves_cuda_ = false;
+  const char* has_timeout_ = nullptr;  // the operation of with_timeout
   std::vector<std::weak_ptr<Reducer>> reducers_;
   uint64_t num_groups_ = 0;
   std::vector<std::weak_ptr<Group>> groups_;

@@ -6,6 +6,7 @@
 
 local args = require 'base.args'
 local engine = require 'torch.distributed.engine'
+local errors = require 'base.errors'
 
 local collectives = {}
 local defined = args.definer(collectives)
@@ -16,7 +17,15 @@ collectives.ReduceOp = {
 
 local REDUCE_OPS = {'sum', 'avg', 'min', 'max', 'product', 'band', 'bor', 'bxor'}
 
-local function op_of(name, op) return args.one_of(name .. ': op', op, REDUCE_OPS) end
+-- Returns the operation on the tensor, which NCCL may lack.
+local function op_of(name, p, tensor)
+  local op = args.one_of(name .. ': op', p.op, REDUCE_OPS)
+  if op:match '^b' and tensor.is_cuda and engine.joined().get_backend(p.group) == 'nccl' then
+    errors.raise('argument', ("%s: NCCL has no operation '%s': use a tensor of the CPU, or a group with backend 'gloo'"):format(
+      name, op))
+  end
+  return op
+end
 
 local function root_of(name, p, key) return engine.rank_of(name, p, key) or 0 end
 
@@ -46,7 +55,7 @@ end
 ---dist.destroy_process_group()
 ---```
 define('all_reduce', {'tensor', {'op', 'sum'}}, function(p, dist)
-  return dist.all_reduce(p.tensor, op_of('all_reduce', p.op), p.group, p.async_op)
+  return dist.all_reduce(p.tensor, op_of('all_reduce', p, p.tensor), p.group, p.async_op)
 end)
 
 ---Combines the tensors of all ranks, elementwise and in place, on rank dst only; the tensors of the other ranks are
@@ -55,7 +64,7 @@ end)
 ---group_dst. Returns the tensor; the Work with async_op.
 ---PyTorch equivalent: torch.distributed.reduce.
 define('reduce', {'tensor', {'dst'}, {'op', 'sum'}}, function(p, dist)
-  return dist.reduce(p.tensor, root_of('reduce', p, 'dst'), op_of('reduce', p.op), p.group, p.async_op)
+  return dist.reduce(p.tensor, root_of('reduce', p, 'dst'), op_of('reduce', p, p.tensor), p.group, p.async_op)
 end, 'group_dst')
 
 ---Gives every rank the values of rank src, in place. Arguments: tensor (same shape and dtype on every rank), src (default 0),
@@ -123,7 +132,7 @@ end, 'group_src')
 ---async_op.
 ---PyTorch equivalent: torch.distributed.reduce_scatter.
 define('reduce_scatter', {'output', 'input_list', {'op', 'sum'}}, function(p, dist)
-  return dist.reduce_scatter(p.output, p.input_list, op_of('reduce_scatter', p.op), p.group, p.async_op)
+  return dist.reduce_scatter(p.output, p.input_list, op_of('reduce_scatter', p, p.output), p.group, p.async_op)
 end)
 
 ---As reduce_scatter, for one tensor with the concatenated parts for all ranks: rank r gets part r + 1 of the result.
@@ -131,7 +140,7 @@ end)
 ---the output; the Work with async_op.
 ---PyTorch equivalent: torch.distributed.reduce_scatter_tensor.
 define('reduce_scatter_tensor', {'output', 'input', {'op', 'sum'}}, function(p, dist)
-  return dist.reduce_scatter_tensor(p.output, p.input, op_of('reduce_scatter_tensor', p.op), p.group, p.async_op)
+  return dist.reduce_scatter_tensor(p.output, p.input, op_of('reduce_scatter_tensor', p, p.output), p.group, p.async_op)
 end)
 
 ---Sends a tensor to each rank, and receives one from each. The sizes of tensors for different ranks may differ.
@@ -152,5 +161,22 @@ end)
 ---Waits until every rank has reached the barrier. Arguments: group, async_op. Returns nothing; the Work with async_op.
 ---PyTorch equivalent: torch.distributed.barrier.
 define('barrier', {}, function(p, dist) return dist.barrier(p.group, p.async_op) end)
+
+---Waits until every rank has reached the barrier, over the transport of CPU tensors, also where CUDA tensors travel over
+---NCCL. Arguments: group, timeout_s (seconds; default: the group's), wait_all_ranks (no effect: the time-out always names
+---all ranks that are missing).
+---Raises code 'timeout' at timeout_s; the group cannot be used afterwards.
+---PyTorch equivalent: torch.distributed.monitored_barrier.
+---
+---```lua
+---local dist = require 'torch.distributed'
+---dist.init_process_group('gloo', {rank = 0, world_size = 1})
+---dist.monitored_barrier{timeout_s = 60}
+---dist.destroy_process_group()
+---```
+defined('monitored_barrier', {{'group'}, {'timeout_s'}, {'wait_all_ranks', false}}, function(p)
+  if engine.is_outside('monitored_barrier', p.group) then return end
+  engine.joined().monitored_barrier{group = p.group, timeout_s = p.timeout_s}
+end)
 
 return collectives

@@ -208,5 +208,9 @@ defined('all_to_all_single', {'output', 'input', {'output_split_sizes'}, {'input
 end)
 
 return require 'base.namespace'('torch.distributed.nn', {
-  absent = {RemoteModule = 'workers share tensors through collectives'},
+  absent = {
+    RemoteModule = 'workers share tensors through collectives',
+    functional = 'its functions are those of torch.distributed.nn',
+    _all_gather_base = 'use all_gather, and torch.cat',
+  },
 }, nn)

@@ -4,29 +4,7 @@ import re
 
 import pytest
 
-SCRIPT = """
-local torch = require 'torch'
-local train = require 'rtrain'
-local dist = torch.distributed
-train.TorchTrainer{{
-  train_loop_per_worker = function()
-    local rank = dist.get_rank()
-    {body}
-  end,
-  scaling_config = train.ScalingConfig{{num_workers = {workers}}},
-  run_config = train.RunConfig{{name = 'mine'}},
-  torch_config = train.TorchConfig{{backend = {backend}, timeout_s = {timeout_s}}},
-}}:fit()
-"""
-
-
-def run(rtrain, body, workers=4, backend="cpu:shm,cuda:nccl", timeout_s=60):
-    script = SCRIPT.format(body=body, workers=workers, backend=f"'{backend}'", timeout_s=timeout_s)
-    return rtrain.run(script, "--oversubscribe")
-
-
-def ranks_of(rtrain):
-    return rtrain.json("metrics", "mine", "--ranks")[0]["ranks"]
+from group_runs import ranks_of, run
 
 
 @pytest.fixture(params=["cpu:shm,cuda:nccl", "gloo"])
@@ -136,6 +114,31 @@ def test_collectives_that_nobody_waits_for(rtrain, backend):
         {"x": 3, "list": 1, "gathered": 0, "flags": 3},
         {"x": 3, "list": 1, "gathered": 2, "flags": 3},
     ]
+
+
+def test_bitwise_operations(rtrain, backend):
+    result = run(
+        rtrain,
+        """
+        local function reduced(op, values, dtype)
+          return dist.all_reduce(torch.tensor({values[rank + 1]}, {dtype = dtype}), op):tolist()[1]
+        end
+        local out = torch.zeros({1}, {dtype = 'int32'})
+        dist.reduce_scatter_tensor(out, torch.tensor({rank + 4, rank + 8, 1}, {dtype = 'int32'}), {op = 'bor'})
+        train.report{
+          band = reduced('band', {7, 13, 5}, 'int64'), bor = reduced('bor', {1, 2, 8}, 'uint8'),
+          bxor = reduced('bxor', {-1, 3, 8}, 'int32'), scattered = out:item(),
+          all = tostring(reduced('band', {true, true, false}, 'bool')),
+          any = tostring(reduced('bor', {false, true, false}, 'bool'))}
+        print(select(2, pcall(dist.all_reduce, torch.ones(1), 'band')))
+        """,
+        workers=3,
+        backend=backend,
+    )
+    assert result.returncode == 0, result.stderr
+    shared = {"band": 5, "bor": 11, "bxor": -12, "all": "false", "any": "true"}
+    assert result.stdout.count("BAND") == 3, result.stdout  # refused for numbers with a fraction
+    assert ranks_of(rtrain) == [{**shared, "scattered": n} for n in (7, 11, 1)]
 
 
 def test_ddp_and_batch_norm_over_a_group(rtrain, backend):

@@ -127,6 +127,17 @@ function TestDistributed:test_unknown_operations_and_options_have_a_hint()
   lu.assertErrorMsgContains('no rank 3', dist.broadcast, torch.ones(1), 3)
 end
 
+function TestDistributed:test_bitwise_operations_are_refused_over_nccl()
+  local functions = C.distributed
+  local get_backend = functions.get_backend
+  functions.get_backend = function() return 'nccl' end
+  local ok, err = pcall(dist.all_reduce, {is_cuda = true}, 'bxor')
+  functions.get_backend = get_backend
+  lu.assertFalse(ok)
+  lu.assertStrContains(err.message, "all_reduce: NCCL has no operation 'bxor': use a tensor of the CPU")
+  lu.assertEquals(dist.all_reduce(torch.tensor({6}, {dtype = 'int64'}), 'band'):item(), 6)
+end
+
 function TestDistributed:test_several_ranks_need_a_trainer()
   dist.destroy_process_group()
   lu.assertFalse(dist.is_initialized())

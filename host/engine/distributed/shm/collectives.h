@@ -8,6 +8,7 @@
 // One thread at a time. Throws like ShmSegment::wait; after an error no function may be called.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +51,7 @@ class ShmCollectives {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void begin() { deadline_ = Clock::now() + timeout_; }
+  void begin() { deadline_ = Clock::now() + timeout_.load(); }
   void wait_for_slot(uint32_t step);
   void wait_filled(int rank, uint32_t step);
   void wait_all_filled(uint32_t step);
@@ -71,7 +72,7 @@ class ShmCollectives {
   void exchange(size_t count, std::span<const Bytes> inputs, std::span<const Bytes> outputs);
 
   ShmSegment& segment_;
-  std::chrono::milliseconds timeout_;
+  std::atomic<std::chrono::milliseconds> timeout_;  // set while the queue's thread may read it
   Clock::time_point deadline_;
   uint32_t step_ = 0;                     // the next step's number
   uint32_t all_taken_ = 0;                // all ranks have taken the steps below this one

@@ -2,13 +2,12 @@
 
 local args = require 'base.args'
 local class = require 'base.class'
-local closure = require 'base._closure'
 local collectives = require 'torch.distributed.collectives'
 local errors = require 'base.errors'
 local groups = require 'torch.distributed.groups'
+local objects = require 'torch.distributed.objects'
 local ordered = require 'base.ordered'
 local state_dict = require 'torch.optim.state_dict'
-local tensor_bytes = require 'torch.tensor.tensor_bytes'
 local tree = require 'torch.func.tree'
 local Optimizer = require('torch.optim.optimizer').Optimizer
 local torch = require 'torch'
@@ -186,35 +185,17 @@ local function own_states(self)
   return states
 end
 
--- Gathers the strings of all ranks on rank `to`, over the process group.
-local function gather_strings(self, text, to)
-  local options = {dtype = 'uint8', device = self.param_groups[1].params[1].device}
-  local bytes = torch.frombuffer(text, {dtype = 'uint8'}):to(options.device)
-  local sizes, longest = collectives.all_gather(torch.tensor({#text}, {dtype = 'int64', device = options.device}),
-    {group = self.process_group}), 0
-  for rank, size in ipairs(sizes) do
-    sizes[rank] = size:item()
-    longest = math.max(longest, sizes[rank])
-  end
-  local padded = torch.zeros({longest}, options)
-  padded:narrow(0, 0, #text):copy_(bytes)
-  local root = self.process_group and groups.get_global_rank(self.process_group, to) or to
-  local gathered = collectives.gather(padded, {dst = root, group = self.process_group})
-  if not gathered then return nil end
-  for rank, each in ipairs(gathered) do gathered[rank] = tensor_bytes(each:narrow(0, 0, sizes[rank]):to 'cpu') end
-  return gathered
-end
-
 ---Sends the state of all ranks to rank `to`, on the CPU, for its state_dict. Every rank calls it.
 ---@param to? integer rank in the group, default 0
 function ZeroRedundancyOptimizer:consolidate_state_dict(to)
   to = to or 0
-  local texts = gather_strings(self, closure.dump(own_states(self)), to)
+  local root = self.process_group and groups.get_global_rank(self.process_group, to) or to
+  local all = objects.gather_object(own_states(self), nil, root, self.process_group)
   self._consolidated = nil
-  if not texts then return end
+  if not all then return end
   self._consolidated = {}
-  for _, text in ipairs(texts) do
-    for _, entry in ipairs(closure.load(text)) do self._consolidated[entry[1]] = entry[2] end
+  for _, states in ipairs(all) do
+    for _, entry in ipairs(states) do self._consolidated[entry[1]] = entry[2] end
   end
 end
 
