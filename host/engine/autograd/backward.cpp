@@ -16,9 +16,9 @@
 #include "host/engine/memory/history_frames.h"
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/boxed/call.h"
+#include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/callback.h"
 #include "host/engine/runtime/checks.h"
-#include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/comm_hook.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/phase_region.h"
@@ -212,11 +212,10 @@ void push_or_none(lua_State* L, const at::Tensor& tensor) {
 }
 
 std::span<const lua::Method> backward_functions() {
-  static constexpr lua::Method kFunctions[] = {torch_method<&backward_all>("backward"),
-                                               torch_method<&grad>("grad"),
-                                               torch_method<&queue_callback>("queue_callback"),
-                                               torch_method<&current_graph_task_id>(
-                                                   "current_graph_task_id")};
+  static constexpr lua::Method kFunctions[] = {
+      torch_method<&backward_all>("backward"), torch_method<&grad>("grad"),
+      torch_method<&queue_callback>("queue_callback"),
+      torch_method<&current_graph_task_id>("current_graph_task_id")};
   return kFunctions;
 }
 

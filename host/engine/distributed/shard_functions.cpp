@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "host/engine/distributed/group_argument.h"
-#include "host/engine/tensor/shard_guard.h"
 #include "host/engine/distributed/shards.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/tensor/shard_guard.h"
 #include "host/engine/tensor/sizes.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -53,10 +53,10 @@ int give(lua_State* L, GroupWorkPtr work, bool is_async) {
 // all_gather_shards(wholes, shards, group, async_op)
 int call_all_gather_shards(lua_State* L) {
   const bool is_async = lua_toboolean(L, 4) != 0;
-  return give(L,
-              all_gather_shards(group_argument(L, 3), check_tensors(L, 1), check_tensors(L, 2),
-                                is_async),
-              is_async);
+  return give(
+      L,
+      all_gather_shards(group_argument(L, 3), check_tensors(L, 1), check_tensors(L, 2), is_async),
+      is_async);
 }
 
 // reduce_scatter_shards(shards, wholes, op, group, async_op)

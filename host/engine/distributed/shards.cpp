@@ -76,9 +76,8 @@ void check_lists(const char* operation, const GroupPtr& group, const Tensors& wh
         shards[i].size(0) !=
             shard_rows(wholes[i].size(0), group->rank(), group->world_size()).count ||
         shards[i].sizes().slice(1) != wholes[i].sizes().slice(1)) {
-      throw Error(Code::kArgument,
-                  cat(operation, ": tensor ", i + 1, ": ", describe(shards[i]),
-                      " does not hold this rank's rows of ", describe(wholes[i])));
+      throw Error(Code::kArgument, cat(operation, ": tensor ", i + 1, ": ", describe(shards[i]),
+                                       " does not hold this rank's rows of ", describe(wholes[i])));
     }
     if (!wholes[i].is_contiguous() || !shards[i].is_contiguous() ||
         wholes[i].scalar_type() != shards[i].scalar_type() ||
@@ -136,8 +135,8 @@ class Packed {
   int64_t size_ = 0;
 };
 
-// The same data with version counters of their own: that parameters are gathered again is no change
-// of the tensors that a graph has saved.
+// The same data with version counters of their own, so that gathering parameters again does not
+// count as a change of tensors that a graph has saved.
 Tensors data_of(const Tensors& tensors) {
   Tensors out;
   for (const at::Tensor& each : tensors) out.push_back(each.variable_data());
@@ -175,7 +174,8 @@ SharedTensors shared_tensors(const GroupPtr& group, const std::vector<SharedShap
   for (size_t i = 0; i < shapes.size(); ++i) {
     const SharedShape& shape = shapes[i];
     const auto make = [&](std::byte* data, const std::vector<int64_t>& sizes) {
-      return at::from_blob(data, sizes, [owner](void*) {}, at::TensorOptions().dtype(shape.dtype));
+      return at::from_blob(
+          data, sizes, [owner](void*) {}, at::TensorOptions().dtype(shape.dtype));
     };
     std::byte* const data = owner->region.data() + offsets[i];
     const auto rows = shard_rows(shape.sizes[0], group->rank(), group->world_size());

@@ -1,8 +1,8 @@
 // host/engine/distributed/shards.h: tensors that are divided among the ranks of a group along
 // dimension 0, as FSDP divides parameters.
 //
-// With n ranks, rank r has the rows r·c to (r + 1)·c, where c = ⌈rows / n⌉, as torch.chunk: the last
-// ranks may have fewer rows, or none. A whole tensor has all rows.
+// With n ranks, rank r has the rows r·c to (r + 1)·c, where c = ⌈rows / n⌉, as torch.chunk: the
+// last ranks may have fewer rows, or none. A whole tensor has all rows.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -22,6 +22,10 @@ constexpr c10::DispatchKey kKey = c10::DispatchKey::TESTING_ONLY_GenericWrapper;
 
 thread_local int scopes = 0;
 
+bool is_marked(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.unsafeGetTensorImpl()->key_set().has(kKey);
+}
+
 // Tensors that share a shard's metadata, such as detach(), share its mark.
 struct ShardMeta : c10::BackendMeta {
   ShardMeta(ShardMark given, int64_t count) : mark(std::move(given)), end(mark.begin + count) {}
@@ -54,7 +58,7 @@ std::string text_of(const at::Tensor& shard) {
 
 void collect(const c10::IValue& value, std::vector<at::Tensor>& out) {
   if (value.isTensor()) {
-    if (is_marked_shard(value.toTensor())) out.push_back(value.toTensor());
+    if (is_marked(value.toTensor())) out.push_back(value.toTensor());
   } else if (value.isTensorList() || value.isOptionalTensorList() || value.isList()) {
     for (const c10::IValue& item : value.toListRef()) collect(item, out);
   }
@@ -71,7 +75,7 @@ const at::Tensor* of_shape(const std::vector<at::Tensor>& shards, const at::Tens
 bool mark_result(const c10::IValue& result, const std::vector<at::Tensor>& shards) {
   if (result.isTensor()) {
     const at::Tensor& tensor = result.toTensor();
-    if (!tensor.defined() || is_marked_shard(tensor)) return true;
+    if (!tensor.defined() || is_marked(tensor)) return true;
     const at::Tensor* shard = of_shape(shards, tensor);
     if (shard == nullptr) return false;
     c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
@@ -80,9 +84,8 @@ bool mark_result(const c10::IValue& result, const std::vector<at::Tensor>& shard
     return true;
   }
   if (!result.isList()) return result.isNone();
-  return std::ranges::all_of(result.toListRef(), [&](const c10::IValue& item) {
-    return mark_result(item, shards);
-  });
+  return std::ranges::all_of(result.toListRef(),
+                             [&](const c10::IValue& item) { return mark_result(item, shards); });
 }
 
 // A change in place, a view, or memory of the same kind.
@@ -91,9 +94,8 @@ bool is_harmless(const c10::FunctionSchema& schema) {
   if (!name.starts_with("aten::") || name.starts_with("aten::new_")) return true;
   if (name == "aten::_has_compatible_shallow_copy_type") return true;
   if (schema.is_mutable()) return true;
-  return std::ranges::any_of(schema.returns(), [](const c10::Argument& each) {
-    return each.alias_info() != nullptr;
-  });
+  return std::ranges::any_of(
+      schema.returns(), [](const c10::Argument& each) { return each.alias_info() != nullptr; });
 }
 
 void guard(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
@@ -104,12 +106,12 @@ void guard(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (const c10::IValue& argument : torch::jit::last(*stack, schema.arguments().size())) {
     collect(argument, shards);
   }
-  const std::string_view name = std::string_view(schema.name()).substr(schema.name().find("::") + 2);
+  const std::string_view name =
+      std::string_view(schema.name()).substr(schema.name().find("::") + 2);
   const bool is_copy = name == "_to_copy" || name == "clone" || name.ends_with("_like");
   const bool has_gradient =
-      c10::GradMode::is_enabled() && std::ranges::any_of(shards, [](const at::Tensor& each) {
-        return each.requires_grad();
-      });
+      c10::GradMode::is_enabled() &&
+      std::ranges::any_of(shards, [](const at::Tensor& each) { return each.requires_grad(); });
   if (has_gradient && !is_harmless(schema) && !is_copy) {
     throw Error(Code::kUser,
                 cat(name, ": ", text_of(shards[0]),
@@ -120,11 +122,12 @@ void guard(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (is_harmless(schema)) return;
   for (const c10::IValue& result : torch::jit::last(*stack, schema.returns().size())) {
     if (mark_result(result, shards)) continue;
-    throw Error(Code::kUser,
-                cat(name, ": ", text_of(shards[0]),
-                    ", so that this would be of these rows alone. Gather it first, p:full_tensor(), "
-                    "which every rank calls; for the norm of gradients there is "
-                    "torch.nn.utils.clip_grad_norm_"));
+    throw Error(
+        Code::kUser,
+        cat(name, ": ", text_of(shards[0]),
+            ", so that this would be of these rows alone. Gather it first, p:full_tensor(), "
+            "which every rank calls; for the norm of gradients there is "
+            "torch.nn.utils.clip_grad_norm_"));
   }
 }
 
@@ -141,12 +144,8 @@ void mark_shard(const at::Tensor& tensor, ShardMark mark) {
 }
 
 int64_t shard_number(const at::Tensor& tensor) {
-  const ShardMeta* meta = is_marked_shard(tensor) ? meta_of(tensor) : nullptr;
+  const ShardMeta* meta = is_marked(tensor) ? meta_of(tensor) : nullptr;
   return meta == nullptr ? 0 : meta->mark.number;
-}
-
-bool is_marked_shard(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.unsafeGetTensorImpl()->key_set().has(kKey);
 }
 
 at::Tensor unmarked(const at::Tensor& tensor) {
@@ -155,10 +154,11 @@ at::Tensor unmarked(const at::Tensor& tensor) {
 }
 
 void check_whole(const at::Tensor& tensor, const std::string& what) {
-  if (scopes > 0 || !is_marked_shard(tensor)) return;
-  throw Error(Code::kUser, cat(what, ": ", text_of(tensor),
-                               ", so that the others would be missing: save it with train.state or "
-                               "torch.distributed.checkpoint, or gather it first, p:full_tensor()"));
+  if (scopes > 0 || !is_marked(tensor)) return;
+  throw Error(Code::kUser,
+              cat(what, ": ", text_of(tensor),
+                  ", so that the others would be missing: save it with train.state or "
+                  "torch.distributed.checkpoint, or gather it first, p:full_tensor()"));
 }
 
 ShardScope::ShardScope() { enter_shard_scope(); }

@@ -2,9 +2,9 @@
 // operators that would compute something else with the rows than with the whole tensor.
 //
 // A sharded parameter has a dispatch key of its own, by which every operator that gets it passes
-// here first. Operators without a gradient are allowed if they work elementwise: in place, or with a
-// result of the shard's shape, which becomes a shard too. A sum, a norm, or a product of matrices would be wrong without an
-// error.
+// here first. Operators without a gradient are allowed if they work elementwise: in place, or with
+// a result of the shard's shape, which becomes a shard too. A sum, a norm, or a product of matrices
+// would be wrong without an error.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,7 +22,6 @@ struct ShardMark {
 };
 
 void mark_shard(const at::Tensor& tensor, ShardMark mark);
-bool is_marked_shard(const at::Tensor& tensor);
 // The number in the tensor's mark; 0 for other tensors and for views of shards.
 int64_t shard_number(const at::Tensor& tensor);
 

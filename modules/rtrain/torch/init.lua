@@ -9,7 +9,7 @@ local session = require 'rtrain.session'
 ---@class rtrain.torch
 local train_torch = {}
 
-local STRATEGIES = {'ddp', 'none'}
+local STRATEGIES = {'ddp', 'fsdp', 'none'}
 
 local function devices_of(state)
   local names = {}
@@ -30,17 +30,25 @@ function train_torch.get_devices() return devices_of(session.get('train.torch.ge
 local function check_strategy(strategy)
   if strategy == nil or strategy == 'ddp' then return 'ddp' end
   if strategy == false or strategy == 'none' then return 'none' end
-  if strategy == 'fsdp' then
-    errors.raise('unsupported', "prepare_model: parallel_strategy = 'fsdp' is not in this version: 'ddp' or 'none'")
-  end
-  args.one_of('prepare_model: parallel_strategy', strategy, STRATEGIES)
+  return args.one_of('prepare_model: parallel_strategy', strategy, STRATEGIES)
 end
 
----Prepares the model for training on all workers: with several, wraps it in a DistributedDataParallel; with one,
----returns the model itself. Moves it to the worker's device first.
+-- Returns whether the model has no memory yet: fully_shard divides it first.
+local function is_meta(model)
+  local first = model:parameters()[1]
+  return first ~= nil and first.device == 'meta'
+end
+
+---Prepares the model for training on all workers: with several, wraps it in a DistributedDataParallel, or shards it; with
+---one, returns the model itself. Moves it to the worker's device first.
+---
+---With parallel_strategy = 'fsdp' each worker has a part of the parameters, gradients and optimizer state
+---(torch.distributed.fsdp.fully_shard). `parallel_strategy_kwargs.wrap` chooses the modules that are gathered by
+---themselves: a class of modules, a list of classes, or a function of a module; the other keys are options of fully_shard.
+---Make the optimizer afterwards.
 ---@param model nn.Module
 ---@param options? {move_to_device: boolean, parallel_strategy: string|boolean, parallel_strategy_kwargs: table}
----  strategy 'ddp' (default), 'none' or false
+---  strategy 'ddp' (default), 'fsdp', 'none' or false
 ---@return nn.Module model
 ---Ray equivalent: ray.train.torch.prepare_model.
 ---
@@ -62,11 +70,12 @@ function train_torch.prepare_model(model, options)
   local state = session.get('train.torch.prepare_model()')
   options = args.options(options, {'move_to_device', 'parallel_strategy', 'parallel_strategy_kwargs'}, 'prepare_model')
   local strategy = check_strategy(options.parallel_strategy)
-  if #state.gpus > 0 and options.move_to_device ~= false then model:to(train_torch.get_device()) end
+  if #state.gpus > 0 and options.move_to_device ~= false and not is_meta(model) then model:to(train_torch.get_device()) end
   require('rtrain.session.not_finite').add_model(model)
   if state.probe then state.probe:add_model(model) end
-  if strategy == 'none' then require('rtrain.session.replicas').finish() end
+  if strategy ~= 'ddp' then require('rtrain.session.replicas').finish() end
   if strategy == 'none' or state.context.world_size == 1 then return model end
+  if strategy == 'fsdp' then return require('rtrain.torch.shard_model').fsdp(model, options.parallel_strategy_kwargs) end
   return require('torch.nn.parallel.distributed')(model, options.parallel_strategy_kwargs)
 end
 

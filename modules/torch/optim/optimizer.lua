@@ -268,8 +268,8 @@ local function check_not_replaced(self)
     for _, param in ipairs(group.params) do
       local name = shards.name_of_replaced(param)
       if name then
-        raise(self, "it was made before fully_shard, which has put this rank's rows in the place of the parameter '%s': make the "
-          .. 'optimizer after the model is sharded', name)
+        raise(self, "it was made before fully_shard, which has put this rank's rows in the place of the parameter '%s': make "
+          .. 'the optimizer after the model is sharded', name)
       end
     end
   end

@@ -130,8 +130,8 @@ end
 ---Errors: 'argument' for a tensor that is not sharded.
 function shards.to_local(self)
   if not shards.of(self) then
-    errors.raise('argument', ('to_local: expected a parameter of a module that fully_shard has sharded, or its gradient, got %s')
-      :format(shown(self)))
+    errors.raise('argument', ('to_local: expected a parameter of a module that fully_shard has sharded, or its gradient, '
+      .. 'got %s'):format(shown(self)))
   end
   return engine().unmarked(self)
 end

@@ -75,10 +75,9 @@ const at::Tensor& only(const Tensors& tensors, const char* operation) {
 // Checks that there is a list for each of `count` tensors, with one tensor for each rank.
 void check_lists(const std::vector<Tensors>& lists, size_t count, size_t ranks,
                  const char* operation) {
-  const bool has_all = count > 0 && lists.size() == count &&
-                       std::ranges::all_of(lists, [&](const Tensors& each) {
-                         return each.size() == ranks;
-                       });
+  const bool has_all =
+      count > 0 && lists.size() == count &&
+      std::ranges::all_of(lists, [&](const Tensors& each) { return each.size() == ranks; });
   if (has_all) return;
   throw Error(Code::kArgument,
               cat(operation, ": give one tensor for each of the ", ranks, " ranks"));

@@ -1,5 +1,5 @@
-// host/engine/distributed/shm/region.h: memory of a given size that the ranks of a group on one node
-// share: a memory file without a name, which the kernel frees when no rank maps it any more.
+// host/engine/distributed/shm/region.h: memory of a given size that the ranks of a group on one
+// node share: a memory file without a name, which the kernel frees when no rank maps it any more.
 //
 // One rank creates it, the others open it through /proc while the creator waits for them.
 #pragma once

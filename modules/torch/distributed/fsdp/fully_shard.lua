@@ -98,7 +98,8 @@ local function groups_of_mesh(mesh)
   end
   if mesh.ndim == 1 then return mesh:get_group(0), nil end
   if mesh.ndim == 2 then return mesh:get_group(1), mesh:get_group(0) end
-  raise('mesh: %d dimensions: one (all ranks divide the parameters), or two: replicas, and the ranks that divide them', mesh.ndim)
+  raise('mesh: %d dimensions: one (all ranks divide the parameters), or two: replicas, and the ranks that divide them',
+    mesh.ndim)
 end
 
 local METHODS = class 'FSDPModule'
@@ -168,7 +169,7 @@ end
 ---Sets by what the sums of gradients over all ranks are divided, instead of the number of ranks.
 ---@param factor number
 function METHODS:set_gradient_divide_factor(factor)
-  if type(factor) ~= 'number' or not (factor > 0) then
+  if type(factor) ~= 'number' or factor ~= factor or factor <= 0 then
     errors.raise('argument', ('set_gradient_divide_factor: expected a number above 0, got %s'):format(shown(factor)))
   end
   group_of[self].divides_by = factor
@@ -252,13 +253,13 @@ function fsdp.fully_shard(module, options)
   local found = parameters_of(module)
   local process_group, replicate_group = groups_of_mesh(options.mesh)
   check_ranks(found, process_group)
+  local offload = check_policy('offload_policy', options.offload_policy, policies.OffloadPolicy, policies.OffloadPolicy)
   local group = ParameterGroup(found, {
     process_group = process_group,
     replicate_group = replicate_group,
     reshard_after_forward = options.reshard_after_forward ~= false,
     mp_policy = check_policy('mp_policy', options.mp_policy, policies.MixedPrecisionPolicy, policies.MixedPrecisionPolicy),
-    offload = class.is(check_policy('offload_policy', options.offload_policy, policies.OffloadPolicy, policies.OffloadPolicy),
-      policies.CPUOffloadPolicy),
+    offload = class.is(offload, policies.CPUOffloadPolicy) and offload or nil,
     device = found[1] and device_of(found) or torch.device 'cpu',
   })
   group_of[module] = group

@@ -15,14 +15,19 @@ local Gathered = class 'Gathered'
 ---@param device string on which the module computes
 function Gathered:init(entries, process_group, param_dtype, device)
   self._entries, self._process_group = entries, process_group
-  self.wholes = {}
+  self.wholes, self._dtype, self._device = {}, entries[1].shard.dtype, entries[1].shard.device
   for i, entry in ipairs(entries) do
     self.wholes[i] = torch.empty(entry.sizes, {dtype = param_dtype or entry.shard.dtype, device = device})
   end
   self:free()
 end
 
-function Gathered:is_current() return true end
+---Returns whether the shards still have the dtype and device with which this was made.
+---@return boolean
+function Gathered:is_current()
+  local shard = self._entries[1].shard
+  return shard.dtype == self._dtype and shard.device == self._device
+end
 
 -- The sum of the versions, which only grow.
 local function version_of(entries)

@@ -73,7 +73,7 @@ end
 function hooks.add(module, group, groups_below)
   module:register_forward_pre_hook(function(_, inputs)
     pass.begin_forward(module, groups_below)
-    group:show()
+    pass.show(group)
     inputs = cast_inputs(group, inputs)
     return torch.is_grad_enabled() and watch_inputs(group, inputs) or inputs
   end, {prepend = true})

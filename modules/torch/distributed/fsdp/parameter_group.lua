@@ -48,8 +48,9 @@ end
 local function shard_of(self, entry, whole)
   local dist = engine.joined()
   local begin, count = dist.shard_rows(entry.sizes[1], self.rank, self.num_ranks)
-  local rows = whole:detach():narrow(0, begin, count)
-  local shard = parameter.Parameter(rows:clone{memory_format = 'contiguous_format'}, whole.requires_grad)
+  local rows = whole:detach():narrow(0, begin, count):clone{memory_format = 'contiguous_format'}
+  if self._offload then rows = self._offload.pin_memory and rows.is_cuda and rows:cpu():pin_memory() or rows:cpu() end
+  local shard = parameter.Parameter(rows, whole.requires_grad)
   entry.place = {name = entry.name, sizes = entry.sizes, begin = begin, count = count, process_group = self.process_group,
                  replicate_group = self.replicate_group}
   shards.add(shard, entry.place)
@@ -59,7 +60,7 @@ end
 ---Puts shards in the place of the parameters.
 ---@param found table[] {name, places, param} of each
 ---@param options {process_group: ProcessGroup|nil, replicate_group: ProcessGroup|nil, reshard_after_forward: boolean,
----  mp_policy: torch.distributed.fsdp.MixedPrecisionPolicy, offload: boolean, device: string}
+---  mp_policy: torch.distributed.fsdp.MixedPrecisionPolicy, offload: torch.distributed.fsdp.CPUOffloadPolicy|nil, device: any}
 function ParameterGroup:init(found, options)
   local dist = engine.joined()
   self.process_group, self.replicate_group = options.process_group, options.replicate_group
@@ -77,9 +78,10 @@ function ParameterGroup:init(found, options)
   end
 end
 
-local function is_shared(self)
-  local dist = engine.joined()
-  return tostring(self._device) == 'cpu' and dist.shares_memory(self.process_group)
+-- Returns the device on which the module computes.
+local function device_of(self)
+  if self._offload then return self._device end
+  return self.entries[1].shard.device
 end
 
 -- A conversion from the device 'meta' has made new parameters, which are the shards from now on.
@@ -108,8 +110,10 @@ local function make_memory(self)
   end
   local dtype = self.mp_policy.param_dtype
   if dtype == self.entries[1].shard.dtype then dtype = nil end
-  self.memory = is_shared(self) and SharedMemory(self.entries, self.process_group, dtype)
-    or Gathered(self.entries, self.process_group, dtype, self._device)
+  local device = device_of(self)
+  local is_shared = tostring(device) == 'cpu' and engine.joined().shares_memory(self.process_group)
+  self.memory = is_shared and SharedMemory(self.entries, self.process_group, dtype)
+    or Gathered(self.entries, self.process_group, dtype, device)
   for i, entry in ipairs(self.entries) do
     entry.whole = parameter.Parameter(self.memory.wholes[i], entry.shard.requires_grad)
   end
@@ -137,11 +141,19 @@ function ParameterGroup:show()
   end
 end
 
+---Begins to gather the parameters, which are needed soon.
+function ParameterGroup:prefetch() torch.no_grad(self.memory.begin, self.memory) end
+
+---Frees gathered parameters that are not in use.
+function ParameterGroup:free()
+  if self._users == 0 then self.memory:free() end
+end
+
 -- A write to a whole parameter would change it on this rank alone, or on all at any time.
 local function check_unchanged(entry)
   if entry.whole._version == entry.whole_version then return end
-  errors.raise('user', ("fully_shard: the parameter '%s' was changed in place in the module's forward: there it is gathered from "
-    .. 'all ranks. Change parameters outside of forward: each rank has its rows'):format(entry.name))
+  errors.raise('user', ("fully_shard: the parameter '%s' was changed in place in the module's forward: there it is gathered "
+    .. 'from all ranks. Change parameters outside of forward: each rank has its rows'):format(entry.name))
 end
 
 ---@param keeps boolean whether to keep the gathered parameters for the backward pass

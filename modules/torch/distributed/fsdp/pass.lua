@@ -9,8 +9,9 @@ local engine = require 'torch.distributed.engine'
 
 local pass = {}
 
--- The outermost module in whose forward this rank is, and the backward pass in which it is.
-local outermost, backward
+-- The outermost module in whose forward this rank is, the group that was shown last in it, and the backward pass in which
+-- this rank is.
+local outermost, latest, backward
 
 ---Waits for the ranks that share the memory of these groups.
 ---@param groups fsdp.ParameterGroup[]
@@ -44,8 +45,19 @@ end
 function pass.begin_forward(module, groups_below)
   if backward and C.current_graph_task_id() < 0 then abandon_backward() end
   if outermost or backward then return end
-  outermost = module
+  outermost, latest = module, nil
   pass.publish(groups_below())
+end
+
+---Shows the parameters of a group for the forward of its module, and begins to gather those of the group that came after
+---it in the last pass.
+---@param group fsdp.ParameterGroup
+function pass.show(group)
+  group:show()
+  if backward or not outermost then return end
+  if latest and latest ~= group then latest.next, group.previous = group, latest end
+  latest = group
+  if group.next then group.next:prefetch() end
 end
 
 ---Called after the forward of a sharded module.
@@ -53,6 +65,7 @@ end
 ---@return boolean is_outermost
 function pass.end_forward(module)
   if outermost ~= module then return false end
+  if latest then latest.next = nil end
   outermost = nil
   return true
 end
@@ -63,6 +76,7 @@ local function end_backward()
   -- The groups of modules whose inputs need no gradient are still open.
   for _, group in ipairs(ended.order) do
     if ended.open[group] > 0 then group:end_backward(group.keeps_after_backward) end
+    if group.previous and not ended.open[group.previous] then group.previous:free() end
   end
   pass.fence(ended.order)
 end
@@ -82,7 +96,10 @@ function pass.open(group, call)
   local count = backward.open[group]
   if not count then backward.order[#backward.order + 1] = group end
   backward.open[group] = (count or 0) + 1
-  if (count or 0) == 0 then group:begin_backward() end
+  if (count or 0) == 0 then
+    group:begin_backward()
+    if group.previous then group.previous:prefetch() end
+  end
 end
 
 ---Called when the gradients of the inputs of a call are computed.

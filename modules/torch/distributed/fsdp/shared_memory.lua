@@ -37,8 +37,8 @@ function SharedMemory:init(entries, process_group, param_dtype)
     end
   end)
   if param_dtype then
-    self.wholes, self._cast_rows = dist.shared_tensors(shapes_of(entries, param_dtype), select(2, shapes_of(entries, param_dtype)),
-      process_group)
+    shapes, dtypes = shapes_of(entries, param_dtype)
+    self.wholes, self._cast_rows = dist.shared_tensors(shapes, dtypes, process_group)
   end
 end
 

@@ -1,0 +1,72 @@
+-- rtrain/torch/shard_model.lua: divides a model among the workers, for prepare_model.
+
+local args = require 'base.args'
+local class = require 'base.class'
+local errors = require 'base.errors'
+local Module = require('torch.nn').Module
+local shown = require 'base.shown'
+
+local shard_model = {}
+
+local FSDP_OPTIONS = {'wrap', 'mesh', 'reshard_after_forward', 'mp_policy', 'offload_policy'}
+
+local function raise(text, ...) errors.raise('argument', 'prepare_model: ' .. text:format(...)) end
+
+local function is_module_class(value)
+  while class.is_class(value) do
+    if value == Module then return true end
+    value = rawget(value, '__base')
+  end
+  return false
+end
+
+-- Returns a function that says whether a module becomes a group of its own.
+local function chooser(wrap)
+  if type(wrap) == 'function' then return wrap end
+  local classes = is_module_class(wrap) and {wrap} or wrap
+  if type(classes) ~= 'table' or #classes == 0 then
+    raise('wrap: expected a class of modules, a list of them, or a function of a module, got %s', shown(wrap))
+  end
+  for _, each in ipairs(classes) do
+    if not is_module_class(each) then raise('wrap: expected classes of modules, got %s', shown(each)) end
+  end
+  return function(module)
+    for _, each in ipairs(classes) do
+      if class.is(module, each) then return true end
+    end
+    return false
+  end
+end
+
+-- Calls fn for each module below `module` that is chosen, inner ones first.
+local function each_chosen(module, is_chosen, fn)
+  local count = 0
+  for _, child in ipairs(module:children()) do
+    count = count + each_chosen(child, is_chosen, fn)
+    if is_chosen(child) and #child:parameters() > 0 then
+      fn(child)
+      count = count + 1
+    end
+  end
+  return count
+end
+
+---Shards the model with fully_shard: first each module below it that `wrap` chooses, then the model.
+---@param model nn.Module
+---@param kwargs table|nil {wrap, mesh, reshard_after_forward, mp_policy, offload_policy}
+---@return nn.Module model
+function shard_model.fsdp(model, kwargs)
+  local options = {}
+  for name, value in next, args.options(kwargs, FSDP_OPTIONS, "prepare_model: parallel_strategy 'fsdp'") do
+    options[name] = value
+  end
+  local wrap = options.wrap
+  options.wrap = nil
+  local fully_shard = require('torch.distributed.fsdp.fully_shard').fully_shard
+  if wrap ~= nil and each_chosen(model, chooser(wrap), function(child) fully_shard(child, options) end) == 0 then
+    raise('wrap chooses none of the modules below the model: %s', shown(wrap))
+  end
+  return fully_shard(model, options)
+end
+
+return shard_model

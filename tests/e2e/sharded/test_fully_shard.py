@@ -1,0 +1,342 @@
+"""Models sharded with fully_shard: memory, optimizers, what is refused, and what goes on after an error."""
+
+import json
+
+import pytest
+
+# Runs `BODY` on RANKS workers with a function `model()`, which makes the same model on each rank, and a table `out` of
+# results, which rank 0 prints.
+RUN = """
+local json, torch, train = require 'json', require 'torch', require 'rtrain'
+local nn, F, dist = torch.nn, torch.nn.functional, torch.distributed
+local fully_shard = dist.fsdp.fully_shard
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local rank, out = train.get_context():get_world_rank(), {}
+    local function model()
+      torch.manual_seed(3)
+      return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 5))
+    end
+    local function refused(fn)
+      local ok, problem = pcall(fn)
+      return ok and 'not refused' or tostring(problem)
+    end
+    local x = torch.ones(2, 4)
+    BODY
+    if rank == 0 then print('OUT ' .. json.encode(out)) end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = RANKS},
+  torch_config = train.TorchConfig{backend = 'BACKEND'},
+}:fit()
+"""
+
+
+@pytest.fixture(params=["shm", "gloo"])
+def sharded(rtrain, request):
+    def run(body, ranks=2):
+        text = RUN.replace("BODY", body).replace("RANKS", str(ranks)).replace("BACKEND", request.param)
+        result = rtrain("run", rtrain.script(text), "--oversubscribe")
+        assert result.returncode == 0, result.stdout + result.stderr
+        (line,) = [line for line in result.stdout.splitlines() if "OUT " in line]
+        return json.loads(line.split("OUT ", 1)[1])
+
+    return run
+
+
+WORKING = "Adam AdamW SGD Adagrad Adadelta Adamax ASGD NAdam RAdam RMSprop Rprop Muon".split()
+
+
+def test_optimizers_compute_what_they_do_with_whole_parameters(sharded):
+    out = sharded(
+        """
+        for name in ('NAMES'):gmatch '%a+' do
+          local whole, parts = model(), model()
+          if name == 'Muon' then
+            torch.manual_seed(1)
+            whole = nn.Sequential(nn.Linear(4, 6, {bias = false}))
+            parts = nn.Sequential(nn.Linear(4, 6, {bias = false}))
+            parts:load_state_dict(whole:state_dict())
+          end
+          fully_shard(fully_shard(parts[1]) and parts)
+          for _, each in ipairs{whole, parts} do
+            local optimizer = torch.optim[name](each:parameters(), {lr = 0.01})
+            for step = 1, 3 do
+              optimizer:zero_grad()
+              each(x * step):pow(2):sum():backward()
+              optimizer:step()
+            end
+          end
+          local state = whole:state_dict()
+          out[name] = 0
+          for name_of, p in parts:named_parameters() do
+            out[name] = math.max(out[name], (p:full_tensor() - state[name_of]):abs():max():item())
+          end
+        end
+        """.replace("NAMES", " ".join(WORKING))
+    )
+    assert sorted(out) == sorted(WORKING)
+    assert max(out.values()) < 1e-6, out
+
+
+def test_an_optimizer_of_whole_matrices_is_refused(sharded):
+    out = sharded(
+        """
+        local parts = fully_shard(model())
+        out.adafactor = refused(function() torch.optim.Adafactor(parts:parameters()) end)
+        out.lbfgs = refused(function() torch.optim.LBFGS(parts:parameters()) end)
+        local old = model()
+        local optimizer = torch.optim.Adam(old:parameters())
+        fully_shard(old)
+        old(x):sum():backward()
+        out.before = refused(function() optimizer:step() end)
+        """
+    )
+    assert "Adafactor: the parameter '0.weight' is sharded" in out["adafactor"]
+    assert "LBFGS: the parameter '0.weight' is sharded" in out["lbfgs"]
+    assert "made before fully_shard" in out["before"] and "'0.weight'" in out["before"]
+
+
+def test_a_rank_has_its_rows(sharded):
+    out = sharded(
+        """
+        local before = model():state_dict()['2.weight']
+        local parts = model()
+        fully_shard(parts[3])
+        fully_shard(parts)
+        out.rows, out.name = parts[3].weight:size(0), tostring(parts[3])
+        out.has_same = torch.equal(parts[3].weight:full_tensor(), before)
+        out.is_local = torch.equal(parts[3].weight:to_local(), before:narrow(0, 0, 2))
+        parts[3]:unshard()
+        out.whole = parts[3].weight:size(0)
+        parts[3]:reshard()
+        out.again = parts[3].weight:size(0)
+        parts(x):sum():backward()
+        out.grad, out.whole_grad = parts[3].weight.grad:size(0), parts[3].weight.grad:full_tensor():size(0)
+        """,
+        ranks=3,
+    )
+    assert (out["rows"], out["whole"], out["again"], out["grad"], out["whole_grad"]) == (2, 5, 2, 2, 5)
+    assert out["name"].startswith("FSDPLinear(in_features=6")
+    assert out["has_same"] and out["is_local"]
+
+
+def test_more_ranks_than_rows(sharded):
+    out = sharded(
+        """
+        torch.manual_seed(rank)
+        local layer = fully_shard(nn.Linear(4, 2))
+        local optimizer = torch.optim.AdamW(layer:parameters(), {lr = 0.1})
+        out.counts = {}
+        for i, each in ipairs(dist.all_gather(torch.tensor{layer.weight:size(0)})) do out.counts[i] = each:item() end
+        local first
+        for step = 1, 20 do
+          optimizer:zero_grad()
+          local loss = (layer(x) - 1):pow(2):mean()
+          loss:backward()
+          nn.utils.clip_grad_norm_(layer:parameters(), 10)
+          optimizer:step()
+          first = first or loss:item()
+          out.ratio = loss:item() / first
+        end
+        """,
+        ranks=3,
+    )
+    assert out["counts"] == [1, 1, 0]
+    assert out["ratio"] < 0.2
+
+
+def test_rows_are_no_whole_parameter(sharded):
+    out = sharded(
+        """
+        local parts = fully_shard(model())
+        local weight = parts[1].weight
+        out.sum = refused(function() return weight:sum() end)
+        out.sum_without_gradient = refused(function() torch.no_grad(function() return weight:sum() end) end)
+        out.linear = refused(function() return F.linear(x, weight) end)
+        out.state = refused(function() torch.save(parts:state_dict(), 'state.pt') end)
+        parts(x):sum():backward()
+        out.norm = refused(function() return weight.grad:norm() end)
+        out.own = refused(function()
+          local p = nn.Parameter(torch.zeros_like(weight))
+          return weight:matmul(weight.T)
+        end)
+        torch.no_grad(function() weight:mul_(2) end)
+        out.shown = tostring(weight)
+        local Tied = nn.Module:extend 'Tied'
+        function Tied:init() self.embed = nn.Embedding(6, 4) end
+        function Tied:forward(ids) return F.linear(self.embed(ids), self.embed.weight) end
+        local tied = Tied()
+        fully_shard(tied.embed)
+        fully_shard(tied)
+        local ids = torch.tensor({1, 2}, {dtype = 'int64'})
+        out.tied = refused(function() tied(ids) end)
+        out.tied_without_gradient = refused(function() torch.no_grad(function() tied(ids) end) end)
+        """
+    )
+    for name in ("sum", "linear", "tied"):
+        assert (
+            "is sharded (fully_shard): this rank has the rows 0 to 2 of 6. It is whole in the forward" in out[name]
+        ), out[name]
+    for name in ("sum_without_gradient", "norm", "tied_without_gradient"):
+        assert "would be of these rows alone" in out[name], out[name]
+    assert "matmul" in out["own"] or "mm" in out["own"]
+    assert "torch.save: '0.weight' is sharded" in out["state"]
+    assert out["shown"].startswith("tensor([[")
+
+
+def test_changes_at_the_wrong_time_are_named(sharded):
+    out = sharded(
+        """
+        local Bad = nn.Module:extend 'Bad'
+        function Bad:init() self.w = nn.Parameter(torch.ones(4, 4)) end
+        function Bad:forward(given)
+          torch.no_grad(function() self.w:mul_(2) end)
+          return given:matmul(self.w)
+        end
+        local bad = fully_shard(Bad())
+        out.in_forward = refused(function() bad(x) end)
+        local parts = fully_shard(model())
+        out.between = refused(function()
+          local loss = parts(x):sum()
+          torch.no_grad(function() parts[1].weight:mul_(2) end)
+          loss:backward()
+        end)
+        local optimizer = torch.optim.SGD(parts:parameters(), {lr = 0.1})
+        parts(x):sum():backward()
+        optimizer:step()
+        out.goes_on = parts(x):sum():item() == parts(x):sum():item()
+        out.error = refused(function() parts(torch.ones(2, 9)) end)
+        out.rows_after_error = parts[1].weight:size(0)
+        out.after_error = parts(x):size(1)
+        """
+    )
+    assert "'w' was changed in place in the module's forward" in out["in_forward"]
+    assert "'0.weight' was changed between its forward and this backward" in out["between"]
+    assert out["goes_on"]
+    assert "mat1 and mat2" in out["error"]
+    assert (out["rows_after_error"], out["after_error"]) == (3, 5)
+
+
+def test_what_fully_shard_refuses(sharded):
+    out = sharded(
+        """
+        local parts = fully_shard(model())
+        out.twice = refused(function() fully_shard(parts) end)
+        out.no_module = refused(function() fully_shard(5) end)
+        out.option = refused(function() fully_shard(model(), {reshard_after_foward = true}) end)
+        out.policy = refused(function() fully_shard(model(), {mp_policy = 'bfloat16'}) end)
+        out.dtype = refused(function() dist.fsdp.MixedPrecisionPolicy{param_dtype = 'int8'} end)
+        local Scalar = nn.Module:extend 'Scalar'
+        function Scalar:init() self.scale = nn.Parameter(torch.tensor(1)) end
+        out.scalar = refused(function() fully_shard(Scalar()) end)
+        local shared = nn.Sequential(nn.Embedding(6, 4), nn.Linear(4, 6))
+        shared[2].weight = shared[1].weight
+        fully_shard(shared[1])
+        out.shared = refused(function() fully_shard(shared) end)
+        out.ranks = refused(function() fully_shard(nn.Linear(4, 4 + rank)) end)
+        """
+    )
+    assert "is sharded already" in out["twice"]
+    assert "expected a module, got 5" in out["no_module"]
+    assert "did you mean 'reshard_after_forward'?" in out["option"]
+    assert "expected a MixedPrecisionPolicy" in out["policy"]
+    assert "expected a floating-point dtype" in out["dtype"]
+    assert "'scale' has no dimension 0" in out["scalar"]
+    assert "'1.weight' is the same parameter as 'weight' of a module that was sharded before" in out["shared"]
+    assert "rank 1 of the group shards 2 other parameters" in out["ranks"]
+
+
+def test_a_model_without_memory_gets_it_after_it_is_sharded(sharded):
+    out = sharded(
+        """
+        local parts
+        torch.device('meta', function() parts = model() end)
+        fully_shard(parts[1])
+        fully_shard(parts)
+        out.too_early = refused(function() parts(x) end)
+        parts:to_empty{device = 'cpu'}
+        for _, p in ipairs(parts:parameters()) do nn.init.constant_(p, 0.5) end
+        local optimizer = torch.optim.SGD(parts:parameters(), {lr = 0.1})
+        local whole = model()
+        for _, p in ipairs(whole:parameters()) do nn.init.constant_(p, 0.5) end
+        out.same = torch.equal(parts(x), whole(x))
+        parts(x):sum():backward()
+        optimizer:step()
+        out.changed = not torch.equal(parts(x), whole(x))
+        """
+    )
+    assert "is on the device 'meta'" in out["too_early"]
+    assert out["same"] and out["changed"]
+
+
+def test_a_graph_that_is_kept_and_a_model_of_another_dtype(sharded):
+    out = sharded(
+        """
+        local parts = fully_shard(model())
+        local loss = parts(x):sum()
+        loss:backward{retain_graph = true}
+        local once = parts[1].weight.grad:full_tensor()
+        loss:backward()
+        out.twice = torch.allclose(parts[1].weight.grad:full_tensor(), once * 2)
+        parts:double()
+        out.dtype = parts(x:double()).dtype
+        """
+    )
+    assert out == {"twice": True, "dtype": "float64"}
+
+
+def test_prepare_model(rtrain):
+    text = """
+    local torch, train = require 'torch', require 'rtrain'
+    local nn = torch.nn
+    local result = train.TorchTrainer{
+      train_loop_per_worker = function()
+        torch.manual_seed(1)
+        local layer = nn.TransformerEncoderLayer(8, 2, {dim_feedforward = 16, dropout = 0, batch_first = true})
+        local model = train.torch.prepare_model(nn.TransformerEncoder(layer, 3),
+          {parallel_strategy = 'fsdp', parallel_strategy_kwargs = {wrap = nn.TransformerEncoderLayer}})
+        local optimizer, scaler = torch.optim.AdamW(model:parameters(), {lr = 0.01}), torch.amp.GradScaler{device = 'cpu'}
+        local names = {}
+        for _, each in ipairs(model:modules()) do
+          if each.unshard then names[#names + 1] = each.__class__.__name__ end
+        end
+        local batch = torch.randn(2, 3, 8)
+        for i = 1, 5 do
+          optimizer:zero_grad()
+          local loss = model(batch):pow(2):mean()
+          scaler:scale(i == 2 and train.get_context():get_world_rank() == 1 and loss / 0 or loss):backward()
+          local before = model.layers[1].linear1.weight:full_tensor()
+          scaler:step(optimizer)
+          scaler:update()
+          local is_same = torch.equal(before, model.layers[1].linear1.weight:full_tensor())
+          train.report{loss = loss:item(), names = table.concat(names, ' '), is_same = is_same}
+        end
+      end,
+      scaling_config = train.ScalingConfig{num_workers = 2},
+    }:fit()
+    print('names', result.metrics.names)
+    for _, row in ipairs(result.metrics_dataframe) do print('row', row.loss, row.is_same) end
+    """
+    result = rtrain.run_ok(text)
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["names", "FSDPTransformerEncoder", *["FSDPTransformerEncoderLayer"] * 3] in lines
+    rows = [line for line in lines if line[:1] == ["row"]]
+    # A step with an infinity is left out, on both ranks.
+    assert [row[2] for row in rows] == ["false", "true", "false", "false", "false"]
+    assert float(rows[-1][1]) < float(rows[0][1])
+
+
+def test_wrap_that_chooses_nothing(rtrain):
+    text = """
+    local torch, train = require 'torch', require 'rtrain'
+    train.TorchTrainer{
+      train_loop_per_worker = function()
+        train.torch.prepare_model(torch.nn.Linear(2, 2),
+          {parallel_strategy = 'fsdp', parallel_strategy_kwargs = {wrap = torch.nn.TransformerEncoderLayer}})
+      end,
+      scaling_config = train.ScalingConfig{num_workers = 2},
+    }:fit()
+    """
+    result = rtrain.run(text)
+    assert result.returncode == 1
+    assert "wrap chooses none of the modules below the model" in result.stderr
