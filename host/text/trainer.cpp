@@ -8,6 +8,7 @@
 #include "host/text/pieces/byte_characters.h"
 #include "host/text/trainers/bpe_trainer.h"
 #include "host/text/trainers/unigram_trainer.h"
+#include "host/text/unicode/characters.h"
 
 namespace rtrain::text {
 namespace {
@@ -33,17 +34,25 @@ std::optional<size_t> optional_count(const Fields& options, const char* name) {
   return options.count(name);
 }
 
+// The first character of each string.
+std::string initial_alphabet(const Fields& options) {
+  std::string out;
+  if (options.find("initial_alphabet") == nullptr) return out;
+  for (const Value& part : options.list("initial_alphabet")) {
+    if (!part.is_string()) options.refuse("initial_alphabet", "a list of strings");
+    const std::string& text = part.as_string();
+    if (!text.empty()) append_character(out, character_at(text, 0).code);
+  }
+  return out;
+}
+
 BpeTrainerOptions bpe_options(const Fields& options, std::string_view prefix,
                               std::string_view suffix) {
   BpeTrainerOptions out;
   out.vocab_size = options.count("vocab_size", 30000);
   out.min_frequency = options.count("min_frequency", 0);
   out.special_tokens = special_tokens(options);
-  if (options.find("initial_alphabet") != nullptr) {
-    for (const Value& part : options.list("initial_alphabet")) {
-      if (part.is_string()) out.initial_alphabet += part.as_string();
-    }
-  }
+  out.initial_alphabet = initial_alphabet(options);
   out.limit_alphabet = optional_count(options, "limit_alphabet");
   out.max_token_length = optional_count(options, "max_token_length");
   out.continuing_subword_prefix = options.text("continuing_subword_prefix", prefix);
@@ -78,11 +87,19 @@ Value learned_word_piece(const Words& words, const Fields& options, Map model) {
   return model;
 }
 
+std::string unk_token_of(const Map& unigram) {
+  const Value& unk_id = unigram["unk_id"];
+  if (unk_id.is_nil()) return "<unk>";
+  const auto id = static_cast<size_t>(unk_id.as_int());
+  return unigram["vocab"].as_list()[id].as_list()[0].as_string();
+}
+
 Value learned_unigram(const Words& words, const Fields& options, Map model) {
   UnigramTrainerOptions made;
   made.vocab_size = options.count("vocab_size", 8000);
   made.special_tokens = special_tokens(options);
-  made.unk_token = options.text("unk_token", "<unk>");
+  for (const char32_t c : characters_of(initial_alphabet(options))) made.initial_alphabet.insert(c);
+  made.unk_token = options.text("unk_token", unk_token_of(model));
   made.shrinking_factor = options.number("shrinking_factor", made.shrinking_factor);
   made.max_piece_length = options.count("max_piece_length", 16);
   made.n_sub_iterations = options.count("n_sub_iterations", 2);

@@ -444,20 +444,26 @@ end
 ---@field vocab_size? integer 30000; for Unigram 8000
 ---@field min_frequency? integer of a pair that is merged, of a word of WordLevel: 0
 ---@field special_tokens? (string|table)[] the first ids
----@field initial_alphabet? string[] characters that are tokens even if no text has them
+---@field initial_alphabet? string[] whose first characters are tokens even if no text has them
 ---@field limit_alphabet? integer that many characters are tokens, the most frequent ones
 ---@field max_token_length? integer characters
 ---@field continuing_subword_prefix? string
 ---@field end_of_word_suffix? string
----@field unk_token? string of Unigram: '<unk>'
+---@field unk_token? string of Unigram: that of the old model, else '<unk>'
 ---@field shrinking_factor? number of Unigram: 0.75
 ---@field max_piece_length? integer of Unigram: 16
 ---@field n_sub_iterations? integer of Unigram: 2
 ---@field seed_size? integer of Unigram: 1000000
 
 ---Makes a tokenizer with the same components and kind of model, whose vocabulary is learnt from texts. Options are those of
----tokenizers' trainers. BPE gives the merges that tokenizers gives; WordPiece and Unigram learn in the same way, but choose
----otherwise among equals, and their vocabularies are not the same.
+---tokenizers' trainers. BPE gives the merges that tokenizers gives, Unigram its pieces and its scores to 1e-10. What depends on
+---the order of a hash table there has an order of its own here, the same at each call:
+---
+---* WordPiece, and BPE with a continuing_subword_prefix: ids of "##x", and with them the order of equally frequent pairs.
+---  With all characters as special_tokens, "##x" too, ids are those of tokenizers; without, texts have nearly as many tokens.
+---* Unigram: a character that was left out comes back with the lowest score, the next one with that plus 0.0001, and so on.
+---
+---A Unigram has all characters of the texts, also where they are more than vocab_size.
 ---
 ---```lua
 ---local text = require 'text'

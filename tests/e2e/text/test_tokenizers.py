@@ -78,16 +78,60 @@ def test_folders_of_other_formats(rtrain):
     assert result.stdout.strip() == "112 compared, 0 different", result.stdout
 
 
-def test_training_of_bpe(rtrain):
-    folder = rtrain.folder / "training"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def learnt_by_tokenizers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("training")
     run_oracle("train_oracle.py", folder)
-    names = sorted(path.stem for path in folder.glob("*.want"))
+    return folder
+
+
+def trained(rtrain, folder, prefix):
+    """Learns the cases whose names begin so. Of each: its name, the two files, and the tokens of the texts with them."""
+    names = sorted(path.stem for path in folder.glob(f"{prefix}-*.want"))
     result = rtrain("exec", SOURCE / "tests" / "e2e" / "scripts" / "train_tokenizers.lua", folder, *names)
     assert result.returncode == 0, result.stderr
-    assert len(names) == 5
-    for name in names:
+    for name, line in zip(names, result.stdout.splitlines(), strict=True):
         want, got = (json.loads((folder / f"{name}.{kind}").read_text()) for kind in ("want", "got"))
+        yield name, want, got, [int(count) for count in line.split("\t")[1:]]
+
+
+def test_training_of_bpe(rtrain, learnt_by_tokenizers):
+    cases = list(trained(rtrain, learnt_by_tokenizers, "bpe"))
+    assert len(cases) == 5
+    for name, want, got, _ in cases:
         assert got["model"]["merges"] == want["model"]["merges"], name
         assert got["model"] == want["model"], name
         assert got["added_tokens"] == want["added_tokens"], name
+
+
+def test_training_of_word_piece(rtrain, learnt_by_tokenizers):
+    """With the same order of "##x" all ids are equal, else nearly as many tokens cover the texts."""
+    cases = list(trained(rtrain, learnt_by_tokenizers, "word"))
+    assert len(cases) == 72
+    for name, want, got, counts in cases:
+        if not name.endswith("-own"):
+            assert got["model"] == want["model"], name
+            continue
+        tokens, tokens_wanted = got["model"]["vocab"].keys(), want["model"]["vocab"].keys()
+        assert {t for t in tokens if len(t) == 1} == {t for t in tokens_wanted if len(t) == 1}, name
+        assert abs(len(tokens) - len(tokens_wanted)) <= max(1, 0.01 * len(tokens_wanted)), name
+        assert abs(counts[0] - counts[1]) <= max(3, 0.005 * counts[1]), name
+
+
+def test_training_of_unigram(rtrain, learnt_by_tokenizers):
+    """Pieces and scores are equal, but for characters that were left out: tokenizers gives them the lowest score, plus
+    0.0001, 0.0002 and so on, in the order of a hash table."""
+    cases = list(trained(rtrain, learnt_by_tokenizers, "unigram"))
+    assert len(cases) == 36
+    for name, want, got, _ in cases:
+        assert got["model"]["unk_id"] == want["model"]["unk_id"], name
+        (pieces, scores), (pieces_wanted, scores_wanted) = (zip(*made["model"]["vocab"]) for made in (got, want))
+        assert sorted(pieces) == sorted(pieces_wanted), name
+        if None in scores_wanted:  # infinities, which tokenizers itself cannot read
+            assert name == "unigram-lines-empty"
+            continue
+        assert scores == pytest.approx(scores_wanted, abs=1e-9, rel=0), name
+        longer, longer_wanted = (
+            {piece: score for piece, score in made["model"]["vocab"] if len(piece) > 1} for made in (got, want)
+        )
+        assert longer == pytest.approx(longer_wanted, abs=1e-9, rel=0), name
