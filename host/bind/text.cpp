@@ -130,11 +130,25 @@ int from_pretrained(lua_State* L) {
   return 2;
 }
 
+text::EncodeOptions encode_options_at(lua_State* L, int index) {
+  return {lua_toboolean(L, index) != 0, lua_toboolean(L, index + 1) != 0};
+}
+
 int encode(lua_State* L) {
   text::EncodeInput input{text_at(L, 2, "text"), {}};
   if (!lua_isnil(L, 3)) input.pair = text_at(L, 3, "pair");
   lua::push<text::Encoded>(L, std::make_unique<text::Encoded>(lua::check<Tokenizer>(L, 1)->encode(
-                                  input, lua_toboolean(L, 4) != 0)));
+                                  input, encode_options_at(L, 4))));
+  return 1;
+}
+
+template <class Item>
+int push_encodings(lua_State* L, std::vector<Item> items) {
+  lua_createtable(L, static_cast<int>(items.size()), 0);
+  for (size_t i = 0; i < items.size(); ++i) {
+    lua::push<text::Encoded>(L, std::make_unique<text::Encoded>(std::move(items[i])));
+    lua_rawseti(L, -2, static_cast<int>(i + 1));
+  }
   return 1;
 }
 
@@ -146,14 +160,8 @@ int encode_batch(lua_State* L) {
     inputs[i].text = item_text(L, 2, i, "text");
     if (!lua_isnil(L, 3)) inputs[i].pair = item_text(L, 3, i, "pair");
   }
-  auto made = tokenizer->encode_batch(inputs, lua_toboolean(L, 4) != 0,
-                                      static_cast<size_t>(luaL_checkint(L, 5)));
-  lua_createtable(L, static_cast<int>(made.size()), 0);
-  for (size_t i = 0; i < made.size(); ++i) {
-    lua::push<text::Encoded>(L, std::make_unique<text::Encoded>(std::move(made[i])));
-    lua_rawseti(L, -2, static_cast<int>(i + 1));
-  }
-  return 1;
+  return push_encodings(L, tokenizer->encode_batch(inputs, encode_options_at(L, 4),
+                                                   static_cast<size_t>(luaL_checkint(L, 6))));
 }
 
 // tokenizer, texts, {add_special_tokens, separator, id_bytes} → ids, lengths
@@ -307,6 +315,10 @@ int encoding_special(lua_State* L) {
   return push_numbers(L, lua::check<text::Encoded>(L, 1)->full().special);
 }
 
+int encoding_overflowing(lua_State* L) {
+  return push_encodings(L, lua::check<text::Encoded>(L, 1)->take_overflowing());
+}
+
 int encoding_size(lua_State* L) {
   lua_pushnumber(L, static_cast<double>(lua::check<text::Encoded>(L, 1)->ids().size()));
   return 1;
@@ -378,6 +390,7 @@ constexpr std::array kEncodingMethods = {
     lua::method<&encoding_type_ids>("type_ids"),
     lua::method<&encoding_attention>("attention_mask"),
     lua::method<&encoding_special>("special_tokens_mask"),
+    lua::method<&encoding_overflowing>("overflowing"),
     lua::method<&encoding_size>("size"),
 };
 

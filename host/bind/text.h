@@ -2,8 +2,9 @@
 //
 //   from_json(text) → a tokenizer of tokenizer.json
 //   from_pretrained(folder) → a tokenizer, {special_tokens, chat_template}
-//     tokenizer:encode(text, pair or nil, add_special_tokens) → an encoding
-//     tokenizer:encode_batch(texts, pairs or nil, add_special_tokens, num_threads) → encodings
+//     tokenizer:encode(text, pair or nil, add_special_tokens, overflowing) → an encoding
+//     tokenizer:encode_batch(texts, pairs or nil, add_special_tokens, overflowing, num_threads)
+//       → encodings
 //     tokenizer:pack_ids(texts, {add_special_tokens, separator, id_bytes}) → ids, lengths as bytes
 //     tokenizer:decode(ids, skip_special_tokens) → text
 //     tokenizer:decode_batch(lists of ids, skip_special_tokens, num_threads) → texts
@@ -17,7 +18,7 @@
 //     tokenizer:trainer(options) → a trainer; :feed(texts), :train() → a tokenizer
 //   chat_template(source) → a template; :render(variables) → text
 //   encoding:ids(), :tokens(), :offsets(), :type_ids(), :attention_mask(), :special_tokens_mask(),
-//     :size()
+//     :size(), :overflowing() → encodings, once
 #pragma once
 
 #include "host/lua/lua.h"

@@ -37,8 +37,13 @@ class Encoded {
 
   const std::vector<uint32_t>& ids() const { return ids_; }
   const Encoding& full();
+  bool has_overflowing() const { return full_ && !full_->overflowing.empty(); }
   // Gives up the encoding.
   Encoding take();
+  // Gives up what truncation has cut off.
+  std::vector<Encoding> take_overflowing() {
+    return full_ ? std::move(full_->overflowing) : std::vector<Encoding>();
+  }
 
  private:
   std::vector<uint32_t> ids_;

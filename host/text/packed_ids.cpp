@@ -21,7 +21,8 @@ void append_id(std::string& bytes, uint32_t id, size_t id_bytes) {
 
 void append_text(PackedIds& out, const Tokenizer& tokenizer, std::string_view text,
                  const PackOptions& options) {
-  const Encoded encoded = tokenizer.encode({text, {}}, options.add_special_tokens);
+  const Encoded encoded =
+      tokenizer.encode({text, {}}, {.add_special_tokens = options.add_special_tokens});
   for (const uint32_t id : encoded.ids()) append_id(out.ids, id, options.id_bytes);
   if (options.separator) append_id(out.ids, *options.separator, options.id_bytes);
   append(out.lengths, static_cast<int64_t>(encoded.ids().size() + (options.separator ? 1 : 0)));

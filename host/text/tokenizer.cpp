@@ -45,10 +45,10 @@ void run_on_threads(size_t count, size_t num_threads, const Work& work) {
 
 }  // namespace
 
-Encoded Tokenizer::encode_unpadded(const EncodeInput& input, bool add_special_tokens) const {
+Encoded Tokenizer::encode_unpadded(const EncodeInput& input, const EncodeOptions& options) const {
   std::vector<Encoding> encodings;
   if (!input.pair) {
-    const auto& frame = pipeline_->frame(add_special_tokens);
+    const auto& frame = pipeline_->frame(options.add_special_tokens);
     if (auto tokens = frame ? pipeline_->encode_bytes(input.text) : std::nullopt) {
       const size_t size = frame->before.size() + tokens->ids.size() + frame->after.size();
       if (!truncation || size <= truncation->max_length) {
@@ -61,26 +61,29 @@ Encoded Tokenizer::encode_unpadded(const EncodeInput& input, bool add_special_to
           ids.insert(ids.end(), tokens->ids.begin(), tokens->ids.end());
           ids.insert(ids.end(), frame->after.begin(), frame->after.end());
         }
-        return Encoded(std::move(ids), std::move(*tokens), add_special_tokens, pipeline_);
+        return Encoded(std::move(ids), std::move(*tokens), options.add_special_tokens, pipeline_);
       }
       encodings.push_back(pipeline_->to_encoding(*tokens));
     }
   }
   if (encodings.empty()) encodings.push_back(pipeline_->encode(input.text, 0));
   if (input.pair) encodings.push_back(pipeline_->encode(*input.pair, 1));
-  if (truncation) truncate(encodings, add_special_tokens);
-  pipeline_->process(encodings, add_special_tokens);
+  if (truncation) truncate(encodings, options);
+  pipeline_->process(encodings, options.add_special_tokens);
   return Encoded(std::move(encodings[0]));
 }
 
-void Tokenizer::truncate(std::vector<Encoding>& encodings, bool add_special_tokens) const {
+void Tokenizer::truncate(std::vector<Encoding>& encodings, const EncodeOptions& options) const {
   const bool is_pair = encodings.size() > 1;
-  const size_t added = add_special_tokens ? pipeline_->num_added_tokens(is_pair) : 0;
-  const size_t most = truncation->max_length > added ? truncation->max_length - added : 0;
+  const size_t added = options.add_special_tokens ? pipeline_->num_added_tokens(is_pair) : 0;
+  if (truncation->max_length < added) return;  // as tokenizers does
+  const size_t most = truncation->max_length - added;
   size_t first = encodings[0].size(), second = is_pair ? encodings[1].size() : 0;
   if (first + second <= most) return;
   const size_t excess = first + second - most;
-  if (truncation->strategy == TruncationStrategy::kLongestFirst) {
+  if (most == 0) {
+    first = second = 0;
+  } else if (truncation->strategy == TruncationStrategy::kLongestFirst) {
     if (!is_pair) {
       first = most;
     } else {
@@ -106,8 +109,38 @@ void Tokenizer::truncate(std::vector<Encoding>& encodings, bool add_special_toke
     }
     target -= excess;
   }
+  if (options.overflowing) return split(encodings, {first, second});
   encodings[0].truncate(first, truncation->side);
   if (is_pair) encodings[1].truncate(second, truncation->side);
+}
+
+void Tokenizer::split(std::vector<Encoding>& encodings,
+                      const std::array<size_t, 2>& lengths) const {
+  constexpr int kMostTokensOfParts = 1 << 24;
+  const size_t stride = truncation->stride;
+  double num_parts = 1, length = 1;
+  for (size_t i = 0; i < encodings.size(); ++i) {
+    const size_t size = encodings[i].size();
+    length += static_cast<double>(lengths[i]);
+    if (size <= lengths[i]) continue;
+    if (lengths[i] > 0 && stride >= lengths[i]) {
+      throw Error(Code::kArgument,
+                  cat("truncation: stride ", stride, " must be less than the ", lengths[i],
+                      " tokens that stay of a text: set a smaller stride or a larger max_length"));
+    }
+    const size_t others = lengths[i] == 0 ? 0 : (size - lengths[i]) / (lengths[i] - stride);
+    num_parts *= 2 + static_cast<double>(others);
+  }
+  // A part of a pair may have parts itself, no more than there are in all.
+  const double num_tokens = num_parts * length * (encodings.size() > 1 ? 3 : 1);
+  if (num_tokens > kMostTokensOfParts) {
+    throw Error(Code::kArgument,
+                cat("truncation: the overflowing parts have more than ", kMostTokensOfParts,
+                    " tokens: set a smaller stride or a larger max_length"));
+  }
+  for (size_t i = 0; i < encodings.size(); ++i) {
+    encodings[i].split(lengths[i], truncation->side, stride);
+  }
 }
 
 void Tokenizer::pad(std::vector<Encoded>& batch) const {
@@ -119,25 +152,26 @@ void Tokenizer::pad(std::vector<Encoded>& batch) const {
     length = (length + multiple - 1) / multiple * multiple;
   }
   for (Encoded& encoded : batch) {
-    if (encoded.ids().size() >= length) continue;
+    if (encoded.ids().size() >= length && !encoded.has_overflowing()) continue;
     Encoding full = encoded.take();
     full.pad(length, padding->padding);
     encoded = Encoded(std::move(full));
   }
 }
 
-Encoded Tokenizer::encode(const EncodeInput& input, bool add_special_tokens) const {
+Encoded Tokenizer::encode(const EncodeInput& input, const EncodeOptions& options) const {
   std::vector<Encoded> batch;
-  batch.push_back(encode_unpadded(input, add_special_tokens));
+  batch.push_back(encode_unpadded(input, options));
   if (padding) pad(batch);
   return std::move(batch[0]);
 }
 
 std::vector<Encoded> Tokenizer::encode_batch(const std::vector<EncodeInput>& inputs,
-                                             bool add_special_tokens, size_t num_threads) const {
+                                             const EncodeOptions& options,
+                                             size_t num_threads) const {
   std::vector<Encoded> out(inputs.size());
   run_on_threads(inputs.size(), num_threads,
-                 [&](size_t i) { out[i] = encode_unpadded(inputs[i], add_special_tokens); });
+                 [&](size_t i) { out[i] = encode_unpadded(inputs[i], options); });
   if (padding) pad(out);
   return out;
 }

@@ -4,6 +4,7 @@
 // the tokenizer.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ enum class TruncationStrategy { kLongestFirst, kOnlyFirst, kOnlySecond };
 
 struct Truncation {
   size_t max_length = 512;
-  size_t stride = 0;  // of the parts that are cut off, which are not kept
+  size_t stride = 0;  // tokens that a part that is cut off has in common with the one before it
   TruncationStrategy strategy = TruncationStrategy::kLongestFirst;
   Side side = Side::kRight;
 };
@@ -35,6 +36,11 @@ struct EncodeInput {
   std::optional<std::string_view> pair;
 };
 
+struct EncodeOptions {
+  bool add_special_tokens = true;
+  bool overflowing = false;  // keeps what truncation cuts off
+};
+
 class Tokenizer {
  public:
   explicit Tokenizer(std::shared_ptr<const Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
@@ -44,12 +50,12 @@ class Tokenizer {
   static Tokenizer from_value(const Value& tokenizer);
   std::string to_json(bool pretty) const;
 
-  // Throws Error(kArgument) for a text that is not UTF-8, and where the model lacks its unknown
-  // token.
-  Encoded encode(const EncodeInput& input, bool add_special_tokens) const;
+  // Throws Error(kArgument) for a text that is not UTF-8, where the model lacks its unknown token,
+  // and where the stride is too long for the overflowing parts or they are too many.
+  Encoded encode(const EncodeInput& input, const EncodeOptions& options = {}) const;
   // On this number of threads, 0: all cores. The first error of the list is thrown.
-  std::vector<Encoded> encode_batch(const std::vector<EncodeInput>& inputs, bool add_special_tokens,
-                                    size_t num_threads) const;
+  std::vector<Encoded> encode_batch(const std::vector<EncodeInput>& inputs,
+                                    const EncodeOptions& options, size_t num_threads) const;
   // Ids without a token are left out.
   std::string decode(const std::vector<uint32_t>& ids, bool skip_special_tokens) const {
     return pipeline_->decode(ids, skip_special_tokens);
@@ -82,8 +88,9 @@ class Tokenizer {
   std::optional<PaddingOptions> padding;
 
  private:
-  Encoded encode_unpadded(const EncodeInput& input, bool add_special_tokens) const;
-  void truncate(std::vector<Encoding>& encodings, bool add_special_tokens) const;
+  Encoded encode_unpadded(const EncodeInput& input, const EncodeOptions& options) const;
+  void truncate(std::vector<Encoding>& encodings, const EncodeOptions& options) const;
+  void split(std::vector<Encoding>& encodings, const std::array<size_t, 2>& lengths) const;
   void pad(std::vector<Encoded>& batch) const;
 
   std::shared_ptr<const Pipeline> pipeline_;

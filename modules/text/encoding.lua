@@ -20,10 +20,11 @@ local class = require 'base.class'
 ---@field type_ids integer[] 0 for the text, 1 for its pair
 ---@field attention_mask integer[] 0 for padding
 ---@field special_tokens_mask integer[] 1 for what the post-processor or padding added
+---@field overflowing text.Encoding[] what truncation cut off, with return_overflowing_tokens = true; else empty
 ---@operator len: integer
 local Encoding = class.new('Encoding', nil, {userdata = true})
 
-local FIELDS = {'ids', 'tokens', 'offsets', 'type_ids', 'attention_mask', 'special_tokens_mask'}
+local FIELDS = {'ids', 'tokens', 'offsets', 'type_ids', 'attention_mask', 'special_tokens_mask', 'overflowing'}
 local is_field = {}
 for _, name in ipairs(FIELDS) do is_field[name] = true end
 
@@ -34,6 +35,9 @@ function Encoding.__index(self, key)
   local handle = rawget(self, '_handle')
   if not handle then return nil end
   local value = handle[key](handle)
+  if key == 'overflowing' then
+    for i, part in ipairs(value) do value[i] = Encoding(part) end
+  end
   rawset(self, key, value)
   return value
 end
@@ -49,11 +53,10 @@ function Encoding:__pack()
   return 'text.encoding', '_unpack', state
 end
 
--- What stands for the encoding of another process.
-local function handle_of(state)
-  local handle = {size = function() return #state.ids end}
-  for _, name in ipairs(FIELDS) do handle[name] = function() return state[name] end end
-  return handle
+local function unpack_state(state)
+  local made = Encoding {size = function() return #state.ids end}
+  for _, name in ipairs(FIELDS) do made[name] = state[name] end
+  return made
 end
 
-return {Encoding = Encoding, _unpack = function(state) return Encoding(handle_of(state)) end}
+return {Encoding = Encoding, _unpack = unpack_state}

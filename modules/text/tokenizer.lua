@@ -110,9 +110,10 @@ function Tokenizer:__pack()
   return 'text.tokenizer', '_unpack', {json = self:to_str(), config = config}
 end
 
-local ENCODE = {'add_special_tokens'}
+local ENCODE = {'add_special_tokens', 'return_overflowing_tokens'}
 
-local function adds_special_tokens(options) return options.add_special_tokens ~= false end
+-- add_special_tokens, return_overflowing_tokens
+local function encode_flags(options) return options.add_special_tokens ~= false, options.return_overflowing_tokens == true end
 
 ---Makes ids of a text, or of a pair of texts.
 ---
@@ -122,16 +123,22 @@ local function adds_special_tokens(options) return options.add_special_tokens ~=
 ---  "pre_tokenizer": {"type": "Whitespace"}}]]
 ---local encoding = tokenizer:encode('a b', 'b', {add_special_tokens = false})
 ---assert(table.concat(encoding.ids, ' ') == '0 1 1' and table.concat(encoding.type_ids, ' ') == '0 0 1')
+---tokenizer:enable_truncation(3, {stride = 1})
+---encoding = tokenizer:encode('a b b a b', {return_overflowing_tokens = true})
+---assert(table.concat(encoding.ids, ' ') == '0 1 1' and table.concat(encoding.overflowing[1].ids, ' ') == '1 0 1')
 ---```
+---With `return_overflowing_tokens`, `encoding.overflowing` has what truncation cut off, as in tokenizers. Where both texts
+---of a pair are cut, each part of one goes with each part of the other.
 ---@param sequence string UTF-8
----@param ... any pair (a string or nil), {add_special_tokens = true}
+---@param ... any pair (a string or nil), {add_special_tokens = true, return_overflowing_tokens = false}
 ---@return text.Encoding
----Errors: 'argument' for a text that is not UTF-8, and where the vocabulary lacks the token for what is unknown.
+---Errors: 'argument' for a text that is not UTF-8, where the vocabulary lacks the token for what is unknown, and for a stride
+---that is not less than the number of tokens that stay of a text, or gives more than 16 million tokens.
 function Tokenizer:encode(sequence, ...)
   local options, count = args.trailing('encode', ENCODE, ...)
   local pair = nil
   if count > 0 then pair = (...) end
-  return Encoding(self._handle:encode(sequence, pair, adds_special_tokens(options)))
+  return Encoding(self._handle:encode(sequence, pair, encode_flags(options)))
 end
 
 -- Texts and pairs of a batch; nil for the pairs where there are none.
@@ -150,6 +157,17 @@ local function texts_and_pairs(input)
   return texts, pairs_
 end
 
+-- Encodings with their overflowing parts in one list; and the place of each one's text.
+local function with_overflowing(encodings)
+  local all, mapping = {}, {}
+  local function add(encoding, i) all[#all + 1], mapping[#mapping + 1] = encoding, i end
+  for i, encoding in ipairs(encodings) do
+    add(encoding, i)
+    for _, part in ipairs(encoding.overflowing) do add(part, i) end
+  end
+  return all, mapping
+end
+
 ---Makes ids of many texts on several threads.
 ---
 ---```lua
@@ -159,16 +177,25 @@ end
 ---tokenizer:enable_padding()
 ---local batch = tokenizer:encode_batch{'a b', 'b'}
 ---assert(table.concat(batch[2].ids, ' ') == '1 0' and table.concat(batch[2].attention_mask, ' ') == '1 0')
+---tokenizer:enable_truncation(2)
+---local all, overflow_to_sample_mapping = tokenizer:encode_batch({'a b b', 'b'}, {return_overflowing_tokens = true})
+---assert(#all == 3 and table.concat(overflow_to_sample_mapping, ' ') == '1 1 2')
 ---```
+---With `return_overflowing_tokens`, what truncation cut off of a text follows its encoding in the list, as in transformers.
+---`overflow_to_sample_mapping` says of which text each encoding is: `input[overflow_to_sample_mapping[i]]`, from 1.
 ---@param input string[]|string[][] texts, or pairs {text, pair}
----@param options? {add_special_tokens: boolean, num_threads: integer} true; 0: all cores
+---@param options? {add_special_tokens: boolean, return_overflowing_tokens: boolean, num_threads: integer} true; false;
+---  0: all cores
 ---@return text.Encoding[]
+---@return integer[]? overflow_to_sample_mapping with return_overflowing_tokens
 ---Errors: as of encode.
 function Tokenizer:encode_batch(input, options)
-  options = args.options(options, {'add_special_tokens', 'num_threads'}, 'encode_batch')
+  options = args.options(options, {'add_special_tokens', 'return_overflowing_tokens', 'num_threads'}, 'encode_batch')
   local texts, pairs_ = texts_and_pairs(input)
-  local made = self._handle:encode_batch(texts, pairs_, adds_special_tokens(options), options.num_threads or 0)
+  local adds_special_tokens, overflowing = encode_flags(options)
+  local made = self._handle:encode_batch(texts, pairs_, adds_special_tokens, overflowing, options.num_threads or 0)
   for i, handle in ipairs(made) do made[i] = Encoding(handle) end
+  if overflowing then return with_overflowing(made) end
   return made
 end
 
@@ -291,14 +318,27 @@ end
 
 local function direction_of(owner, options) return named(owner .. ': direction', DIRECTIONS, options.direction or 'right') end
 
----Cuts texts to this number of tokens, those of the post-processor included. What is cut off is not kept.
+local function check_stride(self, max_length, stride)
+  if type(max_length) ~= 'number' or type(stride) ~= 'number' then return end  -- set_truncation refuses them
+  local most = max_length - self:num_special_tokens_to_add(false)
+  if most < 0 or stride <= most then return end
+  errors.raise('argument', ('enable_truncation: stride %s is more than the %s tokens that stay of a text: choose a smaller '
+    .. 'one, or a larger max_length'):format(stride, most))
+end
+
+---Cuts texts to this number of tokens, those of the post-processor included. What is cut off is kept where encode gets
+---`return_overflowing_tokens`: in parts of the same length, of which each has `stride` tokens in common with the one before
+---it. A max_length that is less than the number of special tokens cuts nothing, as in tokenizers.
 ---@param max_length integer
 ---@param options? {stride: integer, strategy: string, direction: string} 0; 'longest_first', 'only_first' or 'only_second';
 ---'right' or 'left'
+---Errors: 'argument' for a stride that is more than max_length less the number of special tokens of one text.
 function Tokenizer:enable_truncation(max_length, options)
   options = args.options(options, {'stride', 'strategy', 'direction'}, 'enable_truncation')
+  local stride = options.stride or 0
+  check_stride(self, max_length, stride)
   self._handle:set_truncation{
-    max_length = max_length, stride = options.stride or 0, direction = direction_of('enable_truncation', options),
+    max_length = max_length, stride = stride, direction = direction_of('enable_truncation', options),
     strategy = named('enable_truncation: strategy', STRATEGIES, options.strategy or 'longest_first'),
   }
 end

@@ -14,7 +14,7 @@ namespace rtrain::text {
 class Processor {
  public:
   virtual ~Processor() = default;
-  // Changes one encoding, or two of a pair, which may stay two.
+  // Changes one encoding, or two of a pair, which may stay two; and their overflowing parts.
   virtual void process(std::vector<Encoding>& encodings, bool add_special_tokens) const = 0;
   // How many tokens process() adds.
   virtual size_t num_added(bool is_pair) const = 0;

@@ -43,6 +43,12 @@ void trim_offsets(Encoding& encoding, bool add_prefix_space) {
     }
     if (after > 0 && range.end >= after) range.end = std::max(range.end - after, range.begin);
   }
+  for (Encoding& part : encoding.overflowing) trim_offsets(part, add_prefix_space);
+}
+
+void set_all_type_ids(Encoding& encoding, uint32_t type_id) {
+  encoding.set_type_id(type_id);
+  for (Encoding& part : encoding.overflowing) part.set_type_id(type_id);
 }
 
 // "[CLS] A [SEP] B [SEP]".
@@ -55,7 +61,7 @@ class Bert final : public Processor {
     Encoding out;
     out.add_special(cls_.id, cls_.token, 0);
     for (uint32_t i = 0; i < encodings.size(); ++i) {
-      encodings[i].set_type_id(i);
+      set_all_type_ids(encodings[i], i);
       out.append(encodings[i]);
       out.add_special(sep_.id, sep_.token, i);
     }
@@ -80,7 +86,11 @@ class Roberta final : public Processor {
   void process(std::vector<Encoding>& encodings, bool add_special_tokens) const override {
     for (Encoding& encoding : encodings) {
       if (trim_offsets_) trim_offsets(encoding, add_prefix_space_);
-      encoding.set_type_id(0);
+      if (add_special_tokens) {
+        set_all_type_ids(encoding, 0);
+      } else {
+        encoding.set_type_id(0);
+      }
     }
     if (!add_special_tokens || encodings.empty()) return;
     Encoding out;

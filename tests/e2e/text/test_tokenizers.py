@@ -60,6 +60,16 @@ def test_a_hundred_thousand_strings(rtrain):
     assert compare(rtrain, 2_200) > 100_000
 
 
+def test_what_truncation_cuts_off(rtrain):
+    folder = rtrain.folder / "truncation"
+    folder.mkdir()
+    run_oracle("truncation_oracle.py", folder, 600 if ALL else 60)
+    result = rtrain("exec", SOURCE / "tests" / "e2e" / "scripts" / "compare_truncation.lua", folder, timeout=600)
+    assert result.returncode == 0, result.stderr
+    compared, parts, different = (int(word) for word in result.stdout.split() if word.isdigit())
+    assert compared >= 1050 and parts > 10_000 and different == 0, result.stdout
+
+
 def test_chat_templates(rtrain):
     lines = rtrain.folder / "templates"
     run_oracle("template_oracle.py", lines)

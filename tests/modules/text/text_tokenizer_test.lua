@@ -55,6 +55,45 @@ function TestTokenizer:test_truncation()
   lu.assertEquals(#self.tokenizer:encode 'a a a a', 5)
 end
 
+local function ids_of(encodings)
+  local out = {}
+  for i, encoding in ipairs(encodings) do out[i] = encoding.ids end
+  return out
+end
+
+function TestTokenizer:test_what_truncation_cuts_off()
+  self.tokenizer:enable_truncation(4, {stride = 1})
+  lu.assertEquals(self.tokenizer:encode('a ! a ! a !').overflowing, {})
+  local encoding = self.tokenizer:encode('a ! hello ! a !', {return_overflowing_tokens = true})
+  lu.assertEquals(encoding.ids, {5, 4, 3, 0})
+  lu.assertEquals(ids_of(encoding.overflowing), {{5, 0, 3, 4}, {5, 4, 3}})
+  lu.assertEquals(encoding.overflowing[1].offsets, {{0, 0}, {4, 9}, {10, 11}, {12, 13}})
+  local closure = require 'base._closure'
+  local copy = closure.load(closure.dump(function() return encoding end))()
+  lu.assertEquals(ids_of(copy.overflowing), {{5, 0, 3, 4}, {5, 4, 3}})
+end
+
+function TestTokenizer:test_a_batch_with_what_truncation_cuts_off()
+  self.tokenizer:enable_truncation(3)
+  self.tokenizer:enable_padding{pad_id = 7}
+  local batch, mapping = self.tokenizer:encode_batch({'a a !', 'a', '! ! ! !'}, {return_overflowing_tokens = true})
+  lu.assertEquals(ids_of(batch), {{5, 4, 4}, {5, 3, 7}, {5, 4, 7}, {5, 3, 3}, {5, 3, 3}})
+  lu.assertEquals(mapping, {1, 1, 2, 3, 3})
+end
+
+function TestTokenizer:test_a_stride_that_is_too_long()
+  local tokenizer = self.tokenizer
+  lu.assertStrContains(message_of(tokenizer.enable_truncation, tokenizer, 4, {stride = 4}), 'stride 4 is more than the 3')
+  lu.assertStrContains(message_of(tokenizer.enable_truncation, tokenizer, 'a'), 'max_length')
+  tokenizer:enable_truncation(4, {stride = 3})
+  lu.assertEquals(tokenizer:encode('a a a a').ids, {5, 4, 4, 4})
+  lu.assertStrContains(message_of(tokenizer.encode, tokenizer, 'a a a a', {return_overflowing_tokens = true}),
+    'stride 3 must be less than the 3 tokens that stay')
+  tokenizer:enable_truncation(1000, {stride = 998})
+  lu.assertStrContains(message_of(tokenizer.encode, tokenizer, ('a '):rep(20000), {return_overflowing_tokens = true}),
+    'more than 16777216 tokens')
+end
+
 function TestTokenizer:test_decode_takes_tensors_and_lists()
   local torch = require 'torch'
   lu.assertEquals(self.tokenizer:decode(torch.tensor({5, 0, 1}, {dtype = 'int64'})), 'hello wörld')

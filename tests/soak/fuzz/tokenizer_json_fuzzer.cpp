@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return run_reader([&] {
     const auto tokenizer = text::Tokenizer::from_json({reinterpret_cast<const char*>(data), size});
     for (const char* sample : {"", " ab a\n", "<s> caf\xc3\xa9 \xe4\xb8\x96 12 a'b"}) {
-      text::Encoded encoded = tokenizer.encode({sample, "a b"}, true);
+      text::Encoded encoded = tokenizer.encode({sample, "a b"}, {.overflowing = true});
       encoded.full();
       tokenizer.decode(encoded.ids(), true);
     }

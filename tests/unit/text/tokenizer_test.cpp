@@ -55,7 +55,7 @@ TEST(Tokenizer, both_ways_of_byte_level_bpe_agree) {
   ASSERT_TRUE(fast.pipeline().encode_bytes("a"));
   ASSERT_FALSE(slow.pipeline().encode_bytes("a"));
   for (const char* text : {"", "abc abc", "é <s>abé", "👍 abcabc\n\n x", "<s><s>"}) {
-    Encoded a = fast.encode({text, {}}, true), b = slow.encode({text, {}}, true);
+    Encoded a = fast.encode({text, {}}), b = slow.encode({text, {}});
     EXPECT_EQ(a.ids(), b.ids()) << text;
     EXPECT_EQ(a.full().tokens, b.full().tokens) << text;
     EXPECT_EQ(a.full().offsets, b.full().offsets) << text;
@@ -66,7 +66,7 @@ TEST(Tokenizer, both_ways_of_byte_level_bpe_agree) {
 TEST(Tokenizer, a_long_word_is_merged_as_a_short_one) {
   const Tokenizer tokenizer = byte_level({List{"a", "a"}, List{"aa", "aa"}}, kFast);
   const std::string word(1'000'001, 'a');
-  const auto ids = tokenizer.encode({word, {}}, true).ids();
+  const auto ids = tokenizer.encode({word, {}}).ids();
   EXPECT_EQ(ids.size(), 250'001u);
   EXPECT_EQ(ids.front(), 257u);
   EXPECT_EQ(ids.back(), static_cast<uint32_t>('a'));
@@ -74,19 +74,19 @@ TEST(Tokenizer, a_long_word_is_merged_as_a_short_one) {
 
 TEST(Tokenizer, a_text_that_is_not_utf8_is_refused) {
   const Tokenizer tokenizer = byte_level({}, kFast);
-  EXPECT_THROW(tokenizer.encode({"a\xff", {}}, true), Error);
-  EXPECT_THROW(tokenizer.encode({"\xed\xa0\x80", {}}, true), Error);
+  EXPECT_THROW(tokenizer.encode({"a\xff", {}}), Error);
+  EXPECT_THROW(tokenizer.encode({"\xed\xa0\x80", {}}), Error);
 }
 
 TEST(Tokenizer, a_batch_gives_the_first_error) {
   const Tokenizer tokenizer = byte_level({}, kFast);
   const std::vector<EncodeInput> inputs(100, {"abc", {}});
-  EXPECT_EQ(tokenizer.encode_batch(inputs, true, 4).size(), 100u);
+  EXPECT_EQ(tokenizer.encode_batch(inputs, {}, 4).size(), 100u);
   std::vector<EncodeInput> wrong = inputs;
   wrong[50].text = "abcde\xff";
   wrong[90].text = "\xff";
   try {
-    tokenizer.encode_batch(wrong, true, 4);
+    tokenizer.encode_batch(wrong, {}, 4);
     FAIL();
   } catch (const Error& error) {
     EXPECT_TRUE(says(error.message(), "position 6")) << error.message();
@@ -98,7 +98,7 @@ TEST(Tokenizer, a_stream_never_splits_a_character) {
   const std::string text = "a é 👍🏽!";
   DecodeStream stream(tokenizer.shared_pipeline(), true);
   std::string all;
-  const auto ids = tokenizer.encode({text, {}}, true).ids();
+  const auto ids = tokenizer.encode({text, {}}).ids();
   for (const uint32_t id : ids) {
     const std::string part = stream.step(id);
     EXPECT_EQ(part.find("\xef\xbf\xbd"), std::string::npos);
@@ -134,7 +134,7 @@ TEST(Tokenizer, wrong_files_are_named) {
 TEST(Tokenizer, merges_of_the_empty_token_end) {
   const Tokenizer tokenizer = Tokenizer::from_json(
       R"({"model": {"type": "BPE", "vocab": {"": 0, "a": 1, "aa": 2}, "merges": [["a", ""], ["", "a"], ["a", "a"]]}})");
-  EXPECT_EQ(tokenizer.encode({"aaaa", {}}, true).ids(), (std::vector<uint32_t>{2, 2}));
+  EXPECT_EQ(tokenizer.encode({"aaaa", {}}).ids(), (std::vector<uint32_t>{2, 2}));
 }
 
 TEST(Tokenizer, what_it_writes_is_what_it_reads) {
@@ -169,7 +169,7 @@ TEST(Tokenizer, unigram_and_word_piece_learn_all_characters) {
     trainer.feed(texts);
     const Tokenizer made = trainer.train();
     EXPECT_LE(made.vocabulary_size(true), 40u);
-    Encoded encoded = made.encode({"lowest slower", {}}, true);
+    Encoded encoded = made.encode({"lowest slower", {}});
     for (const uint32_t id : encoded.ids()) EXPECT_NE(id, 0u) << model;
     EXPECT_LT(encoded.ids().size(), 10u) << model;
   }
