@@ -6,6 +6,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
+#include "host/lua/null.h"
 #include "host/lua/table_reader.h"
 
 namespace rtrain::lua {
@@ -50,6 +51,7 @@ class ValueBuilder {
 
   std::optional<Value> other(lua_State* L, int index, const std::string& path) {
     if (lua_type(L, index) == LUA_TFUNCTION) return std::nullopt;
+    if (is_null(L, index)) return Value();
     const std::string name = class_name(L, index);
     if (name == "Tensor") {
       refuse_object(path, name, "x:item() is the number in it, x:tolist() a list of its numbers");

@@ -13,6 +13,7 @@
 #include "host/cli/screen/pictures.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
+#include "host/lua/null.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
 #include "host/store/files/file.h"
@@ -38,7 +39,8 @@ Value look(const Options& options, PictureForm form) {
   bind::add_host_modules(state);
   lua::push_module_function(state, "rtrain.data.peek", "look");
   lua::push_value(state, request);
-  lua::protected_call(state, 1, 1);
+  lua::push_null(state);
+  lua::protected_call(state, 2, 1);
   return lua::to_value(state, -1, "what the file holds");
 }
 

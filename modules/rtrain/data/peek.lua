@@ -29,8 +29,10 @@ end
 local function plain_integer(value) return number.of(value) and value or number.text(value) end
 
 local plain
+local null  -- look() gets it: nil within a list
 
 local function plain_table(value)
+  if #value == 0 and getmetatable(value) == getmetatable(list_of {}) then return value end
   local out = ordered.new()
   if #value > 0 and is_list(value) then
     out = {}
@@ -51,7 +53,7 @@ function plain(value)
   end
   if type(value) == 'table' then return plain_table(value) end
   if type(value) == 'cdata' then return plain_integer(value) end
-  if type(value) == 'userdata' then return tostring(value) end
+  if type(value) == 'userdata' then return value == require('torch').none and null or tostring(value) end
   return value
 end
 
@@ -206,10 +208,12 @@ end
 ---Returns a description of a file.
 ---@param request table {path, format?, rows, picture_size?}: the number of rows and the largest size of pictures, in
 ---  pixels; without picture_size the document has no pictures
+---@param null_in_lists userdata stands for a null within a list, and for a value of its own that is null
 ---@return table document {format}; of a table also num_rows, columns, rows; of a file of tensors tensors, values,
 ---  metadata; of an image shape, dtype; pictures: {label, width, height, pixels}
 ---Errors: 'usage' for an unknown format; the errors of the reader.
-function peek.look(request)
+function peek.look(request, null_in_lists)
+  null = null_in_lists
   local path = request.path
   local format = request.format or format_of(path)
   request.extensions = {path:match '%.(%w+)$'}

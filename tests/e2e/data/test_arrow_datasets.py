@@ -46,6 +46,15 @@ def test_a_file_is_shown_by_peek(rtrain):
     assert (shown["format"], shown["num_rows"], shown["rows"]) == ("arrow", 3, [{"x": 1}, {"x": 2}])
 
 
+def test_peek_shows_nulls_in_lists_and_empty_lists(rtrain):
+    columns = {"a": [[1, None, 3], []], "b": [None, 2], "c": [[["p", None], None], [[]]]}
+    write(rtrain.folder / "a.arrow", pa.table(columns))
+    rows = rtrain.json("peek", "a.arrow")["rows"]
+    assert rows == [{"a": [1, None, 3], "c": [["p", None], None]}, {"a": [], "b": 2, "c": [[]]}]
+    shown = rtrain("peek", "a.arrow").stdout.splitlines()
+    assert [line.split() for line in shown[-2:]] == [["0", "[1,null,3]", '[["p",null],null]'], ["1", "[]", "2", "[[]]"]]
+
+
 def test_formats_in_one_folder_and_chosen_columns(rtrain):
     (rtrain.folder / "in").mkdir()
     table = pa.table({"id": range(90), "name": [f"row {i}" for i in range(90)], "x": [i / 2 for i in range(90)]})
