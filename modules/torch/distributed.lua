@@ -27,7 +27,7 @@ return require 'base.namespace'('torch.distributed', {
   modules = {fsdp = 'torch.distributed.fsdp', nn = 'torch.distributed.nn', optim = 'torch.distributed.optim',
              algorithms = 'torch.distributed.algorithms', device_mesh = 'torch.distributed.device_mesh'},
   absent = {
-    tensor = 'a model is whole on each rank: torch.distributed.nn has collectives with gradients',
+    tensor = 'torch.distributed.fsdp divides parameters, torch.distributed.nn has collectives with gradients',
     checkpoint = 'torch.save on one rank, and train.report with the folder as its checkpoint: ranks may each add files',
     elastic = "train.elastic, or ScalingConfig's {num_workers = {least, most}}",
     launcher = 'rtrain run, or rtrain launch for a Python program',

@@ -15,7 +15,7 @@ local function check_dtype(owner, name, value)
 end
 
 ---The dtypes in which a sharded module computes. Parameters and the optimizer's state keep the dtype of the module.
----Fields, all optional: param_dtype (of the gathered parameters, and so of forward and backward), reduce_dtype (in which
+---Argument: options, a table with any of param_dtype (of the gathered parameters, and so of forward and backward), reduce_dtype (in which
 ---gradients are summed over the ranks; default: param_dtype), output_dtype (to which floating-point outputs are cast),
 ---cast_forward_inputs = true (floating-point inputs are cast to param_dtype).
 ---PyTorch equivalent: torch.distributed.fsdp.MixedPrecisionPolicy.
@@ -42,7 +42,8 @@ end
 policies.OffloadPolicy = class 'OffloadPolicy'
 
 ---Keeps the shards of parameters and gradients, and so the optimizer's state, on the CPU; a group of parameters is moved
----to the device when it is gathered. `pin_memory = true`: in memory that the device reads while the host goes on.
+---to the device when it is gathered. Argument: options {pin_memory = true (in memory that the device reads while the host
+---goes on)}.
 ---PyTorch equivalent: torch.distributed.fsdp.CPUOffloadPolicy.
 ---@class torch.distributed.fsdp.CPUOffloadPolicy: torch.distributed.fsdp.OffloadPolicy
 ---@field pin_memory boolean

@@ -56,9 +56,13 @@ function SharedMemory:publish()
   if self._cast_rows then torch._foreach_copy_(self._cast_rows, self._rows) end
 end
 
--- The whole parameters are there all the time.
+---Does nothing, as the two functions after it: the whole parameters are there all the time.
 function SharedMemory:begin() end
+
+---Does nothing.
 function SharedMemory:finish() end
+
+---Does nothing.
 function SharedMemory:free() end
 
 return SharedMemory
