@@ -12,6 +12,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 import torch.nn.functional as F
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.utils.checkpoint import checkpoint
 
@@ -85,7 +86,13 @@ CASES = {
     "kept": {"reshard": False},
     "mixed": {"mixed": True},
     "images": {},
+    "hybrid": {"mesh": True},
 }
+
+
+def cases_of(ranks):
+    """Returns the cases for a number of ranks: a hybrid mesh has two replicas, each of two ranks."""
+    return {name: options for name, options in CASES.items() if ranks == 4 or name != "hybrid"}
 
 
 def data(case, rank, step):
@@ -105,6 +112,8 @@ def run(case, options, rank, folder):
         MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32) if options.get("mixed") else None
     )
     given = {"mp_policy": policy} if policy else {}
+    if options.get("mesh"):
+        given["mesh"] = init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicate", "shard"))
     given["reshard_after_forward"] = options.get("reshard", True)
     for block in model.blocks:
         fully_shard(block, **given)
@@ -131,7 +140,7 @@ def run(case, options, rank, folder):
 def work(rank, ranks, folder):
     dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=ranks)
     torch.set_num_threads(1)
-    for case, options in CASES.items():
+    for case, options in cases_of(ranks).items():
         run(case, options, rank, folder)
     dist.destroy_process_group()
 

@@ -2,6 +2,7 @@
 
 local args = require 'base.args'
 local class = require 'base.class'
+local DeviceMesh = require('torch.distributed.device_mesh').DeviceMesh
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
 local hooks = require 'torch.distributed.fsdp.hooks'
@@ -93,7 +94,7 @@ end
 -- Returns the process groups of a mesh: that of the ranks which divide the parameters, and that of the replicas.
 local function groups_of_mesh(mesh)
   if mesh == nil then return nil, nil end
-  if type(mesh) ~= 'table' or not mesh.get_group then
+  if not class.is(mesh, DeviceMesh) then
     raise('mesh: expected a result of torch.distributed.init_device_mesh, got %s', shown(mesh))
   end
   if mesh.ndim == 1 then return mesh:get_group(0), nil end
