@@ -63,6 +63,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_settings(L);
   open_backends(L);
   open_files(L);
+  open_safetensors(L);
   open_serialize(L);
   open_dist(L);
   open_data(L);

@@ -1,9 +1,13 @@
 #include "host/engine/files/safetensors.h"
 
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include "host/base/error.h"
+#include "host/base/files/input_file.h"
 #include "host/base/files/memory_source.h"
+#include "host/base/files/new_file.h"
+#include "host/engine/files/joined_safetensors.h"
 #include "host/engine/files/safetensors_header.h"
 #include "tests/unit/zip_bytes.h"
 
@@ -155,6 +159,36 @@ TEST(SafetensorsHeader, TheTextBeginsTheDataAtAMultipleOf64) {
   EXPECT_THROW(safetensors_header_text(header), Error);
   header.tensors[0] = {"__metadata__", c10::kByte, {}, 0, 1};
   EXPECT_THROW(safetensors_header_text(header), Error);
+}
+
+// What the joined file of a tensor y of three bytes says when it is made of these parts.
+std::string joined(const std::vector<FilePart>& parts) {
+  const std::string path = testing::TempDir() + "joined.safetensors";
+  try {
+    join_safetensors({JoinedTensor{"x", c10::kFloat, {2}, at::ones({2}), {}},
+                      JoinedTensor{"y", c10::kByte, {3}, {}, parts}},
+                     {{"format", "pt"}}, path);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  const InputFile file(path, InputFile::Access::kCopy);
+  const SafetensorsHeader header = read_safetensors_header(file);
+  EXPECT_EQ(header.metadata.at(0).second, "pt");
+  EXPECT_EQ(header.tensors.at(0).end, header.tensors.at(1).begin);
+  EXPECT_EQ(header.tensors.at(1).end, file.size());
+  return file.text(header.tensors.at(1).begin, 3);
+}
+
+TEST(JoinedSafetensors, PartsOfFilesAreOneTensor) {
+  const std::string path = testing::TempDir() + "parts";
+  NewFile file(path);
+  file.write("abcdef", 6);
+  file.commit();
+  EXPECT_EQ(joined({{path, 4, 2}, {path, 0, 1}}), "efa");
+  EXPECT_NE(joined({{path, 0, 2}}).find("tensor y: its parts have 2 bytes, not 3"),
+            std::string::npos);
+  EXPECT_NE(joined({{path, 4, 3}}).find("is cut off: it has 6 bytes"), std::string::npos);
+  EXPECT_NE(joined({{path + "-no", 0, 3}}).find("No such file"), std::string::npos);
 }
 
 }  // namespace

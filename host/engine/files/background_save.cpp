@@ -35,24 +35,24 @@ void BackgroundSaver::join() {
   if (writer_.joinable()) writer_.join();
 }
 
-std::shared_ptr<BackgroundSave> BackgroundSaver::start(const Tree& tree, const std::string& path) {
-  Pickle content = pickle(tree);
+std::shared_ptr<BackgroundSave> BackgroundSaver::start(BackgroundContent content,
+                                                       const std::string& path) {
   join();
   content.storages = memory_.take(content.storages);
   auto save = std::make_shared<BackgroundSave>(path);
   if (host_.write_begun != nullptr) host_.write_begun(path);
-  writer_ = std::thread([this, save, content = std::move(content)] {
+  writer_ = std::thread([this, save, content = std::move(content)]() mutable {
     pthread_setname_np(pthread_self(), "rtrain-save");
     if (host_.enter_background != nullptr) host_.enter_background();
-    write(content, *save);
+    write(std::move(content), *save);
   });
   return save;
 }
 
-void BackgroundSaver::write(const Pickle& content, BackgroundSave& save) {
+void BackgroundSaver::write(BackgroundContent content, BackgroundSave& save) {
   std::optional<Error> error;
   try {
-    write_archive(content, save.path());
+    content.write(std::move(content.storages), save.path());
   } catch (const Error& e) {
     error = e;
   } catch (const std::exception& e) {

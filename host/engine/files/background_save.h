@@ -1,23 +1,23 @@
-// host/engine/files/background_save.h: writes a `.pt` file while training continues.
+// host/engine/files/background_save.h: writes a file while training continues.
 //
-// start() copies the value's bytes and returns; a thread then writes them like save_archive. The
-// memory of the copy is kept for the next save, because getting a fresh 400 MB from the kernel
-// takes as long as filling it. At most one save runs at a time; start() waits for the previous one.
+// start() copies the content's bytes and returns; a thread then writes them. The memory of the
+// copy is kept for the next save, because getting a fresh 400 MB from the kernel takes as long as
+// filling it. At most one save runs at a time; start() waits for the previous one.
 // Threads: one owner. Any thread may wait for a save.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "host/api/host_api.h"
 #include "host/base/error.h"
-#include "host/engine/files/archive.h"
-#include "host/engine/files/pickle_writer.h"
 #include "host/engine/files/snapshot_memory.h"
 
 namespace rtrain::engine {
@@ -43,6 +43,13 @@ class BackgroundSave {
   std::optional<Error> error_;
 };
 
+// What a save writes.
+struct BackgroundContent {
+  std::vector<c10::Storage> storages;
+  // Writes the file, with the copies in the place of the storages. Runs in the thread.
+  std::function<void(std::vector<c10::Storage> copies, const std::string& path)> write;
+};
+
 class BackgroundSaver {
  public:
   explicit BackgroundSaver(const api::HostApi& host) : host_(host) {}
@@ -51,13 +58,13 @@ class BackgroundSaver {
   BackgroundSaver(const BackgroundSaver&) = delete;
   BackgroundSaver& operator=(const BackgroundSaver&) = delete;
 
-  // Throws errors of the value, like save_archive. Errors of the file are thrown by the save's
-  // wait().
-  std::shared_ptr<BackgroundSave> start(const Tree& tree, const std::string& path);
+  // Throws kOutOfMemory if there is no memory for the copies. Errors of the file are thrown by the
+  // save's wait().
+  std::shared_ptr<BackgroundSave> start(BackgroundContent content, const std::string& path);
 
  private:
   void join();
-  void write(const Pickle& content, BackgroundSave& save);
+  void write(BackgroundContent content, BackgroundSave& save);
 
   const api::HostApi& host_;
   SnapshotMemory memory_;

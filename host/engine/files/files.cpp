@@ -1,16 +1,12 @@
-// host/engine/files/files.cpp: torch._C.save, async_save, load, save_safetensors, load_safetensors
-// and _write_file.
+// host/engine/files/files.cpp: torch._C.save, async_save, load and _write_file.
 #include <array>
 
 #include "host/base/default_timeout.h"
 #include "host/base/error.h"
-#include "host/base/files/input_file.h"
 #include "host/base/files/new_file.h"
 #include "host/base/text/text.h"
 #include "host/engine/files/archive.h"
-#include "host/engine/files/background_save.h"
-#include "host/engine/files/named_file.h"
-#include "host/engine/files/safetensors.h"
+#include "host/engine/files/lua_files.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/checks.h"
@@ -69,25 +65,20 @@ BackgroundSaver& saver(lua_State* L) {
   return out;
 }
 
-int async_save(lua_State* L) {
-  const std::string path(check_text(L, 2, "async_save: path"));
-  const Tree tree = to_tree(L, 1, "value");
-  std::shared_ptr<BackgroundSave> save;
-  {
-    const BlockingRegion region(host(L), WaitKind::kOwn, "train.async_save");
-    save = saver(L).start(tree, path);
-  }
-  lua::push<BackgroundSave>(L, std::move(save));
-  return 1;
+BackgroundContent archive_content(const Tree& tree) {
+  auto content = std::make_shared<Pickle>(pickle(tree));
+  std::vector<c10::Storage> storages = content->storages;
+  return {std::move(storages),
+          [content](std::vector<c10::Storage> copies, const std::string& path) {
+            content->storages = std::move(copies);
+            write_archive(*content, path);
+          }};
 }
 
-// Runs a reader on the file. Adds the path to its errors.
-template <class Reader>
-auto read_file(lua_State* L, int path_index, int mmap_index, const Reader& reader) {
-  const std::string path(check_text(L, path_index, "load: path"));
-  const bool map = lua_toboolean(L, mmap_index) != 0;
-  const InputFile file(path, map ? InputFile::Access::kMap : InputFile::Access::kCopy);
-  return in_named_file("load", path, [&] { return reader(file); });
+int async_save(lua_State* L) {
+  const std::string path(check_text(L, 2, "async_save: path"));
+  push_background_save(L, archive_content(to_tree(L, 1, "value")), path);
+  return 1;
 }
 
 // Reads nil, a device, or a table from the device that a tensor was saved on to its new one.
@@ -120,43 +111,6 @@ int load(lua_State* L) {
   return 1;
 }
 
-// The named values of a table, each of which must be a T.
-template <class T>
-std::vector<std::pair<std::string, T>> named(lua_State* L, int index, const char* what,
-                                             const char* type) {
-  const Tree tree = to_tree(L, index, what);
-  const auto* map = std::get_if<std::shared_ptr<TreeMap>>(&tree);
-  if (map == nullptr) {
-    throw Error(Code::kArgument, cat(what, ": expected a table {name = ", type, "}"));
-  }
-  std::vector<std::pair<std::string, T>> out;
-  for (const auto& [key, value] : (*map)->entries) {
-    const auto* name = std::get_if<std::string>(&key);
-    const auto* item = std::get_if<T>(&value);
-    if (name == nullptr) throw Error(Code::kArgument, cat(what, ": names have to be strings"));
-    if (item == nullptr) throw Error(Code::kArgument, cat(what, ".", *name, ": expected a ", type));
-    out.emplace_back(*name, *item);
-  }
-  return out;
-}
-
-template <class T>
-void push_named(lua_State* L, const std::vector<std::pair<std::string, T>>& items) {
-  auto map = std::make_shared<TreeMap>();
-  map->ordered = true;
-  for (const auto& [name, item] : items) map->entries.emplace_back(name, item);
-  push_tree(L, map);
-}
-
-int save_named(lua_State* L) {
-  const std::string path(check_text(L, 2, "save: path"));
-  NamedTensors content;
-  content.tensors = named<at::Tensor>(L, 1, "tensors", "tensor");
-  if (!lua_isnoneornil(L, 3)) content.metadata = named<std::string>(L, 3, "metadata", "string");
-  save_safetensors(content, path);
-  return 0;
-}
-
 // _write_file(pieces, path): writes strings and the values of tensors, one after the other.
 int write_pieces(lua_State* L) {
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -177,25 +131,21 @@ int write_pieces(lua_State* L) {
   return 0;
 }
 
-int load_named(lua_State* L) {
-  const c10::Device device = lua_isnoneornil(L, 2) ? c10::Device(c10::kCPU)
-                                                   : check_device(L, 2, "load_safetensors: device");
-  const NamedTensors content = read_file(
-      L, 1, 3, [&](const ByteSource& source) { return load_safetensors(source, device); });
-  push_named(L, content.tensors);
-  push_named(L, content.metadata);
-  return 2;
-}
-
 }  // namespace
 
+void push_background_save(lua_State* L, BackgroundContent content, const std::string& path) {
+  std::shared_ptr<BackgroundSave> save;
+  {
+    const BlockingRegion region(host(L), WaitKind::kOwn, "train.async_save");
+    save = saver(L).start(std::move(content), path);
+  }
+  lua::push<BackgroundSave>(L, std::move(save));
+}
+
 void open_files(lua_State* L) {
-  static constexpr std::array kFunctions = {torch_method<&save>("save"),
-                                            torch_method<&async_save>("async_save"),
-                                            torch_method<&load>("load"),
-                                            torch_method<&save_named>("save_safetensors"),
-                                            torch_method<&load_named>("load_safetensors"),
-                                            torch_method<&write_pieces>("_write_file")};
+  static constexpr std::array kFunctions = {
+      torch_method<&save>("save"), torch_method<&async_save>("async_save"),
+      torch_method<&load>("load"), torch_method<&write_pieces>("_write_file")};
   static constexpr std::array kBackgroundSaveMethods = {torch_method<&is_done>("done"),
                                                         torch_method<&result>("result")};
   lua::register_class<BackgroundSave>(L, kBackgroundSaveMethods);

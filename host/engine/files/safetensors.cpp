@@ -4,10 +4,8 @@
 #include <map>
 
 #include "host/base/error.h"
-#include "host/base/files/new_file.h"
 #include "host/base/text/text.h"
 #include "host/engine/files/file_storage.h"
-#include "host/engine/files/safetensors_header.h"
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/shard_guard.h"
 
@@ -15,13 +13,6 @@ namespace rtrain::engine {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
-
-void check_dense(const std::string& name, const at::Tensor& tensor) {
-  check_whole(tensor, "safetensors");
-  if (tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.is_quantized()) return;
-  throw Error(Code::kArgument, cat("tensor ", name, ": safetensors holds dense tensors only, not ",
-                                   std::string_view(tensor.toString())));
-}
 
 // The range of storage bytes from the tensor's first element to its last.
 std::pair<int64_t, int64_t> extent(const at::Tensor& tensor) {
@@ -56,34 +47,9 @@ void check_shared(const NamedTensors& content) {
   }
 }
 
-// Indices of the tensors, ordered by decreasing element size.
-std::vector<size_t> file_order(const NamedTensors& content) {
-  std::vector<size_t> out(content.tensors.size());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = i;
-  std::ranges::stable_sort(out, std::ranges::greater(),
-                           [&](size_t i) { return content.tensors[i].second.element_size(); });
-  return out;
-}
-
-SafetensorsHeader header_of(const NamedTensors& content, const std::vector<size_t>& order) {
-  SafetensorsHeader out;
-  out.metadata = content.metadata;
-  for (const auto& [name, tensor] : content.tensors) {
-    out.tensors.push_back({name, tensor.scalar_type(), tensor.sizes().vec()});
-  }
-  uint64_t at = 0;
-  for (const size_t i : order) {
-    out.tensors[i].begin = at;
-    at += content.tensors[i].second.nbytes();
-    out.tensors[i].end = at;
-  }
-  return out;
-}
-
-at::Tensor tensor_of(const ByteSource& source, uint64_t data_at, const SafetensorsEntry& entry,
-                     c10::Device device) {
-  const c10::Storage stored = file_storage(source, data_at + entry.begin, entry.end - entry.begin,
-                                           c10::elementSize(entry.dtype));
+at::Tensor tensor_of(const ByteSource& source, const SafetensorsEntry& entry, c10::Device device) {
+  const c10::Storage stored =
+      file_storage(source, entry.begin, entry.end - entry.begin, c10::elementSize(entry.dtype));
   const c10::Storage storage = storage_on(stored, device, "cpu");
   at::Tensor out =
       empty_tensor({0}, at::TensorOptions().dtype(entry.dtype).device(storage.device()));
@@ -108,32 +74,69 @@ uint64_t header_size(const ByteSource& source) {
 
 }  // namespace
 
-void save_safetensors(const NamedTensors& content, const std::string& path) {
-  for (const auto& [name, tensor] : content.tensors) check_dense(name, tensor);
-  check_shared(content);
-  const std::vector<size_t> order = file_order(content);
-  const std::string header = safetensors_header_text(header_of(content, order));
+void check_dense(const std::string& name, const at::Tensor& tensor) {
+  check_whole(tensor, "safetensors");
+  if (tensor.layout() == c10::kStrided && tensor.has_storage() && !tensor.is_quantized()) return;
+  throw Error(Code::kArgument, cat("tensor ", name, ": safetensors holds dense tensors only, not ",
+                                   std::string_view(tensor.toString())));
+}
+
+SafetensorsContent lay_out_safetensors(const NamedTensors& named) {
+  for (const auto& [name, tensor] : named.tensors) check_dense(name, tensor);
+  check_shared(named);
+  SafetensorsHeader header;
+  header.metadata = named.metadata;
+  for (const auto& [name, tensor] : named.tensors) {
+    header.tensors.push_back({name, tensor.scalar_type(), tensor.sizes().vec()});
+  }
+  SafetensorsContent out;
+  for (const size_t i : place_safetensors(header)) out.values.push_back(named.tensors[i].second);
+  out.header = safetensors_header_text(header);
+  return out;
+}
+
+at::Tensor file_values(const at::Tensor& tensor) {
+  return tensor.detach().resolve_conj().resolve_neg().contiguous();
+}
+
+void write_safetensors_header(const std::string& header, NewFile& file) {
   const uint64_t size = header.size();
-  NewFile file(path);
   file.write(&size, kLengthBytes);
   file.write(header.data(), header.size());
-  for (const size_t i : order) {
-    const at::Tensor values =
-        content.tensors[i].second.detach().resolve_conj().resolve_neg().cpu().contiguous();
+}
+
+void write_safetensors(const SafetensorsContent& content, const std::string& path) {
+  NewFile file(path);
+  write_safetensors_header(content.header, file);
+  for (const at::Tensor& tensor : content.values) {
+    const at::Tensor values = file_values(tensor).cpu();
     file.write(values.const_data_ptr(), values.nbytes());
   }
   file.commit();
 }
 
-NamedTensors load_safetensors(const ByteSource& source, c10::Device device) {
+void save_safetensors(const NamedTensors& named, const std::string& path) {
+  write_safetensors(lay_out_safetensors(named), path);
+}
+
+SafetensorsHeader read_safetensors_header(const ByteSource& source) {
   const uint64_t size = header_size(source);
   const uint64_t data_at = kLengthBytes + size;
-  SafetensorsHeader header =
+  SafetensorsHeader out =
       parse_safetensors_header(source.text(kLengthBytes, size), source.size() - data_at);
+  for (SafetensorsEntry& entry : out.tensors) {
+    entry.begin += data_at;
+    entry.end += data_at;
+  }
+  return out;
+}
+
+NamedTensors load_safetensors(const ByteSource& source, c10::Device device) {
+  SafetensorsHeader header = read_safetensors_header(source);
   NamedTensors out;
   out.metadata = std::move(header.metadata);
   for (const SafetensorsEntry& entry : header.tensors) {
-    out.tensors.emplace_back(entry.name, tensor_of(source, data_at, entry, device));
+    out.tensors.emplace_back(entry.name, tensor_of(source, entry, device));
   }
   return out;
 }

@@ -291,6 +291,21 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_
   return out;
 }
 
+std::vector<size_t> place_safetensors(SafetensorsHeader& header) {
+  std::vector<size_t> out(header.tensors.size());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = i;
+  std::ranges::stable_sort(out, std::ranges::greater(),
+                           [&](size_t i) { return c10::elementSize(header.tensors[i].dtype); });
+  uint64_t at = 0;
+  for (const size_t i : out) {
+    SafetensorsEntry& entry = header.tensors[i];
+    entry.begin = at;
+    at += wanted_bytes(entry);
+    entry.end = at;
+  }
+  return out;
+}
+
 std::string safetensors_header_text(const SafetensorsHeader& header) {
   std::string out;
   const auto add = [&out](const std::string& name, const std::string& content) {

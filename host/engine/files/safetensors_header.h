@@ -37,6 +37,10 @@ struct SafetensorsHeader {
 // cover all bytes exactly once. Throws Error(kArgument) naming the tensor.
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_size);
 
+// Sets the tensors' offsets from their dtypes and shapes. Values are ordered by decreasing element
+// size, so that each is aligned. Returns the indices of the tensors in that order.
+std::vector<size_t> place_safetensors(SafetensorsHeader& header);
+
 // Formats the header as JSON, padded with spaces so that the data begins at a multiple of 64 in the
 // file. Throws Error(kArgument) for a name or text that is not UTF-8, a dtype without a name in the
 // format, and a header above 100 MB.

@@ -22,7 +22,8 @@ void open_memory(lua_State* L);        // memory_stats, scope
 void open_settings(lua_State* L);      // get_num_threads, set_default_dtype, cuda_is_available, …
 void open_backends(lua_State* L);      // backends: switches of cuBLAS, cuDNN and attention
 void open_warnings(lua_State* L);      // adds nothing: passes LibTorch's warnings to the host
-void open_files(lua_State* L);         // save, load, save_safetensors, load_safetensors
+void open_files(lua_State* L);         // save, async_save, load, _write_file
+void open_safetensors(lua_State* L);   // save_safetensors, load_safetensors, …
 void open_serialize(lua_State* L);     // unpack_tensor, unpack_storage
 void open_dist(lua_State* L);          // dist
 void open_data(lua_State* L);          // data

@@ -24,22 +24,33 @@ local function collect(value, name, tensors, left_out)
   end
 end
 
----Writes the tensors of a checkpoint's state dict as a safetensors file; tensors that share memory become copies.
+-- Returns the contents of the file, and where the bytes of tensors lie that are on the device 'meta'.
+local function contents_of(path)
+  if tensor_file.is_index(path) then
+    return require('torch.distributed.checkpoint.whole').outline(path:match '^(.*)/')
+  end
+  return tensor_file.load(path, {map_location = 'cpu', mmap = true}), {}
+end
+
+---Writes the tensors of a checkpoint's state dict as a safetensors file, one after the other; of tensors that share
+---memory each is written. What all ranks have written is copied from their files.
 ---@param request table {folder, files, output, metadata, file, part}: `file` and `part` are the options of the
 ---  command
 ---@return table written {file, part, tensors, left_out}
 ---Errors: 'usage' for an ambiguous request, or if there is no tensor; those of torch.load.
 function checkpoint_export.to_safetensors(request)
-  local torch = require 'torch'
   local file = tensor_file.choose(request.files, request.file, raise, '--file')
-  local value = tensor_file.load(request.folder .. '/' .. file, {map_location = 'cpu', mmap = true})
+  local value, places = contents_of(request.folder .. '/' .. file)
   local part, part_name = state_part.choose(value, request.part, file, raise)
   local tensors, left_out = ordered.new(), {}
   collect(part, '', tensors, left_out)
   if ordered.len(tensors) == 0 then raise('%s has no tensors', part_name or file) end
-  local copies = ordered.new()
-  for name, tensor in ordered.items(tensors) do copies[name] = tensor:contiguous():clone() end
-  torch.save_safetensors(copies, request.output, {metadata = request.metadata})
+  local joined = {}
+  for name, tensor in ordered.items(tensors) do
+    joined[#joined + 1] = places[tensor] and {name = name, dtype = tensor.dtype, shape = {unpack(tensor.shape)},
+                                              parts = places[tensor]} or {name = name, tensor = tensor}
+  end
+  require('torch._C')._join_safetensors(joined, request.output, request.metadata)
   return {file = file, part = part_name, tensors = ordered.len(tensors),
           left_out = #left_out > 0 and left_out or nil}
 end

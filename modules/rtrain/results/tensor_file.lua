@@ -1,5 +1,8 @@
 -- rtrain/results/tensor_file.lua: finds the file with the tensors of a checkpoint, and reads it.
 
+-- The index of a checkpoint of torch.distributed.checkpoint.
+local INDEX = 'shards.json'
+
 local tensor_file = {}
 
 local LOADERS = {
@@ -10,7 +13,27 @@ local LOADERS = {
 }
 LOADERS.pth, LOADERS.bin, LOADERS.ckpt = LOADERS.pt, LOADERS.pt, LOADERS.pt
 
-local function loader_of(file) return LOADERS[file:match '%.(%w+)$' or ''] end
+-- The index says which files have which rows of the tensors.
+local function load_shards(path, options)
+  local folder = path:match '^(.*)/' or '.'
+  return require('torch.distributed.checkpoint.whole').load(folder, options.map_location)
+end
+
+---Returns whether a file of that name is the index of a checkpoint that all ranks have written.
+---@param file string
+---@return boolean
+function tensor_file.is_index(file) return file:match '[^/]*$' == INDEX end
+
+local function loader_of(file)
+  if tensor_file.is_index(file) then return load_shards end
+  return LOADERS[file:match '%.(%w+)$' or '']
+end
+
+-- Returns whether it holds tensors of one rank, or next to an index the small state of train.state.
+local function is_part(file, has_index)
+  return file:find '%-rank%-%d+%.' or file:find 'shards%-%d+%-of%-%d+%.safetensors$'
+    or has_index and file:find 'train_state%.pt$'
+end
 
 ---Returns whether a file of that name holds tensors.
 ---@param file string
@@ -33,9 +56,10 @@ function tensor_file.choose(files, wanted, raise, option)
     end
     raise("no file '%s', the checkpoint has %s", wanted, table.concat(files, ', '))
   end
-  local found = {}
+  local found, has_index = {}, false
+  for _, file in ipairs(files) do has_index = has_index or tensor_file.is_index(file) end
   for _, file in ipairs(files) do
-    if loader_of(file) and not file:find '%-rank%-%d+%.' then found[#found + 1] = file end
+    if loader_of(file) and not is_part(file, has_index) then found[#found + 1] = file end
   end
   if #found == 1 then return found[1] end
   if #found == 0 then

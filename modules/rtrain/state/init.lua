@@ -1,7 +1,8 @@
 -- rtrain/state/init.lua: train.state{…}: everything that a killed run needs to continue exactly.
 --
 -- A checkpoint has two kinds of files: train_state.pt, the common state of all ranks, written by rank 0, and
--- train_state-rank-R.pt, the own state of a rank: random generators, buffers, plain values, positions in data.
+-- train_state-rank-R.pt, the own state of a rank: random generators, buffers, plain values, positions in data. Sharded
+-- models and their optimizers are in the files of torch.distributed.checkpoint instead.
 
 local args = require 'base.args'
 local Checkpoint = require 'rtrain.results.checkpoint'
@@ -9,6 +10,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local parts = require 'rtrain.state.parts'
 local session = require 'rtrain.session'
+local sharded = require 'rtrain.state.sharded'
 local warnings = require 'base.warnings'
 
 local VERSION = 1
@@ -50,16 +52,29 @@ local function place()
   return state.context.world_size, state.context.world_rank
 end
 
+-- Returns the names that are not among the others.
+local function without(names, others)
+  local rest, is_other = {}, {}
+  for _, name in ipairs(others) do is_other[name] = true end
+  for _, name in ipairs(names) do
+    if not is_other[name] then rest[#rest + 1] = name end
+  end
+  return rest
+end
+
 ---Writes this rank's files into a folder. Every rank calls it, with the folder that it reports: `report()` merges them.
 ---In the middle of an epoch, inside the loop over a DataLoader or a shard, the current batch counts as used: save after
 ---its step.
+---
+---Of a model that fully_shard has sharded each rank writes its rows, and of its optimizer's state. Any number of ranks
+---can load them, sharded or whole.
 ---
 ---With `async = true` the call returns once the values are copied, like train.async_save, and a thread writes the file
 ---of the model and optimizer. A report of the folder waits for the file; with checkpoint_upload_mode = 'ASYNC' the loop
 ---does not.
 ---@param dir string an existing folder, such as that of train.tempdir
 ---@param options? {async: boolean}
----@return AsyncSave? save with `async`, on the rank that writes the common state (0)
+---@return AsyncSave? save with `async`, on the rank that writes the common state (0); on all ranks for a sharded model
 function TrainState:save(dir, options)
   if type(dir) ~= 'string' then
     errors.raise('argument', ('state:save: expected the path of a folder, got a %s'):format(type(dir)))
@@ -74,11 +89,14 @@ function TrainState:save(dir, options)
   torch.save({version = VERSION, parts = parts.states(self, parts.names_of(self, true)),
               values = parts.values(self), buffers = parts.buffers(self),
               random = require('rtrain.session.random_state').get()}, dir .. '/' .. own_file(rank))
-  if rank > 0 then return nil end
-  local shared = {version = VERSION, world_size = world_size, parts = parts.states(self, parts.names_of(self, false))}
-  if is_async then return require 'rtrain.functions.async_save'(shared, dir .. '/' .. SHARED) end
+  local together = sharded.names(self)
+  local save = #together > 0 and sharded.save(self, together, dir, is_async) or nil
+  if rank > 0 then return save end
+  local shared = {version = VERSION, world_size = world_size, sharded = together,
+                  parts = parts.states(self, without(parts.names_of(self, false), together))}
+  if is_async and not save then return require 'rtrain.functions.async_save'(shared, dir .. '/' .. SHARED) end
   torch.save(shared, dir .. '/' .. SHARED)
-  return nil
+  return save
 end
 
 local function exists(path)
@@ -87,8 +105,9 @@ local function exists(path)
   return file ~= nil
 end
 
+-- Of a mapped file only those tensors are read that are used.
 local function read(path)
-  local saved = require('torch').load(path)
+  local saved = require('torch').load(path, {mmap = require('torch.tensor.shards').has_replaced()})
   if type(saved) == 'table' and saved.version == VERSION then return saved end
   errors.raise('checkpoint', ('%s was written by another version of rtrain (version %s, this one reads %d)'):format(path,
     tostring(type(saved) == 'table' and saved.version), VERSION))
@@ -133,13 +152,31 @@ local function check_same_parts(self, saved, own)
 end
 
 local function set_parts(self, saved, own)
-  check_same_parts(self, saved, own)
-  for _, name in ipairs(parts.names_of(self, own)) do parts.set(self, name, saved[name]) end
+  for _, name in ipairs(parts.names_of(self, own)) do
+    if saved[name] ~= nil then
+      (sharded.is_one(self, name) and sharded.set_whole or parts.set)(self, name, saved[name])
+    end
+  end
+end
+
+-- Returns the parts that all ranks have saved together and this state has.
+local function check_parts(self, shared, own)
+  local saved, together = {}, {}
+  for name, value in next, shared.parts do saved[name] = value end
+  for _, name in ipairs(shared.sharded or {}) do
+    saved[name] = true
+    if self._parts[name] then together[#together + 1] = name end
+  end
+  check_same_parts(self, saved, false)
+  check_same_parts(self, own.parts, true)
+  return together
 end
 
 local function load_files(self, dir)
   local shared = read_shared(dir)
   local own, is_foreign = read_own(dir, shared)
+  local together = check_parts(self, shared, own)
+  if #together > 0 then sharded.load(self, together, dir) end
   set_parts(self, shared.parts, false)
   set_parts(self, own.parts, true)
   parts.set_values(self, own.values)
@@ -187,7 +224,8 @@ end
 ---torch.Generator), and plain values, which are its fields: `state.epoch`. With it, a run on CPUs that is killed and
 ---continued has bitwise the same result as an uninterrupted run.
 ---
----The common state of the ranks, the state dicts, is saved by rank 0. Each rank saves its own random generators
+---The common state of the ranks, the state dicts, is saved by rank 0. Sharded models and their optimizers are saved by all
+---ranks together, as by torch.distributed.checkpoint. Each rank saves its own random generators
 ---(torch's and math.random's), buffers, plain values and position in the data. With another number of workers, buffers
 ---and values are those of rank 0, the rest of the epoch is divided again, so that each sample is still used once, and
 ---new ranks get new generators.

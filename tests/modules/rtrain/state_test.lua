@@ -151,4 +151,60 @@ function TestTrainState.test_a_checkpoint_of_other_parts_is_refused()
   end)
 end
 
+TestShardedState = {}
+
+function TestShardedState.setUp() torch.distributed.init_process_group('gloo', {rank = 0, world_size = 1}) end
+function TestShardedState.tearDown() torch.distributed.destroy_process_group() end
+
+local function sharded(width)
+  local model = torch.nn.Sequential(torch.nn.Linear(2, width or 3), torch.nn.Linear(width or 3, 1))
+  torch.distributed.fsdp.fully_shard(model)
+  return model, torch.optim.Adam(model:parameters(), {lr = 0.1})
+end
+
+local function step(model, optimizer)
+  optimizer:zero_grad()
+  model(torch.ones(4, 2)):pow(2):sum():backward()
+  optimizer:step()
+end
+
+function TestShardedState.test_an_optimizer_without_its_model_is_found_by_numbers()
+  in_folder(function(dir)
+    local model, optimizer = sharded()
+    step(model, optimizer)
+    train.state({optimizer = optimizer}):save(dir)
+    local _, new = sharded()
+    train.state({optimizer = new}):load(dir)
+    local function mean_of(each) return each:state_dict().state[0].exp_avg:full_tensor() end
+    lu.assertTrue(torch.equal(mean_of(new), mean_of(optimizer)))
+    local other, third = sharded()
+    lu.assertStrContains(message_of(function() train.state({model = other, optimizer = third}):load(dir) end), "has no 'model'")
+  end)
+end
+
+function TestShardedState.test_another_model_is_refused_and_nothing_changed()
+  in_folder(function(dir)
+    local model, optimizer = sharded()
+    step(model, optimizer)
+    train.state({model = model, optimizer = optimizer}):save(dir)
+    local other, new = sharded(5)
+    local before = other[1].weight:full_tensor()
+    local message = message_of(function() train.state({model = other, optimizer = new}):load(dir) end)
+    lu.assertStrContains(message, 'float32 [3, 2]: it does not fit into float32 [5, 2]')
+    lu.assertTrue(torch.equal(other[1].weight:full_tensor(), before))
+    local smaller = torch.nn.Sequential(torch.nn.Linear(2, 3))
+    message = message_of(function() train.state({model = smaller}):load(dir) end)
+    lu.assertStrContains(message, "the checkpoint has '1.bias' of 'model', which this Sequential has not")
+  end)
+end
+
+function TestShardedState.test_a_user_defined_optimizers_own_state_is_refused()
+  in_folder(function(dir)
+    local model, optimizer = sharded()
+    optimizer.state.average = {1}
+    lu.assertStrContains(message_of(function() train.state({model = model, optimizer = optimizer}):save(dir) end),
+      "keeps 'average' under a name")
+  end)
+end
+
 os.exit(lu.LuaUnit.run(), true)
