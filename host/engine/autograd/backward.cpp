@@ -2,8 +2,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/engine.h>
-#include <torch/csrc/autograd/graph_task.h>
 
 #include <optional>
 #include <string>
@@ -17,8 +15,6 @@
 #include "host/engine/memory/out_of_memory.h"
 #include "host/engine/operators/boxed/call.h"
 #include "host/engine/runtime/blocking.h"
-#include "host/engine/runtime/callback.h"
-#include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/comm_hook.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/phase_region.h"
@@ -162,24 +158,6 @@ int grad(lua_State* L) {
   return 1;
 }
 
-// queue_callback(fn): during a backward pass: fn is called when the pass has ended.
-int queue_callback(lua_State* L) {
-  check_callable(L, 1, "queue_callback");
-  lua_settop(L, 1);
-  const auto callback = std::make_shared<Callback>(L);
-  torch::autograd::Engine::get_default_engine().queue_callback([callback] {
-    lua_State* state = callback->push();
-    lua::protected_call(state, 0, 0);
-  });
-  return 0;
-}
-
-// The number of the backward pass in which this thread is; -1 outside of any.
-int current_graph_task_id(lua_State* L) {
-  lua_pushinteger(L, torch::autograd::get_current_graph_task_id());
-  return 1;
-}
-
 }  // namespace
 
 int backward(lua_State* L) { return run_backward(L, {check_tensor(L, 1)}); }
@@ -212,10 +190,8 @@ void push_or_none(lua_State* L, const at::Tensor& tensor) {
 }
 
 std::span<const lua::Method> backward_functions() {
-  static constexpr lua::Method kFunctions[] = {
-      torch_method<&backward_all>("backward"), torch_method<&grad>("grad"),
-      torch_method<&queue_callback>("queue_callback"),
-      torch_method<&current_graph_task_id>("current_graph_task_id")};
+  static constexpr lua::Method kFunctions[] = {torch_method<&backward_all>("backward"),
+                                               torch_method<&grad>("grad")};
   return kFunctions;
 }
 

@@ -35,6 +35,8 @@ void GroupWork::complete() {
   const c10::NoGradGuard no_grad;
   if (finish_ != nullptr) finish_();
   finish_ = nullptr;
+  // A backend's Work holds the tensors that were sent. A message's knows the sender.
+  if (kind_ == WaitKind::kCollective) work_ = nullptr;
   has_ended_ = true;
 }
 

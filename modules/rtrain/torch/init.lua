@@ -45,7 +45,8 @@ end
 ---With parallel_strategy = 'fsdp' each worker has a part of the parameters, gradients and optimizer state
 ---(torch.distributed.fsdp.fully_shard). `parallel_strategy_kwargs.wrap` chooses the modules that are gathered by
 ---themselves: a class of modules, a list of classes, or a function of a module; the other keys are options of fully_shard.
----Make the optimizer afterwards.
+---With 'ddp', `parallel_strategy_kwargs = {zero = 1}` divides the optimizer's state alone, `{zero = 2}` the gradients too
+---(ZeRO, Rajbhandari et al. 2020). In all three make the optimizer afterwards: its parameters are the worker's rows.
 ---@param model nn.Module
 ---@param options? {move_to_device: boolean, parallel_strategy: string|boolean, parallel_strategy_kwargs: table}
 ---  strategy 'ddp' (default), 'fsdp', 'none' or false
@@ -75,8 +76,10 @@ function train_torch.prepare_model(model, options)
   if state.probe then state.probe:add_model(model) end
   if strategy ~= 'ddp' then require('rtrain.session.replicas').finish() end
   if strategy == 'none' or state.context.world_size == 1 then return model end
-  if strategy == 'fsdp' then return require('rtrain.torch.shard_model').fsdp(model, options.parallel_strategy_kwargs) end
-  return require('torch.nn.parallel.distributed')(model, options.parallel_strategy_kwargs)
+  local kwargs = options.parallel_strategy_kwargs
+  if strategy == 'fsdp' then return require('rtrain.torch.shard_model').fsdp(model, kwargs) end
+  if type(kwargs) == 'table' and kwargs.zero ~= nil then return require('rtrain.torch.shard_model').zero(model, kwargs) end
+  return require('torch.nn.parallel.distributed')(model, kwargs)
 end
 
 ---Returns the model that was passed to prepare_model, with any number of workers.

@@ -51,6 +51,44 @@ local function each_chosen(module, is_chosen, fn)
   return count
 end
 
+local CONTAINERS = {'ModuleList', 'ModuleDict', 'Sequential'}
+
+local function is_container(module)
+  local nn = require('torch').nn
+  for _, name in ipairs(CONTAINERS) do
+    if class.is(module, nn[name]) then return true end
+  end
+  return false
+end
+
+-- Calls fn for the modules directly below the model, and for the items of containers in their place.
+local function each_part(model, fn)
+  for _, child in ipairs(model:children()) do
+    if is_container(child) then
+      each_part(child, fn)
+    elseif #child:parameters() > 0 then
+      fn(child)
+    end
+  end
+end
+
+---Divides the optimizer's state (stage 1) among the workers, and the gradients too (stage 2), as ZeRO: parameters are
+---gathered once in a step, and whole in forward and backward.
+---@param model nn.Module
+---@param kwargs {zero: integer}
+---@return nn.Module model
+function shard_model.zero(model, kwargs)
+  local stage = args.options(kwargs, {'zero'}, "prepare_model: parallel_strategy 'ddp' with zero").zero
+  if stage ~= 1 and stage ~= 2 then
+    raise("zero: 1 divides the optimizer's state, 2 the gradients too, got %s; parallel_strategy = 'fsdp' divides the "
+      .. 'parameters too', shown(stage))
+  end
+  local fully_shard = require('torch.distributed.fsdp.fully_shard').fully_shard
+  local options = {reshard_after_forward = false}
+  if stage == 2 then each_part(model, function(part) fully_shard(part, options) end) end
+  return fully_shard(model, options)
+end
+
 ---Shards the model with fully_shard: first each module below it that `wrap` chooses, then the model.
 ---@param model nn.Module
 ---@param kwargs table|nil {wrap, mesh, reshard_after_forward, mp_policy, offload_policy}

@@ -58,6 +58,18 @@ define('all_reduce', {'tensor', {'op', 'sum'}}, function(p, dist)
   return dist.all_reduce(p.tensor, op_of('all_reduce', p, p.tensor), p.group, p.async_op)
 end)
 
+---As all_reduce for each tensor of a list. Arguments: tensors, op (a ReduceOp), group, async_op. Returns the list; with
+---async_op the Work of the last tensor, which ends after the others.
+---PyTorch equivalent: torch.distributed.all_reduce_coalesced.
+define('all_reduce_coalesced', {'tensors', {'op', 'sum'}}, function(p, dist)
+  if type(p.tensors) ~= 'table' or #p.tensors == 0 then
+    errors.raise('argument', 'all_reduce_coalesced: expected a list of tensors')
+  end
+  local op, work = op_of('all_reduce_coalesced', p.op), nil
+  for _, tensor in ipairs(p.tensors) do work = dist.all_reduce(tensor, op, p.group, p.async_op) end
+  return p.async_op and work or p.tensors
+end)
+
 ---Combines the tensors of all ranks, elementwise and in place, on rank dst only; the tensors of the other ranks are
 ---undefined afterwards.
 ---Arguments: tensor (same shape and dtype on every rank), dst (default 0), op (a ReduceOp), group, async_op,

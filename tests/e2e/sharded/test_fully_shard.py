@@ -340,3 +340,36 @@ def test_wrap_that_chooses_nothing(rtrain):
     result = rtrain.run(text)
     assert result.returncode == 1
     assert "wrap chooses none of the modules below the model" in result.stderr
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_memory_is_that_of_the_formula(sharded, ranks):
+    out = sharded(
+        """
+        local C, layers, count = require 'torch._C', {}, 8 * 256 * 256
+        for i = 1, 8 do layers[i] = nn.Linear(256, 256, {bias = false}) end
+        local parts = nn.Sequential(unpack(layers))
+        layers = nil
+        for i = 1, 8 do fully_shard(parts[i]) end
+        fully_shard(parts)
+        local optimizer = torch.optim.AdamW(parts:parameters())
+        local function per_parameter(name)
+          collectgarbage()
+          collectgarbage()
+          return C.memory_stats()[name] / count
+        end
+        for step = 1, 3 do
+          C.reset_peak_memory_stats()
+          optimizer:zero_grad()
+          parts(torch.ones(1, 256)):sum():backward()
+          out.peak = C.memory_stats().peak_bytes / count
+          optimizer:step()
+          out.rest = per_parameter 'live_bytes'
+        end
+        """,
+        ranks=ranks,
+    )
+    # Parameters, gradients and Adam's two moments in float32: 16 bytes for each of this rank's rows.
+    assert abs(out["rest"] - 16 / ranks) < 0.05 * 16 / ranks, out
+    # In backward: two gathered groups of eight, a group's whole gradients, and what is sent and received.
+    assert out["peak"] < 16 / ranks + 4 / 8 * (2 + 1 + 4), out

@@ -203,7 +203,8 @@ for name in ([[
   op op_names op_signatures op_overload tensor_members apply_function backward cuda_is_available detect_anomaly generator
   grad is_anomaly_enabled memory_stats read_idx reset_peak_memory_stats saved_tensors_hooks set_detect_anomaly step_boundary
   disable_saved_tensors_hooks unpack_generator unpack_storage unpack_tensor with_device
-  async_save watch_losses take_losses num_steps set_row_products queue_callback current_graph_task_id]]):gmatch '%S+' do INTERNAL[name] = true end
+  async_save watch_losses take_losses num_steps set_row_products queue_callback current_graph_task_id
+  after_backward before_backward]]):gmatch '%S+' do INTERNAL[name] = true end
 
 function TestOperators:test_functions_of_the_engine_are_described()
   local missing = {}

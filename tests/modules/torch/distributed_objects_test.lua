@@ -129,7 +129,6 @@ end
 
 function TestMonitoredBarrier:test_names_that_are_not_here_say_what_to_use()
   lu.assertErrorMsgContains('use all_gather_into_tensor', function() return dist._all_gather_base end)
-  lu.assertErrorMsgContains('deprecated in PyTorch: use all_reduce', function() return dist.all_reduce_coalesced end)
   lu.assertErrorMsgContains('its functions are those of torch.distributed.nn', function() return dist.nn.functional end)
 end
 

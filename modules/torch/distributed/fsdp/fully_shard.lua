@@ -57,18 +57,19 @@ local function check_param(name, param, first)
 end
 
 -- Returns a list of {name, places, param} for each parameter that the call shards.
-local function parameters_of(module)
+local function parameters_of(module, ignored)
   local found, by_param = {}, {}
+  for _, param in ipairs(ignored or {}) do by_param[param] = false end
   each_own_module(module, function(prefix, each)
     for name, param in each:_own '_parameters' do
       local entry = by_param[param]
-      if not entry then
+      if entry == nil then
         check_param(prefix .. name, param, found[1])
         entry = {name = prefix .. name, places = {}, param = param}
         by_param[param] = entry
         found[#found + 1] = entry
       end
-      entry.places[#entry.places + 1] = {each, name}
+      if entry then entry.places[#entry.places + 1] = {each, name} end
     end
   end)
   return found
@@ -199,8 +200,11 @@ local OPTIONS = {'mesh', 'reshard_after_forward', 'shard_placement_fn', 'mp_poli
 
 local function check_options(options)
   options = args.options(options, OPTIONS, 'fully_shard')
-  for _, name in ipairs{'shard_placement_fn', 'ignored_params'} do
-    if options[name] ~= nil then raise('%s is not in this version: leave it out', name) end
+  if options.shard_placement_fn ~= nil then
+    raise 'shard_placement_fn is not in this version: parameters are divided along dimension 0'
+  end
+  if options.ignored_params ~= nil and type(options.ignored_params) ~= 'table' then
+    raise('ignored_params: expected a list of parameters, got %s', shown(options.ignored_params))
   end
   if options.reshard_after_forward ~= nil and type(options.reshard_after_forward) ~= 'boolean' then
     raise('reshard_after_forward: expected true or false, got %s', shown(options.reshard_after_forward))
@@ -228,7 +232,8 @@ end
 ---others see. Elsewhere a group is gathered before it is used, and freed afterwards. Options: mesh (a result of
 ---init_device_mesh; with two dimensions the first one counts replicas; default: all ranks), reshard_after_forward
 ---(default: true for modules in sharded modules, false for the outermost one, whose backward begins at once), mp_policy (a
----MixedPrecisionPolicy), offload_policy (a CPUOffloadPolicy).
+---MixedPrecisionPolicy), offload_policy (a CPUOffloadPolicy), ignored_params (a list of parameters that stay whole: their
+---gradients are not exchanged).
 ---@param module nn.Module
 ---@param options? table
 ---@return torch.distributed.fsdp.FSDPModule module the same module
@@ -251,14 +256,14 @@ function fsdp.fully_shard(module, options)
   if not class.is(module, Module) then raise('expected a module, got %s', shown(module)) end
   if group_of[module] then raise('this module is sharded already') end
   options = check_options(options)
-  local found = parameters_of(module)
+  local found = parameters_of(module, options.ignored_params)
   local process_group, replicate_group = groups_of_mesh(options.mesh)
   check_ranks(found, process_group)
   local offload = check_policy('offload_policy', options.offload_policy, policies.OffloadPolicy, policies.OffloadPolicy)
   local group = ParameterGroup(found, {
     process_group = process_group,
     replicate_group = replicate_group,
-    reshard_after_forward = options.reshard_after_forward ~= false,
+    reshard_after_forward = options.reshard_after_forward,
     mp_policy = check_policy('mp_policy', options.mp_policy, policies.MixedPrecisionPolicy, policies.MixedPrecisionPolicy),
     offload = class.is(offload, policies.CPUOffloadPolicy) and offload or nil,
     device = found[1] and device_of(found) or torch.device 'cpu',

@@ -1,30 +1,11 @@
 -- torch/distributed/fsdp/hooks.lua: what happens at the boundaries of a sharded module's forward and backward.
 
-local Function = require('torch.autograd.function').Function
+local C = require 'torch._C'
 local pass = require 'torch.distributed.fsdp.pass'
 local torch = require 'torch'
 local tree = require 'torch.func.tree'
 
 local hooks = {}
-
--- Passes tensors through. Its backward runs when the gradients of the module's inputs, and so of its parameters, are
--- computed.
-local AfterBackward = Function:extend 'AfterBackward'
-
-function AfterBackward.forward(ctx, group, ...)
-  ctx.group = group
-  local plain = {}
-  for _, x in ipairs{...} do
-    if not x.requires_grad then plain[#plain + 1] = x end
-  end
-  if #plain > 0 then ctx:mark_non_differentiable(unpack(plain)) end
-  return ...
-end
-
-function AfterBackward.backward(ctx, ...)
-  pass.close(ctx.group)
-  return nil, ...
-end
 
 -- Returns the values with their tensors that need a gradient passed through a node.
 local function watch_inputs(group, inputs)
@@ -33,7 +14,7 @@ local function watch_inputs(group, inputs)
     if x.requires_grad then tensors[#tensors + 1] = x end
   end
   if #tensors == 0 then return inputs end
-  local passed, i, out = {AfterBackward.apply(group, unpack(tensors))}, 0, {n = inputs.n}
+  local passed, i, out = C.after_backward(function() pass.close(group) end, tensors), 0, {n = inputs.n}
   for position = 1, inputs.n do
     out[position] = tree.map(inputs[position], function(x)
       if not x.requires_grad then return x end
@@ -62,7 +43,7 @@ end
 local function watch_outputs(group, outputs)
   local call = {}
   for _, x in ipairs(tree.leaves{outputs}) do
-    if x.requires_grad then x:register_hook(function() pass.open(group, call) end) end
+    if x.requires_grad then C.before_backward(function() pass.open(group, call) end, x) end
   end
 end
 
@@ -80,7 +61,9 @@ function hooks.add(module, group, groups_below)
   module:register_forward_hook(function(_, _, outputs)
     if outputs == nil then return pass.abandon(module, groups_below) end
     local is_outermost = pass.end_forward(module)
-    group:hide(torch.is_grad_enabled() and not group.reshard_after_forward)
+    local frees = group.reshard_after_forward
+    if frees == nil then frees = not is_outermost end  -- backward begins with the outermost module
+    group:hide(torch.is_grad_enabled() and not frees)
     if group.mp_policy.output_dtype then outputs = cast(outputs, group.mp_policy.output_dtype) end
     if torch.is_grad_enabled() then watch_outputs(group, outputs) end
     if is_outermost then pass.fence(groups_below()) end

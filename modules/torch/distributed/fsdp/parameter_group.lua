@@ -24,7 +24,7 @@ local torch = require 'torch'
 
 ---@class fsdp.ParameterGroup
 ---@field entries fsdp.Entry[]
----@field reshard_after_forward boolean
+---@field reshard_after_forward boolean|nil nil: except for the outermost module
 ---@field keeps_after_backward boolean|nil
 ---@field reduces boolean whether a backward pass divides the gradients among the ranks; else it accumulates them whole
 ---@field all_reduces boolean whether it also adds up those of the replicas
@@ -59,7 +59,7 @@ end
 
 ---Puts shards in the place of the parameters.
 ---@param found table[] {name, places, param} of each
----@param options {process_group: ProcessGroup|nil, replicate_group: ProcessGroup|nil, reshard_after_forward: boolean,
+---@param options {process_group: ProcessGroup|nil, replicate_group: ProcessGroup|nil, reshard_after_forward: boolean|nil,
 ---  mp_policy: torch.distributed.fsdp.MixedPrecisionPolicy, offload: torch.distributed.fsdp.CPUOffloadPolicy|nil, device: any}
 function ParameterGroup:init(found, options)
   local dist = engine.joined()
@@ -73,6 +73,7 @@ function ParameterGroup:init(found, options)
     local entry = {name = each.name, places = each.places, sizes = {unpack(each.param.shape)}}
     entry.shard = shard_of(self, entry, each.param)
     shards.replace(each.param, each.name)
+    each.param.data = each.param:new_empty{0}  -- what still refers to it, such as an optimizer, keeps no memory
     show(entry, entry.shard)
     self.entries[i] = entry
   end
@@ -190,7 +191,8 @@ end
 local function gradients_of(self)
   local entries, grads = {}, {}
   for _, entry in ipairs(self.entries) do
-    if entry.whole.grad ~= nil then entries[#entries + 1], grads[#grads + 1] = entry, entry.whole.grad end
+    local grad = entry.whole.grad  -- each reading makes a handle, which keeps the memory
+    if grad ~= nil then entries[#entries + 1], grads[#grads + 1] = entry, grad end
   end
   return entries, grads
 end
@@ -212,19 +214,26 @@ local function reduce(self)
   local entries, grads = gradients_of(self)
   if #grads == 0 then return end
   local dist, op = engine.joined(), self.divides_by and 'sum' or 'avg'
-  local rows, dtype = {}, self.mp_policy.reduce_dtype
+  local sent, rows, dtype = {}, {}, self.mp_policy.reduce_dtype
   for i, entry in ipairs(entries) do
-    grads[i] = grads[i]:to{dtype = dtype or grads[i].dtype}:contiguous()
-    rows[i] = rows_like(entry, grads[i])
+    if grads[i].is_sparse then
+      errors.raise('unsupported', ("fully_shard: the gradient of '%s' is sparse, which this version does not divide: leave out "
+        .. 'sparse = true'):format(entry.name))
+    end
+    sent[i] = grads[i]
+    if dtype and sent[i].dtype ~= dtype then sent[i] = sent[i]:to(dtype) end
+    if not sent[i]:is_contiguous() then sent[i] = sent[i]:contiguous() end
+    rows[i] = rows_like(entry, sent[i])
   end
-  dist.reduce_scatter_shards(rows, grads, op, self.process_group)
+  dist.reduce_scatter_shards(rows, sent, op, self.process_group)
   if self.replicate_group and self.all_reduces then
     for _, each in ipairs(rows) do dist.all_reduce(each, op, self.replicate_group) end
   end
   if self.divides_by then torch._foreach_div_(rows, self.divides_by) end
   for i, entry in ipairs(entries) do
-    entry.whole.grad:release()
     entry.whole.grad = nil
+    sent[i]:release()  -- the collector would come too late
+    grads[i]:release()
     accumulate(entry, rows[i])
   end
 end
