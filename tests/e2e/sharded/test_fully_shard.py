@@ -358,6 +358,7 @@ def test_memory_is_that_of_the_formula(sharded, ranks):
           collectgarbage()
           return C.memory_stats()[name] / count
         end
+        out.is_shared = 'BACKEND' == 'shm'
         for step = 1, 3 do
           C.reset_peak_memory_stats()
           optimizer:zero_grad()
@@ -371,5 +372,6 @@ def test_memory_is_that_of_the_formula(sharded, ranks):
     )
     # Parameters, gradients and Adam's two moments in float32: 16 bytes for each of this rank's rows.
     assert abs(out["rest"] - 16 / ranks) < 0.05 * 16 / ranks, out
-    # In backward: two gathered groups of eight, a group's whole gradients, and what is sent and received.
-    assert out["peak"] < 16 / ranks + 4 / 8 * (2 + 1 + 4), out
+    # In backward a group's gradients are whole; without shared memory two groups are gathered, and copied to be sent.
+    most = 1.2 if out["is_shared"] else 8
+    assert out["peak"] < 16 / ranks + 4 / 8 * most, out
