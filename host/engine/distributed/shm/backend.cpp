@@ -13,6 +13,7 @@ namespace rtrain::engine {
 namespace {
 
 using Bytes = ShmCollectives::Bytes;
+using Segments = ShmCollectives::Segments;
 using Tensors = ShmBackend::Tensors;
 
 thread_local bool must_not_wait = false;
@@ -309,10 +310,14 @@ ShmBackend::WorkPtr ShmBackend::reduce_scatter(Tensors& outputs, std::vector<Ten
   const Reduction reduction = reduction_of(outputs[0], options.reduceOp);
   return queue_.run(c10d::OpType::REDUCE_SCATTER, outputs, runs_at_once(options),
                     [this, own, all, reduction] {
-                      for (size_t i = 0; i < own.size(); ++i) {
-                        collectives_.reduce_scatter(bytes_of(all[i]), own[i].bytes(), reduction);
-                        own[i].put_back();
+                      std::vector<Segments> by_rank(static_cast<size_t>(size_));
+                      for (const std::vector<Dense>& each : all) {
+                        for (size_t rank = 0; rank < by_rank.size(); ++rank) {
+                          by_rank[rank].push_back(each[rank].bytes());
+                        }
                       }
+                      collectives_.reduce_scatter(by_rank, bytes_of(own), reduction);
+                      put_back(own);
                     });
 }
 
@@ -328,7 +333,9 @@ ShmBackend::WorkPtr ShmBackend::reduce_scatter_single(at::Tensor& output, at::Te
   const Reduction reduction = reduction_of(output, options.reduceOp);
   return queue_.run(c10d::OpType::_REDUCE_SCATTER_BASE, {output}, runs_at_once(options),
                     [this, own, all, parts, reduction] {
-                      collectives_.reduce_scatter(parts, own.bytes(), reduction);
+                      std::vector<Segments> by_rank;
+                      for (const Bytes& part : parts) by_rank.push_back({part});
+                      collectives_.reduce_scatter(by_rank, {own.bytes()}, reduction);
                       own.put_back();
                     });
 }

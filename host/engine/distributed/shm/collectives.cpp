@@ -11,6 +11,7 @@ constexpr size_t kAtOnce = size_t{64} << 10;  // of all ranks; below, each rank 
 constexpr size_t kInPlace = size_t{64} << 10;
 constexpr size_t kBlock = size_t{32} << 10;  // fits into the L1 cache
 constexpr uint64_t kNowhere = UINT64_MAX;
+constexpr size_t kAhead = 2;  // steps that a rank fills before it reads the first one
 
 size_t steps_for(size_t bytes, size_t piece) { return (bytes + piece - 1) / piece; }
 
@@ -23,6 +24,23 @@ void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
 std::span<std::byte> part(std::span<std::byte> bytes, size_t number, size_t size) {
   const size_t begin = std::min(number * size, bytes.size());
   return bytes.subspan(begin, std::min(size, bytes.size() - begin));
+}
+
+size_t total_bytes(const ShmCollectives::Segments& segments) {
+  size_t out = 0;
+  for (const auto& each : segments) out += each.size();
+  return out;
+}
+
+// Copies a range of the segments, which follow one another; what is beyond them is left out.
+void copy_range(const ShmCollectives::Segments& segments, size_t begin, size_t size,
+                std::byte* out) {
+  size_t at = 0;  // of the segment
+  for (size_t i = 0; i < segments.size() && at < begin + size; at += segments[i++].size()) {
+    const size_t from = std::max(at, begin);
+    const size_t to = std::min(at + segments[i].size(), begin + size);
+    if (from < to) copy_bytes(out + (from - begin), segments[i].data() + (from - at), to - from);
+  }
 }
 
 }  // namespace
@@ -62,18 +80,25 @@ void ShmCollectives::wait_all_filled(uint32_t step) {
 }
 
 // fill(number, slot) writes this rank's data to its slot. use(number, step) reads the others'
-// slots.
+// slots, some steps later, so that ranks rarely wait.
 template <class Fill, class Use>
 void ShmCollectives::run_steps(size_t count, const Fill& fill, const Use& use) {
+  static_assert(kAhead + 1 < ShmSegment::kSlots);
   begin();
-  for (size_t number = 0; number < count; ++number) {
-    const uint32_t step = step_++;
-    wait_for_slot(step);
-    fill(number, segment_.slot(segment_.rank(), step));
-    set_filled(step);
-    use(number, step);
-    set_reduced(step);
-    set_taken(step);
+  const uint32_t first = step_;
+  step_ += static_cast<uint32_t>(count);
+  for (size_t number = 0; number < count + kAhead; ++number) {
+    const auto step = first + static_cast<uint32_t>(number);
+    if (number < count) {
+      wait_for_slot(step);
+      fill(number, segment_.slot(segment_.rank(), step));
+      set_filled(step);
+    }
+    if (number < kAhead) continue;
+    const auto used = step - static_cast<uint32_t>(kAhead);
+    use(number - kAhead, used);
+    set_reduced(used);
+    set_taken(used);
   }
 }
 
@@ -322,24 +347,42 @@ void ShmCollectives::all_to_all(std::span<const Bytes> inputs, std::span<const B
   exchange(static_cast<size_t>(count), inputs, outputs);
 }
 
-void ShmCollectives::reduce_scatter(std::span<const Bytes> inputs, Bytes output,
+// Adds up a range of the outputs. The other ranks' inputs for it lie in their slots, this rank's
+// own in place.
+void ShmCollectives::add_segments(const Segments& own, const Segments& outputs, size_t begin,
+                                  size_t size, uint32_t step, const Reduction& reduction) {
+  const auto mine = static_cast<size_t>(segment_.rank());
+  const size_t piece = piece_bytes();
+  size_t at = 0;  // of the segment
+  for (size_t i = 0; i < outputs.size() && at < begin + size; at += outputs[i++].size()) {
+    const size_t from = std::max(at, begin);
+    const size_t to = std::min(at + outputs[i].size(), begin + size);
+    if (from >= to) continue;
+    for (size_t rank = 0; rank < inputs_.size(); ++rank) {
+      const std::byte* slot = segment_.slot(static_cast<int>(rank), step) + mine * piece;
+      inputs_[rank] = rank == mine ? own[i].data() + (from - at) : slot + (from - begin);
+    }
+    engine::reduce(reduction, outputs[i].data() + (from - at), inputs_.data(), segment_.num_ranks(),
+                   (to - from) / reduction.element_bytes());
+  }
+}
+
+void ShmCollectives::reduce_scatter(std::span<const Segments> inputs, const Segments& outputs,
                                     const Reduction& reduction) {
   const auto mine = static_cast<size_t>(segment_.rank());
   const size_t piece = piece_bytes();
   size_t most = 0;
-  for (const Bytes& each : inputs) most = std::max(most, each.size());
+  for (const Segments& each : inputs) most = std::max(most, total_bytes(each));
   run_steps(
       steps_for(most, piece),
-      [&](size_t number, std::byte* slot) { fill_pieces(inputs, number, slot); },
+      [&](size_t number, std::byte* slot) {
+        for (size_t rank = 0; rank < inputs.size(); ++rank) {
+          if (rank != mine) copy_range(inputs[rank], number * piece, piece, slot + rank * piece);
+        }
+      },
       [&](size_t number, uint32_t step) {
         wait_all_filled(step);
-        const Bytes to = part(output, number, piece);
-        for (size_t rank = 0; rank < inputs.size(); ++rank) {
-          const std::byte* slot = segment_.slot(static_cast<int>(rank), step) + mine * piece;
-          inputs_[rank] = rank == mine ? part(inputs[rank], number, piece).data() : slot;
-        }
-        engine::reduce(reduction, to.data(), inputs_.data(), segment_.num_ranks(),
-                       to.size() / reduction.element_bytes());
+        add_segments(inputs[mine], outputs, number * piece, piece, step, reduction);
       });
 }
 

@@ -27,6 +27,7 @@ class ShmCollectives {
       : segment_(segment), timeout_(timeout), inputs_(static_cast<size_t>(segment.num_ranks())) {}
 
   using Bytes = std::span<std::byte>;
+  using Segments = std::vector<Bytes>;
 
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
@@ -42,8 +43,10 @@ class ShmCollectives {
   void gather(Bytes input, std::span<const Bytes> outputs, int root);
   // `inputs`: by rank, only on the root, each with the output's size.
   void scatter(std::span<const Bytes> inputs, Bytes output, int root);
-  // `inputs`: by rank, each with the size of that rank's output.
-  void reduce_scatter(std::span<const Bytes> inputs, Bytes output, const Reduction& reduction);
+  // Of several tensors, one after the other. `outputs`: this rank's parts of them. `inputs`: for
+  // each rank, what goes into that rank's outputs.
+  void reduce_scatter(std::span<const Segments> inputs, const Segments& outputs,
+                      const Reduction& reduction);
   // Sends inputs[r] to rank r and receives outputs[r]. Two ranks must agree on the sizes.
   void all_to_all(std::span<const Bytes> inputs, std::span<const Bytes> outputs);
   void barrier();
@@ -69,6 +72,8 @@ class ShmCollectives {
   size_t piece_bytes() const;
   void collect(Bytes input, std::span<const Bytes> outputs, size_t most);
   void fill_pieces(std::span<const Bytes> inputs, size_t number, std::byte* slot) const;
+  void add_segments(const Segments& own, const Segments& outputs, size_t begin, size_t size,
+                    uint32_t step, const Reduction& reduction);
   void exchange(size_t count, std::span<const Bytes> inputs, std::span<const Bytes> outputs);
 
   ShmSegment& segment_;
