@@ -15,9 +15,9 @@ local function check_dtype(owner, name, value)
 end
 
 ---The dtypes in which a sharded module computes. Parameters and the optimizer's state keep the dtype of the module.
----Argument: options, a table with any of param_dtype (of the gathered parameters, and so of forward and backward), reduce_dtype (in which
----gradients are summed over the ranks; default: param_dtype), output_dtype (to which floating-point outputs are cast),
----cast_forward_inputs = true (floating-point inputs are cast to param_dtype).
+---Argument: options, a table with any of param_dtype (of the gathered parameters, and so of forward and backward),
+---reduce_dtype (in which gradients are summed over the ranks; default: param_dtype), output_dtype (to which floating-point
+---outputs are cast), cast_forward_inputs = true (floating-point inputs are cast to param_dtype).
 ---PyTorch equivalent: torch.distributed.fsdp.MixedPrecisionPolicy.
 ---@class torch.distributed.fsdp.MixedPrecisionPolicy
 ---@field param_dtype? string
