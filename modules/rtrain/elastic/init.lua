@@ -6,6 +6,7 @@ local Commits = require 'rtrain.elastic.commits'
 local errors = require 'base.errors'
 local followers = require 'rtrain.elastic.followers'
 local session = require 'rtrain.session'
+local sharded = require 'rtrain.state.sharded'
 local variables = require 'rtrain.session.variables'
 
 -- Commits that do nothing, for runs in which a loss cannot be healed.
@@ -17,9 +18,10 @@ local function early_collectives(host)
 end
 
 -- Returns why a loss is not healed here, and whether it ends the run; nil if it is healed.
-local function refusal_of(state, host, is_asked)
+local function refusal_of(state, host, is_asked, train_state)
   local reason, ends_run = host.refusal()
   if reason then return reason, ends_run end
+  if #sharded.names(train_state) > 0 then return "its model is sharded, and a lost rank's rows are lost with it" end
   if not is_asked and host.has_devices() then return 'it would wait for the GPU in each step' end
   if state.kind ~= 'torch' then return 'the workers of a DataParallelTrainer have no process group' end
   if state.has_elastic then
@@ -91,7 +93,7 @@ end
 local function train(state, fn, is_asked)
   local current = session.get('train.elastic')
   local host = require 'rtrain._elastic'
-  local reason, ends_run = refusal_of(current, host, is_asked)
+  local reason, ends_run = refusal_of(current, host, is_asked, state)
   if reason then
     if is_asked then warn_of(reason, ends_run) end
     state._commits = NONE
@@ -146,7 +148,8 @@ end
 ---without a checkpoint. The ranks write the state into the run's folder, and new processes join in the larger group;
 ---they run the train function from its beginning, with reports numbered from the commit on.
 ---
----A loss is healed if several ranks train, on one node or on several. With a fixed number of workers the loss of a node
+---A loss is healed if several ranks train, on one node or on several, each with a whole model. With a sharded one
+---(fully_shard) it restarts the group from its checkpoint. With a fixed number of workers the loss of a node
 ---restarts the group; in local mode, and if a launcher has started each rank, a loss ends the run. Horovod equivalent:
 ---hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState

@@ -375,3 +375,45 @@ def test_memory_is_that_of_the_formula(sharded, ranks):
     # In backward a group's gradients are whole; without shared memory two groups are gathered, and copied to be sent.
     most = 1.2 if out["is_shared"] else 8
     assert out["peak"] < 16 / ranks + 4 / 8 * most, out
+
+
+def test_the_loss_of_a_rank_restarts_the_group(rtrain):
+    text = """
+    local torch, train = require 'torch', require 'rtrain'
+    train.TorchTrainer{
+      train_loop_per_worker = function()
+        torch.manual_seed(1)
+        local model = train.torch.prepare_model(torch.nn.Linear(4, 4), {parallel_strategy = 'fsdp'})
+        local optimizer = torch.optim.AdamW(model:parameters(), {lr = 0.1})
+        local state = train.state{model = model, optimizer = optimizer, step = 0}
+        local checkpoint = train.get_checkpoint()
+        state:load(checkpoint)
+        train.elastic(state, function()
+          while state.step < 6 do
+            state.step = state.step + 1
+            optimizer:zero_grad()
+            model(torch.ones(2, 4)):pow(2):sum():backward()
+            if KILL and state.step == 4 and not checkpoint and train.get_context():get_world_rank() == 1 then
+              os.execute 'kill -9 $PPID'
+            end
+            optimizer:step()
+            local sum = model.weight:full_tensor():double():sum():item()
+            train.tempdir(function(folder)
+              state:save(folder)
+              train.report({sum = sum, step = state.step}, {checkpoint = train.Checkpoint.from_directory(folder)})
+            end)
+            state:commit()
+          end
+        end)
+      end,
+      scaling_config = train.ScalingConfig{num_workers = 2},
+      run_config = train.RunConfig{failure_config = train.FailureConfig{max_failures = 1}},
+    }:fit()
+    """
+    sums = []
+    for kill in ("false", "true"):
+        result = rtrain.run_ok(text.replace("KILL", kill))
+        assert "restarts the group: its model is sharded, and a lost rank's rows are lost with it" in result.stderr
+        sums.append([line.split("sum=")[1].split()[0] for line in result.stderr.splitlines() if "step=6" in line])
+    assert len(sums[0]) == 1
+    assert sums[0] == sums[1]
