@@ -236,7 +236,14 @@ TEST(ShmCollectives, EveryCollectiveOneAfterTheOther) {
         rank.collectives.scatter(is_root ? inputs : std::vector<Bytes>{}, bytes_of(data), root);
         EXPECT_EQ(data, filled(root, rank.rank, count));
 
-        rank.collectives.reduce_scatter(inputs, bytes_of(data), {.dtype = c10::kLong});
+        // In two parts, so that a part ends within a step.
+        const size_t head = count / 3 * sizeof(int64_t);
+        const auto divided = [&](Bytes bytes) {
+          return ShmCollectives::Segments{bytes.first(head), bytes.subspan(head)};
+        };
+        std::vector<ShmCollectives::Segments> segments;
+        for (const Bytes& each : inputs) segments.push_back(divided(each));
+        rank.collectives.reduce_scatter(segments, divided(bytes_of(data)), {.dtype = c10::kLong});
         for (size_t i = 0; i < count; ++i) {
           int64_t sum = 0;
           for (int from = 0; from < ranks; ++from) sum += mark(from, rank.rank, i);
