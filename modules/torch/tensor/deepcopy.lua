@@ -4,6 +4,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
+local shards = require 'torch.tensor.shards'
 
 local copy
 
@@ -13,6 +14,11 @@ local STORAGES = {}
 local function copy_tensor(tensor, memo)
   if not tensor.is_leaf then
     errors.raise('argument', 'deepcopy: only tensors that no operation made can be copied deeply: detach() or clone() it')
+  end
+  local shard = shards.of(tensor)
+  if shard then
+    errors.raise('unsupported', ("deepcopy: '%s' is sharded (fully_shard), and a copy of its module would use the parameters of "
+      .. 'the module: copy it before it is sharded'):format(shard.name))
   end
   -- As in Python, a parameter gets separate memory; other tensors share memory if the originals do.
   if parameter.is_parameter(tensor) then

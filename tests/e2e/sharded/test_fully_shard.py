@@ -233,6 +233,10 @@ def test_what_fully_shard_refuses(sharded):
         shared[2].weight = shared[1].weight
         fully_shard(shared[1])
         out.shared = refused(function() fully_shard(shared) end)
+        out.copy = refused(function() parts:deepcopy() end)
+        local other = fully_shard(model())
+        other[1].weight = nn.Parameter(torch.ones(6, 4))
+        out.replaced = refused(function() other(x) end)
         out.ranks = refused(function() fully_shard(nn.Linear(4, 4 + rank)) end)
         """
     )
@@ -243,7 +247,32 @@ def test_what_fully_shard_refuses(sharded):
     assert "expected a floating-point dtype" in out["dtype"]
     assert "'scale' has no dimension 0" in out["scalar"]
     assert "'1.weight' is the same parameter as 'weight' of a module that was sharded before" in out["shared"]
+    assert "is sharded (fully_shard), and a copy of its module" in out["copy"]
+    assert "'0.weight' was replaced by another parameter" in out["replaced"]
     assert "rank 1 of the group shards 2 other parameters" in out["ranks"]
+
+
+def test_replicas_are_added_up_once(sharded):
+    out = sharded(
+        """
+        local mesh = dist.init_device_mesh('cpu', {2, 2}, {mesh_dim_names = {'replicate', 'shard'}})
+        local parts, whole = model(), nn.parallel.DistributedDataParallel(model())
+        fully_shard(parts[1], {mesh = mesh})
+        fully_shard(parts, {mesh = mesh})
+        local function batch(i) return torch.full({2, 4}, i + rank) end
+        parts:set_requires_all_reduce(false)
+        parts(batch(1)):sum():backward()
+        out.waits = parts[1].weight.grad == nil
+        parts:set_requires_all_reduce(true)
+        parts(batch(2)):sum():backward()
+        whole:no_sync(function() whole(batch(1)):sum():backward() end)
+        whole(batch(2)):sum():backward()
+        out.same = torch.allclose(parts[1].weight.grad:full_tensor(), whole.module[1].weight.grad)
+          and torch.allclose(parts[3].weight.grad:full_tensor(), whole.module[3].weight.grad)
+        """,
+        ranks=4,
+    )
+    assert out == {"waits": True, "same": True}
 
 
 def test_a_model_without_memory_gets_it_after_it_is_sharded(sharded):

@@ -20,6 +20,7 @@ local torch = require 'torch'
 ---@field sizes integer[] of the whole parameter
 ---@field place torch.Shard
 ---@field shard torch.Tensor
+---@field partial torch.Tensor|nil sum of gradients that are not added up over the replicas yet
 ---@field whole torch.Tensor|nil made at the first forward
 
 ---@class fsdp.ParameterGroup
@@ -86,10 +87,14 @@ local function device_of(self)
 end
 
 -- A conversion from the device 'meta' has made new parameters, which are the shards from now on.
-local function adopt(self, entry)
+local function adopt(entry)
   local place = entry.places[1]
   local shown = place[1]._fields[place[2]]
   if rawequal(shown, entry.shard) then return end
+  if shown == nil or tostring(shown.shape) ~= tostring(entry.shard.shape) then
+    errors.raise('user', ("fully_shard: '%s' was replaced by another parameter after the module was sharded: replace it before, "
+      .. 'or change the values of its rows'):format(entry.name))
+  end
   shards.add(shown, entry.place)
   entry.shard = shown
   for _, each in ipairs(entry.places) do each[1]._fields[each[2]] = shown end
@@ -122,7 +127,7 @@ end
 
 ---Prepares the parameters for a pass: other ranks may read this rank's rows after the next fence. A collective.
 function ParameterGroup:publish()
-  for _, entry in ipairs(self.entries) do adopt(self, entry) end
+  for _, entry in ipairs(self.entries) do adopt(entry) end
   if not (self.memory and self.memory:is_current()) then make_memory(self) end
   for _, entry in ipairs(self.entries) do
     entry.version = entry.shard._version
@@ -210,6 +215,18 @@ local function accumulate(entry, grad)
   entry.shard.grad = grad
 end
 
+-- Adds up the rows of the replicas. Without all_reduces the sum of this rank's passes waits for a pass with it. Returns
+-- whether the rows are those of all ranks.
+local function reduce_replicas(self, entries, rows, op)
+  if not self.replicate_group then return true end
+  for i, entry in ipairs(entries) do
+    if entry.partial then rows[i]:add_(entry.partial) end
+    entry.partial = not self.all_reduces and rows[i] or nil
+    if self.all_reduces then engine.joined().all_reduce(rows[i], op, self.replicate_group) end
+  end
+  return self.all_reduces
+end
+
 local function reduce(self)
   local entries, grads = gradients_of(self)
   if #grads == 0 then return end
@@ -226,15 +243,13 @@ local function reduce(self)
     rows[i] = rows_like(entry, sent[i])
   end
   dist.reduce_scatter_shards(rows, sent, op, self.process_group)
-  if self.replicate_group and self.all_reduces then
-    for _, each in ipairs(rows) do dist.all_reduce(each, op, self.replicate_group) end
-  end
-  if self.divides_by then torch._foreach_div_(rows, self.divides_by) end
+  local is_whole = reduce_replicas(self, entries, rows, op)
+  if is_whole and self.divides_by then torch._foreach_div_(rows, self.divides_by) end
   for i, entry in ipairs(entries) do
     entry.whole.grad = nil
     sent[i]:release()  -- the collector would come too late
     grads[i]:release()
-    accumulate(entry, rows[i])
+    if is_whole then accumulate(entry, rows[i]) end
   end
 end
 
