@@ -11,7 +11,9 @@ namespace rtrain::loop {
 
 Poll::Poll(Loop& loop, int fd, std::function<void(int events)> on_ready)
     : fd_(fd), handle_(loop, [this, on_ready = std::move(on_ready)](int status, int events) {
-        if (status < 0) events_ = 0;  // libuv has stopped the poll
+        // At an error of the descriptor libuv has stopped the poll. Bytes that came before it may
+        // be read in several calls.
+        if (status < 0) start(std::exchange(events_, 0));
         on_ready(status < 0 ? UV_READABLE : events);
       }) {
   if (const int status = uv_poll_init(loop.get(), handle_.get(), fd); status != 0) {

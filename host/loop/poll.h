@@ -8,7 +8,8 @@ namespace rtrain::loop {
 
 class Poll {
  public:
-  // The callback gets UV_READABLE, UV_WRITABLE or both. Errors of the descriptor count as readable.
+  // The callback gets UV_READABLE, UV_WRITABLE or both. Errors of the descriptor count as readable;
+  // it is called again until it has read the error, or has stopped or closed this.
   Poll(Loop& loop, int fd, std::function<void(int events)> on_ready);
   ~Poll() { close(); }
 
