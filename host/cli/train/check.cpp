@@ -116,7 +116,7 @@ void add_check(Parser& parser) {
   command
       .option("--memory", &options->memory_gb,
               "the memory of the training by dtype, and the largest batch for a device of GB, on "
-              "one rank")
+              "one rank; how many workers fit with each strategy of prepare_model")
       .value_name("GB")
       .within(0.001, 1e6)
       .excludes(batches)
@@ -140,9 +140,11 @@ void add_check(Parser& parser) {
       "other dtypes are worked out: autocast has parameters and their gradients in float32, a "
       "cast\n"
       "of the parameters and half of the activations. A library's own work space, and what a\n"
-      "script keeps, come on top.\n"
+      "script keeps, come on top. A strategy's memory is worked out from the whole model; what\n"
+      "fsdp gathers comes on top: rtrain doc guide/models-larger-than-a-device.\n"
       "Keys of --json: script, model, parameters, batch_size, dtype, rows (dtype, parameters,\n"
-      "gradients, optimizer, buffers, activations, total: bytes; largest_batch)\n"
+      "gradients, optimizer, buffers, activations, total: bytes; largest_batch), num_workers,\n"
+      "strategies (strategy, formula, total: bytes of a worker; least_workers, if any fit)\n"
       "\n"
       "Exit codes: 0 it works; 1 the script fails, calls no fit(), or has neither a loop over a\n"
       "loader nor a step of an optimizer, with --lr also when no learning rate lowers the loss;\n"

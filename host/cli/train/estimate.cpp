@@ -32,6 +32,25 @@ void print_rows(const Value& rows, bool with_batch) {
   print_table(columns, lines);
 }
 
+void print_strategies(const Value& document) {
+  std::vector<std::vector<std::string>> lines;
+  for (const Value& row : document["strategies"].as_list()) {
+    const Value& least = row["least_workers"];
+    lines.push_back({row["strategy"].as_string(), row["formula"].as_string(),
+                     human_size(row["total"].as_int()),
+                     least.is_nil() ? "none" : cat(least.as_int(), " or more")});
+  }
+  const auto workers = static_cast<size_t>(document["num_workers"].as_int());
+  std::cout << "\n"
+            << document["dtype"].as_string() << ", " << counted(workers, "worker")
+            << " (N); every total has the buffers and the activations too\n\n";
+  print_table({{.header = "STRATEGY", .key = true},
+               {.header = "MEMORY"},
+               {.header = "TOTAL", .right = true},
+               {.header = "WORKERS THAT FIT", .right = true}},
+              lines);
+}
+
 }  // namespace
 
 void estimate(const TryoutOptions& options, double memory_gb) {
@@ -50,6 +69,7 @@ void estimate(const TryoutOptions& options, double memory_gb) {
             << counted(static_cast<size_t>(document["parameters"].as_int()), "parameter")
             << ", batches of " << document["batch_size"].as_int() << " on each rank\n\n";
   print_rows(document["rows"], memory_gb > 0);
+  if (memory_gb > 0) print_strategies(document);
 }
 
 }  // namespace rtrain::cli

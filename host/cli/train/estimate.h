@@ -7,7 +7,8 @@
 namespace rtrain::cli {
 
 // Prints a row for each dtype, or the document of --json. With a device's memory in gigabytes also
-// prints the largest batch that fits; 0: not requested.
+// prints the largest batch that fits, and how many workers fit with each strategy of
+// prepare_model; 0: not requested.
 void estimate(const TryoutOptions& options, double memory_gb);
 
 }  // namespace rtrain::cli

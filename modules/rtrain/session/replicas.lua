@@ -8,6 +8,8 @@ local warnings = require 'base.warnings'
 
 local replicas = {}
 
+local is_watching = false
+
 local function warn(world_size)
   warnings.warn(('no gradient was exchanged between the ranks before this step: each of the %d trains a model of its own. '
     .. 'Write model = train.torch.prepare_model(model), and give the optimizer that one\'s parameters'):format(world_size))
@@ -20,6 +22,7 @@ function replicas.begin(state)
   if state.kind ~= 'torch' or context.world_size == 1 or context.world_rank ~= 0 or state.is_joining then return end
   local num_collectives = require('rtrain._elastic').num_collectives
   local first, before
+  is_watching = true
   hooks.watch_steps(function(optimizer)
     local count = num_collectives()
     if first == nil then first, before = optimizer, 0 elseif first ~= optimizer then return end
@@ -31,6 +34,9 @@ function replicas.begin(state)
 end
 
 ---Stops watching: the script wants a model for each rank, exchanges gradients in a hook of its optimizer, or has ended.
-function replicas.finish() hooks.watch_steps(nil) end
+function replicas.finish()
+  if is_watching then hooks.watch_steps(nil) end
+  is_watching = false
+end
 
 return replicas

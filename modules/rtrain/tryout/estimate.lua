@@ -49,10 +49,47 @@ function estimate.rows(memory, dtype)
   }
 end
 
+-- What prepare_model divides among the workers, by strategy.
+local STRATEGIES = {
+  {name = 'ddp', formula = 'parameters + gradients + optimizer', divided = {}},
+  {name = 'fsdp', formula = '(parameters + gradients + optimizer) / N', divided = {'parameters', 'gradients', 'optimizer'}},
+}
+
+-- Returns the least number of workers with which it fits; nil if no number is enough.
+local function least_workers(divided, rest, bytes)
+  if rest + divided <= bytes then return 1 end
+  return rest < bytes and math.ceil(divided / (bytes - rest)) or nil
+end
+
+---Returns rows for the strategies of prepare_model: the memory of each worker, with buffers and activations.
+---@param memory table bytes of a whole model: parameters, gradients, optimizer, buffers, activations
+---@param num_workers integer
+---@param bytes integer|nil of a device
+---@return table[] rows {strategy, formula, total, least_workers: how many workers fit; nil: no number of them}
+---
+---```lua
+---local memory = {parameters = 400, gradients = 400, optimizer = 800, buffers = 0, activations = 100}
+---local rows = require('rtrain.tryout.estimate').strategies(memory, 4, 1000)
+---assert(rows[1].strategy == 'ddp' and rows[1].total == 1700 and rows[1].least_workers == nil)
+---assert(rows[2].strategy == 'fsdp' and rows[2].total == 500 and rows[2].least_workers == 2)
+---```
+function estimate.strategies(memory, num_workers, bytes)
+  local rows = {}
+  for i, strategy in ipairs(STRATEGIES) do
+    local divided, rest = 0, 0
+    for _, part in ipairs(PARTS) do rest = rest + memory[part] end
+    for _, part in ipairs(strategy.divided) do divided = divided + memory[part] end
+    rest = rest - divided
+    rows[i] = {strategy = strategy.name, formula = strategy.formula, total = rest + math.ceil(divided / num_workers),
+               least_workers = bytes and least_workers(divided, rest, bytes)}
+  end
+  return rows
+end
+
 ---@param folder string
 ---@param script string
 ---@param asked {memory_bytes: integer?}
----@return table document {script, model, batch_size, dtype, rows}
+---@return table document {script, model, batch_size, dtype, rows, num_workers, strategies}
 ---Raises code 'user' if no rank has finished a train function, or no model was prepared.
 function estimate.document(folder, script, asked)
   local first = files.first(folder, script)
@@ -65,7 +102,8 @@ function estimate.document(folder, script, asked)
     if asked.memory_bytes then row.largest_batch = largest_batch(row, first.batch_size, asked.memory_bytes) end
   end
   return {script = script, model = first.class, parameters = first.parameters, batch_size = first.batch_size,
-          dtype = first.dtype, rows = rows}
+          dtype = first.dtype, rows = rows, num_workers = first.num_workers,
+          strategies = estimate.strategies(first.whole_memory, first.num_workers, asked.memory_bytes)}
 end
 
 return estimate

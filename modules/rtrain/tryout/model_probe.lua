@@ -10,6 +10,7 @@ local errors = require 'base.errors'
 local files = require 'rtrain.tryout.files'
 local loop_limit = require 'torch.utils.data.loop_limit'
 local optim_hooks = require 'torch.optim.hooks'
+local session = require 'rtrain.session'
 local sizes = require 'rtrain.tryout.sizes'
 
 ---@class ModelProbe
@@ -29,6 +30,13 @@ local function shape_of(value)
   local shape = {}
   for i = 1, #value.shape do shape[i] = value.shape[i] end
   return require('torch').list(shape), value
+end
+
+-- Returns the first tensor of a value that needs a gradient.
+local function first_with_gradient(value)
+  for _, tensor in ipairs(require('torch.func.tree').leaves(value)) do
+    if tensor.requires_grad then return tensor end
+  end
 end
 
 -- Counts the parameters of the module itself, not of its submodules.
@@ -56,16 +64,31 @@ local function rows_of(model)
   return rows, activations
 end
 
+-- Returns copies of the rows. The hooks of a sharded module, which torch keeps, refer to the rows, and what a library
+-- keeps is not written.
+local function copies_of(rows)
+  local out = {}
+  for i, row in ipairs(rows) do
+    local shape = row.output_shape and require('torch').list{unpack(row.output_shape)}
+    out[i] = {name = row.name, class = row.class, parameters = row.parameters, output_shape = shape}
+  end
+  return out
+end
+
 function ModelProbe:_count_passes(model)
-  model:register_forward_hook(function(_, inputs)
+  local function count_backward() self._backward = self._backward + 1 end
+  model:register_forward_hook(function(_, inputs, outputs)
     self._activations.is_complete = true
     local shape = shape_of(inputs[1])
     self._batch_size = self._batch_size or shape and shape[1]
     if model.training then self._forward = self._forward + 1 end
+    if not require('torch.tensor.shards').has_replaced() then return end
+    local output = first_with_gradient(outputs)  -- the parameter below is not the model's any more
+    if output then output:register_hook(count_backward) end
   end)
   for _, parameter in model:named_parameters() do
     if parameter.requires_grad then
-      parameter:register_hook(function() self._backward = self._backward + 1 end)
+      parameter:register_hook(count_backward)
       return
     end
   end
@@ -110,14 +133,16 @@ end
 
 function ModelProbe:_result()
   local batches = self._batches > 0 and self._batches or self._steps
-  local found = {rank = self._rank, batches = batches, reports = self._reports, forward = self._forward,
-                 backward = self._backward, peak_bytes = sizes.peak_of_process()}
+  local found = {rank = self._rank, num_workers = session.get('rtrain check').context.world_size, batches = batches,
+                 reports = self._reports, forward = self._forward, backward = self._backward,
+                 peak_bytes = sizes.peak_of_process()}
   if not self._model then return found end
-  found.class, found.layers, found.device = class.of(self._model).__name, self._rows, sizes.device_of(self._model)
+  found.class, found.layers, found.device = class.of(self._model).__name, copies_of(self._rows), sizes.device_of(self._model)
   found.parameters, found.trainable = sizes.count(self._model)
   found.batch_size, found.dtype = self._batch_size, sizes.dtype_of(self._model)
   found.memory = sizes.of_training(self._model, self._optimizers)
-  found.memory.activations = self._activations.bytes
+  found.whole_memory = sizes.of_training(self._model, self._optimizers, sizes.of_whole)
+  found.memory.activations, found.whole_memory.activations = self._activations.bytes, self._activations.bytes
   return found
 end
 

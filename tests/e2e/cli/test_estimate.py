@@ -1,6 +1,9 @@
 """rtrain check --memory: the memory that training needs, by dtype."""
 
 import json
+import re
+
+import pytest
 
 from conftest import leftovers
 from test_check import NUMBERS, SCRIPT
@@ -68,3 +71,58 @@ def test_a_script_without_a_model_is_told(rtrain):
         end}:fit()"""),
     )
     assert result.returncode == 1 and "gave no model to train.torch.prepare_model" in result.stderr
+
+
+DIVIDED = """
+local torch, train = require 'torch', require 'rtrain'
+local nn = torch.nn
+train.TorchTrainer{
+  train_loop_per_worker = function(config)
+    local net = nn.Sequential(nn.Linear(256, 256), nn.Tanh(), nn.Linear(256, 255))
+    local model = train.torch.prepare_model(net, {
+      parallel_strategy = config.strategy, parallel_strategy_kwargs = config.strategy == 'fsdp' and {wrap = nn.Linear} or nil,
+    })
+    local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.1, momentum = 0.9})
+    while true do
+      optimizer:zero_grad()
+      model(torch.randn(8, 256)):pow(2):mean():backward()
+      optimizer:step()
+    end
+  end,
+  train_loop_config = {strategy = 'ddp'},
+  scaling_config = train.ScalingConfig{num_workers = 3},
+}:fit()
+"""
+ELEMENTS = (256 + 255) * 257
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_what_each_strategy_divides(rtrain, strategy):
+    path = rtrain.script(DIVIDED)
+    options = ("--memory", "0.00107", "--set", f"strategy={strategy}")
+    result = rtrain("check", path, "--json", *options)
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert (document["parameters"], document["num_workers"]) == (ELEMENTS, 3)
+    # Parameters, gradients, and what SGD keeps with momentum; the outputs of the layers.
+    part, outputs = 4 * ELEMENTS, 4 * 8 * (256 + 256 + 255)
+    found = {row["strategy"]: (row["total"], row.get("least_workers")) for row in document["strategies"]}
+    assert found == {"ddp": (3 * part + outputs, None), "fsdp": (part + outputs, 2)}
+    # The rows by dtype are of a worker of the script as it is: the first one has 86 of 256 rows and 85 of 255.
+    rows = part if strategy == "ddp" else 4 * (86 + 85) * 257
+    assert document["rows"][0]["parameters"] == document["rows"][0]["optimizer"] == rows
+    result = rtrain("check", path, "--json", "--set", f"strategy={strategy}")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["model"]["parameters"] == document["model"]["trainable"] == ELEMENTS
+    assert [layer["output_shape"] for layer in document["model"]["layers"]] == [[8, 255], [8, 256], [8, 256], [8, 255]]
+    # It ends before the third step, whose passes are made.
+    assert [(rank["forward"], rank["backward"]) for rank in document["ranks"]] == [(3, 3)] * 3
+
+
+def test_a_person_reads_which_strategy_fits(rtrain):
+    result = rtrain("check", rtrain.script(DIVIDED), "--memory", "0.00107")
+    assert result.returncode == 0, result.stderr
+    lines = [re.split("  +", line) for line in result.stdout.splitlines()]
+    assert ["ddp", "parameters + gradients + optimizer", "1.6 MB", "none"] in lines
+    assert ["fsdp", "(parameters + gradients + optimizer) / N", "549.9 kB", "2 or more"] in lines
