@@ -46,6 +46,9 @@ end
 
 local function is_wrapped(model) return train_torch.unwrap(model) ~= model end
 
+-- Returns whether fully_shard has divided the model.
+local function is_sharded(model) return model.set_requires_gradient_sync ~= nil end
+
 local function prepared_loader(loader)
   if class.is(loader, require('torch.utils.data').DataLoader) then return train_torch.prepare_data_loader(loader) end
   return loader
@@ -85,7 +88,8 @@ end
 function Loop:init(options)
   self._options, self._context = options, get_context()
   self._saving = saving_of(options)
-  self.model = is_wrapped(options.model) and options.model or train_torch.prepare_model(options.model)
+  local is_prepared = is_wrapped(options.model) or is_sharded(options.model)
+  self.model = is_prepared and options.model or train_torch.prepare_model(options.model)
   self.optimizer = made(options.optimizer, self.model)
   self.lr_scheduler = made(options.lr_scheduler, self.optimizer)
   self._train_loader = prepared_loader(options.train_dataloader)
@@ -184,6 +188,7 @@ function Loop:_backward(batch, batch_idx)
     self._precision:backward(loss_of(outputs) / options.accumulate_grad_batches)
   end
   local is_alone = self.num_training_batches and not self:_is_boundary(batch_idx)
+  if is_sharded(self.model) then self.model:set_requires_gradient_sync(not is_alone) end
   if is_alone and is_wrapped(self.model) then self.model:no_sync(run) else run() end
   return outputs
 end

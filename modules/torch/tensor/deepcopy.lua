@@ -17,8 +17,8 @@ local function copy_tensor(tensor, memo)
   end
   local shard = shards.of(tensor)
   if shard then
-    errors.raise('unsupported', ("deepcopy: '%s' is sharded (fully_shard), and a copy of its module would use the parameters of "
-      .. 'the module: copy it before it is sharded'):format(shard.name))
+    errors.raise('unsupported', ("deepcopy: '%s' is sharded (fully_shard), and a copy of its module would use the module's own "
+      .. 'parameters: copy it before it is sharded'):format(shard.name))
   end
   -- As in Python, a parameter gets separate memory; other tensors share memory if the originals do.
   if parameter.is_parameter(tensor) then

@@ -1,6 +1,7 @@
 -- torch/distributed/fsdp/gathered.lua: the whole parameters of a group, gathered by a collective before they are used
 -- and freed afterwards.
 
+local batches = require 'torch.distributed.fsdp.batches'
 local C = require 'torch._C'
 local class = require 'base.class'
 local engine = require 'torch.distributed.engine'
@@ -19,6 +20,7 @@ function Gathered:init(entries, process_group, param_dtype, device)
   for i, entry in ipairs(entries) do
     self.wholes[i] = torch.empty(entry.sizes, {dtype = param_dtype or entry.shard.dtype, device = device})
   end
+  self._batches = batches(self.wholes)
   self:free()
 end
 
@@ -41,23 +43,36 @@ function Gathered:publish()
   if (self._work or self._is_whole) and self._version ~= version_of(self._entries) then self:free() end
 end
 
+-- Begins to gather the next batch.
+local function gather_next(self)
+  local wholes, sent = {}, {}
+  for k, i in ipairs(self._batches[self._next]) do
+    local whole = self.wholes[i]
+    wholes[k] = whole
+    sent[k] = self._entries[i].shard:detach():to{device = whole.device, dtype = whole.dtype, non_blocking = true}
+  end
+  self._next = self._next + 1
+  self._work = engine.joined().all_gather_shards(wholes, sent, self._process_group, true)
+end
+
 ---Begins to gather the parameters, unless that has begun.
 function Gathered:begin()
   if self._work or self._is_whole then return end
-  local sent = {}
-  self._version = version_of(self._entries)
-  for i, whole in ipairs(self.wholes) do
-    C._storage_resize(whole, whole:numel() * whole:element_size())
-    sent[i] = self._entries[i].shard:detach():to{device = whole.device, dtype = whole.dtype, non_blocking = true}
-  end
-  self._work = engine.joined().all_gather_shards(self.wholes, sent, self._process_group, true)
+  self._version, self._next = version_of(self._entries), 1
+  for _, whole in ipairs(self.wholes) do C._storage_resize(whole, whole:numel() * whole:element_size()) end
+  gather_next(self)
 end
 
 ---Waits until the parameters are gathered; on a GPU, orders the current stream after it.
 function Gathered:finish()
   self:begin()
-  if self._work then self._work:wait() end
-  self._work, self._is_whole = nil, true
+  while self._work do
+    local work = self._work
+    self._work = nil
+    if self._batches[self._next] then gather_next(self) end
+    work:wait()
+  end
+  self._is_whole = true
 end
 
 ---Frees the memory of the whole parameters. Tensors that a graph has saved keep their place in it: the next gathering

@@ -4,6 +4,7 @@
 -- Each parameter has two tensors: `shard`, this rank's rows, which the module shows outside of its forward and which an
 -- optimizer changes; and `whole`, which the module computes with.
 
+local batches = require 'torch.distributed.fsdp.batches'
 local class = require 'base.class'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
@@ -92,8 +93,8 @@ local function adopt(entry)
   local shown = place[1]._fields[place[2]]
   if rawequal(shown, entry.shard) then return end
   if shown == nil or tostring(shown.shape) ~= tostring(entry.shard.shape) then
-    errors.raise('user', ("fully_shard: '%s' was replaced by another parameter after the module was sharded: replace it before, "
-      .. 'or change the values of its rows'):format(entry.name))
+    errors.raise('user', ("fully_shard: '%s' was replaced by another parameter after the module was sharded: replace it "
+      .. 'before, or change the values of its rows'):format(entry.name))
   end
   shards.add(shown, entry.place)
   entry.shard = shown
@@ -197,6 +198,10 @@ local function gradients_of(self)
   local entries, grads = {}, {}
   for _, entry in ipairs(self.entries) do
     local grad = entry.whole.grad  -- each reading makes a handle, which keeps the memory
+    if grad ~= nil and grad.is_sparse then
+      errors.raise('unsupported', ("fully_shard: the gradient of '%s' is sparse, which this version does not divide: leave out "
+        .. 'sparse = true'):format(entry.name))
+    end
     if grad ~= nil then entries[#entries + 1], grads[#grads + 1] = entry, grad end
   end
   return entries, grads
@@ -227,16 +232,10 @@ local function reduce_replicas(self, entries, rows, op)
   return self.all_reduces
 end
 
-local function reduce(self)
-  local entries, grads = gradients_of(self)
-  if #grads == 0 then return end
+local function reduce_batch(self, entries, grads)
   local dist, op = engine.joined(), self.divides_by and 'sum' or 'avg'
   local sent, rows, dtype = {}, {}, self.mp_policy.reduce_dtype
   for i, entry in ipairs(entries) do
-    if grads[i].is_sparse then
-      errors.raise('unsupported', ("fully_shard: the gradient of '%s' is sparse, which this version does not divide: leave out "
-        .. 'sparse = true'):format(entry.name))
-    end
     sent[i] = grads[i]
     if dtype and sent[i].dtype ~= dtype then sent[i] = sent[i]:to(dtype) end
     if not sent[i]:is_contiguous() then sent[i] = sent[i]:contiguous() end
@@ -250,6 +249,15 @@ local function reduce(self)
     sent[i]:release()  -- the collector would come too late
     grads[i]:release()
     if is_whole then accumulate(entry, rows[i]) end
+  end
+end
+
+local function reduce(self)
+  local entries, grads = gradients_of(self)
+  for _, batch in ipairs(batches(grads)) do
+    local some, of_some = {}, {}
+    for k, i in ipairs(batch) do some[k], of_some[k] = entries[i], grads[i] end
+    reduce_batch(self, some, of_some)
   end
 end
 
