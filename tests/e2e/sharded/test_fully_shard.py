@@ -252,6 +252,33 @@ def test_what_fully_shard_refuses(sharded):
     assert "rank 1 of the group shards 2 other parameters" in out["ranks"]
 
 
+def test_outputs_of_any_form(sharded):
+    out = sharded(
+        """
+        local Output = require 'base.class' 'Output'
+        local Part = nn.Module:extend 'Part'
+        function Part:init(form) self.form, self.layer = form, nn.Linear(4, 4) end
+        function Part:forward(given)
+          local y = self.layer(given)
+          if self.form == 'several' then return y, y * 2 end
+          if self.form == 'table' then return {y = {y, 'text'}} end
+          local object = Output()
+          object.y = y
+          return object
+        end
+        for _, form in ipairs{'several', 'table', 'object'} do
+          torch.manual_seed(5)
+          local first, part = fully_shard(nn.Linear(4, 4)), fully_shard(Part(form))
+          local result = part(first(x))
+          local y = form == 'several' and result or form == 'table' and result.y[1] or result.y
+          y:sum():backward()
+          out[form] = first.weight.grad:full_tensor():sum():item()
+        end
+        """
+    )
+    assert out["several"] == out["table"] == out["object"] != 0
+
+
 def test_replicas_are_added_up_once(sharded):
     out = sharded(
         """

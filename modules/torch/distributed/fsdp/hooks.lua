@@ -1,6 +1,7 @@
 -- torch/distributed/fsdp/hooks.lua: what happens at the boundaries of a sharded module's forward and backward.
 
 local C = require 'torch._C'
+local class = require 'base.class'
 local pass = require 'torch.distributed.fsdp.pass'
 local torch = require 'torch'
 local tree = require 'torch.func.tree'
@@ -40,9 +41,18 @@ local function cast_inputs(group, inputs)
   return out
 end
 
+-- Returns the tensors of the outputs, also of an object's fields.
+local function tensors_of(outputs)
+  local is_object = type(outputs) == 'table' and class.of(outputs) ~= nil
+  if not is_object then return tree.leaves{outputs} end
+  local fields = {}
+  for name, value in next, outputs do fields[name] = value end
+  return tree.leaves(fields)
+end
+
 local function watch_outputs(group, outputs)
   local call = {}
-  for _, x in ipairs(tree.leaves{outputs}) do
+  for _, x in ipairs(tensors_of(outputs)) do
     if x.requires_grad then C.before_backward(function() pass.open(group, call) end, x) end
   end
 end

@@ -6,6 +6,7 @@
 
 local C = require 'torch._C'
 local engine = require 'torch.distributed.engine'
+local errors = require 'base.errors'
 
 local pass = {}
 
@@ -105,7 +106,11 @@ end
 ---Called when the gradients of the inputs of a call are computed.
 ---@param group fsdp.ParameterGroup
 function pass.close(group)
-  local count = backward.open[group]
+  local count = backward and backward.open[group]
+  if not count then
+    errors.raise('user', 'fully_shard: a gradient comes to the inputs of a sharded module, and none came to its outputs: its '
+      .. 'forward must return tensors, or tables or objects of tensors')
+  end
   backward.open[group] = count - 1
   if count == 1 then group:end_backward(group.keeps_after_backward) end
 end
