@@ -237,7 +237,7 @@ end
 ---@param module nn.Module
 ---@param options? table
 ---@return torch.distributed.fsdp.FSDPModule module the same module
----Errors: 'argument' for a module without parameters, for ranks that shard different parameters, and for a parameter
+---Errors: 'argument' for ranks that shard different parameters, for parameters of several dtypes, and for a parameter
 ---that is shared with a module which was sharded by itself. PyTorch equivalent: torch.distributed.fsdp.fully_shard.
 ---
 ---```lua
