@@ -68,10 +68,18 @@ def _through_c10d(program, backend):
     return lambda count: [program, backend, str(count)]
 
 
+def _has_mpi():
+    """The wrapper of the compiler comes with the programs of Open MPI, the headers do not."""
+    if not shutil.which(MPI_COMPILER):
+        return False
+    folders = subprocess.run([MPI_COMPILER, "--showme:incdirs"], capture_output=True, text=True).stdout.split()
+    return any(os.path.exists(os.path.join(folder, "mpi.h")) for folder in folders)
+
+
 def _other_libraries(config):
     """Returns {side: function(ranks) -> command} and {side: reason for its absence}."""
     commands, skipped = {}, {MPI: MISSING, ONECCL: MISSING}
-    if shutil.which(MPI_COMPILER):
+    if _has_mpi():
         mpi = compile_source(config, MPI_COMPILER, "collectives/mpi.cpp")
         start = [MPI_START, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
         commands[MPI] = lambda count: [*start, "-n", str(count), mpi]
