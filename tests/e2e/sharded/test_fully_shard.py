@@ -415,13 +415,15 @@ def test_memory_is_that_of_the_formula(sharded, ranks):
           return C.memory_stats()[name] / count
         end
         out.is_shared = 'BACKEND' == 'shm'
-        for step = 1, 3 do
+        -- The least of several steps: Gloo's threads let go of what they have sent a moment after its end.
+        out.peak, out.rest = math.huge, math.huge
+        for step = 1, 20 do
           C.reset_peak_memory_stats()
           optimizer:zero_grad()
           parts(torch.ones(1, 256)):sum():backward()
-          out.peak = C.memory_stats().peak_bytes / count
+          if step > 2 then out.peak = math.min(out.peak, C.memory_stats().peak_bytes / count) end
           optimizer:step()
-          out.rest = per_parameter 'live_bytes'
+          if step > 2 then out.rest = math.min(out.rest, per_parameter 'live_bytes') end
         end
         """,
         ranks=ranks,
