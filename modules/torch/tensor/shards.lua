@@ -110,29 +110,27 @@ end
 ---@return torch.Tensor whole new memory
 function shards.gather(tensor, shard) return ranks.gather(tensor, shard) end
 
+-- Returns what the tensor is a part of; an error in the name of the function for any other tensor.
+local function check_shard(name, tensor)
+  local shard = shards.of(tensor)
+  if shard then return shard end
+  errors.raise('argument', ('%s: expected a parameter of a module that fully_shard has sharded, or its gradient, got %s')
+    :format(name, shown(tensor)))
+end
+
 ---Returns the whole tensor of a sharded parameter, its gradient, or the state of an optimizer that has the shape of the
 ---shard: a collective of the ranks that divide it. Python's DTensor.full_tensor.
 ---@param self torch.Tensor
 ---@return torch.Tensor whole new memory
 ---Errors: 'argument' for a tensor that is not sharded.
-function shards.full_tensor(self)
-  local shard = shards.of(self)
-  if not shard then
-    errors.raise('argument', ('full_tensor: expected a parameter of a module that fully_shard has sharded, or its gradient, '
-      .. 'got %s'):format(shown(self)))
-  end
-  return ranks.gather(self, shard)
-end
+function shards.full_tensor(self) return shards.gather(self, check_shard('full_tensor', self)) end
 
 ---Returns this rank's rows of a sharded tensor, as an ordinary tensor that shares their memory. Python's DTensor.to_local.
 ---@param self torch.Tensor
 ---@return torch.Tensor rows
 ---Errors: 'argument' for a tensor that is not sharded.
 function shards.to_local(self)
-  if not shards.of(self) then
-    errors.raise('argument', ('to_local: expected a parameter of a module that fully_shard has sharded, or its gradient, '
-      .. 'got %s'):format(shown(self)))
-  end
+  check_shard('to_local', self)
   return engine().unmarked(self)
 end
 

@@ -1,9 +1,9 @@
 -- torch/distributed/fsdp/fully_shard.lua: fully_shard, and the methods of modules that it has sharded.
 
+local all_gather_object = require('torch.distributed.objects').all_gather_object
 local args = require 'base.args'
 local class = require 'base.class'
 local DeviceMesh = require('torch.distributed.device_mesh').DeviceMesh
-local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
 local hooks = require 'torch.distributed.fsdp.hooks'
 local Module = require('torch.nn').Module
@@ -77,17 +77,16 @@ end
 
 -- Checks that the ranks shard the same parameters.
 local function check_ranks(found, process_group)
-  local dist = engine.joined()
-  local texts, hash = {}, 0
+  local texts, gathered = {}, {}
   for i, each in ipairs(found) do
     texts[i] = ('%s %s %s'):format(each.name, each.param.dtype, tostring(each.param.shape))
-    for k = 1, #texts[i] do hash = (hash * 31 + texts[i]:byte(k)) % 2 ^ 31 end
   end
-  local gathered = dist.all_gather(nil, torch.tensor({hash, #found}, {dtype = 'int64'}), process_group)
-  for rank, each in ipairs(gathered) do
-    if each[0]:item() ~= hash or each[1]:item() ~= #found then
+  local own = table.concat(texts, ', ')
+  all_gather_object(gathered, {text = own, count = #found}, process_group)
+  for rank, other in ipairs(gathered) do
+    if other.text ~= own then
       raise('rank %d of the group shards %d other parameters than this rank, which has %d: %s: every rank calls fully_shard '
-        .. 'for the same modules in the same order', rank - 1, each[1]:item(), #found, table.concat(texts, ', '))
+        .. 'for the same modules in the same order', rank - 1, other.count, #found, own)
     end
   end
 end
