@@ -10,6 +10,9 @@
 -- A state that keeps copies (hvd.elastic.State) may have several steps of an optimizer between two commits. It waits for
 -- all ranks in the commit alone, which copies parameters and the optimizers' state, and returns to that copy.
 --
+-- Of a sharded model each rank has rows of its own. Each keeps those of another rank too (replica.lua), and a lost rank's
+-- come from there.
+--
 -- A device executes collectives asynchronously, and the loss of a rank leaves their results undefined: `prepare` waits
 -- until the device has executed all of them.
 
@@ -18,8 +21,11 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
+local Replica = require 'rtrain.elastic.replica'
 local random_state = require 'rtrain.session.random_state'
 local session = require 'rtrain.session'
+local sharded = require 'rtrain.state.sharded'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 
 local Commits = class('Commits')
@@ -45,8 +51,19 @@ function Commits:init(state, host)
   self._has_devices = host.has_devices()
   self._keeps_copies = rawget(state, '_keeps_copies')
   for _, optimizer in ordered.items(self._keeps_copies and ordered.new() or self._optimizers) do
-    self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function() self:prepare() end)
+    self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function(_, given) self:prepare(optimizer, given[1]) end)
   end
+  if #sharded.names(state) > 0 then
+    self.replica = Replica(self._modules, self._optimizers)
+    for _, optimizer in ordered.items(self._optimizers) do
+      self._hooks[#self._hooks + 1] = optimizer:register_step_post_hook(function() self.replica:step(optimizer) end)
+    end
+  end
+end
+
+---Joins the ring of the ranks that keep each other's rows, if the model is sharded. A collective.
+function Commits:connect()
+  if self.replica then self.replica:connect(session.get('train.elastic').context) end
 end
 
 ---Stops watching the optimizers.
@@ -106,18 +123,32 @@ local function wait_for_device(self)
   require('torch._C').distributed.wait_for_device 'optimizer:step()'
 end
 
+local function send_rows(self, optimizer, closure)
+  if closure then
+    errors.raise('unsupported', 'train.elastic: optimizer:step(closure) computes gradients after the ranks have exchanged '
+      .. 'theirs: with a sharded model call backward before it, and step() without a function')
+  end
+  wait_for_device(self)
+  self.replica:send(optimizer)
+end
+
 ---Announces that this rank has reached its next step, and waits for all ranks. Raises code 'peer_lost' if a rank does
 ---not arrive.
 ---
 ---Each optimizer step after new collectives is a separate step: a rank that is lost after the last of several has kept
 ---its state of that point. A second optimizer that follows directly belongs to the same step.
-function Commits:prepare()
-  local count = self._host.num_collectives()
-  if self._prepared > self.step and count == self._count then return end
-  self:_begin_growth()
-  wait_for_device(self)
-  self._host.prepare(self._prepared + 1, pack(small_of(self)))
-  self._prepared, self._count = self._prepared + 1, count
+---@param optimizer? optim.Optimizer whose step comes; nil: no step comes
+---@param closure? function of the step
+function Commits:prepare(optimizer, closure)
+  local is_same = self._prepared > self.step and self._host.num_collectives() == self._count
+  if self.replica then send_rows(self, optimizer, closure) end
+  if not is_same then
+    self:_begin_growth()
+    wait_for_device(self)
+    self._host.prepare(self._prepared + 1, pack(small_of(self)))
+    self._prepared = self._prepared + 1
+  end
+  self._count = self._host.num_collectives()
 end
 
 -- A larger group is requested. The first rank makes no further step, so the other ranks cannot either.
@@ -186,17 +217,47 @@ local function gradients_of(self)
   return names
 end
 
+-- Returns what is the same on all ranks: of modules all but the sharded parameters, of optimizers all but their state.
+local function common_modules(self)
+  local dicts = dicts_of(self._modules)
+  if not self.replica then return dicts end
+  for part, state in ordered.items(dicts) do
+    dicts[part] = ordered.new()
+    for key, value in ordered.items(state) do
+      if not (torch.is_tensor(value) and shards.of(value)) then dicts[part][key] = value end
+    end
+  end
+  return dicts
+end
+
+local function common_optimizers(self)
+  local dicts = dicts_of(self._optimizers)
+  if not self.replica then return dicts end
+  for part, optimizer in ordered.items(self._optimizers) do
+    local number = 0
+    for _, group in ipairs(optimizer.param_groups) do
+      for _, param in ipairs(group.params) do
+        if shards.of(param) then dicts[part].state[number] = nil end
+        number = number + 1
+      end
+    end
+  end
+  return dicts
+end
+
 ---Returns the state that a new rank needs: the large data, and the state common to all ranks at the last commit.
 ---@param orders? table order of gradients: DistributedDataParallel.gradient_orders
 ---@return table
 function Commits:large(orders)
-  return {modules = dicts_of(self._modules), optimizers = dicts_of(self._optimizers), gradients = gradients_of(self),
+  return {modules = common_modules(self), optimizers = common_optimizers(self), gradients = gradients_of(self),
           orders = orders, common = unpack_bytes(self._host.committed(self.step)).common}
 end
 
 ---@param large table the result of another rank's `large`
 function Commits:set_large(large)
-  for name, model in ordered.items(self._modules) do model:load_state_dict(large.modules[name]) end
+  for name, model in ordered.items(self._modules) do
+    model:load_state_dict(large.modules[name], {strict = not self.replica})
+  end
   for name, optimizer in ordered.items(self._optimizers) do
     optimizer:load_state_dict(large.optimizers[name])
     optimizer._opt_called = true  -- the lost rank called it: schedulers must not warn
@@ -209,7 +270,9 @@ end
 function Commits:reset_gradients(given)
   local names = given or gradients_of(self)
   for part, model in ordered.items(self._modules) do
-    for name, param in model:named_parameters() do param.grad = names[part][name] and torch.zeros_like(param) or nil end
+    for name, param in model:named_parameters() do
+      param.grad = names[part][name] and not shards.of(param) and torch.zeros_like(param) or nil
+    end
   end
 end
 

@@ -4,8 +4,12 @@ local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local Commits = require 'rtrain.elastic.commits'
 local errors = require 'base.errors'
+local fully_shard = require 'torch.distributed.fsdp.fully_shard'
 local followers = require 'rtrain.elastic.followers'
+local ordered = require 'base.ordered'
+local parts = require 'rtrain.state.parts'
 local session = require 'rtrain.session'
+local shard_model = require 'rtrain.torch.shard_model'
 local sharded = require 'rtrain.state.sharded'
 local variables = require 'rtrain.session.variables'
 
@@ -15,13 +19,34 @@ local NONE = {commit = function() end, close = function() end}
 -- Counts the collectives before train.elastic, which a replacement process would have to repeat with the other ranks.
 local function early_collectives(host)
   return host.num_collectives() - require('torch.nn.parallel.distributed').num_collectives()
+    - fully_shard.num_collectives()
+end
+
+-- Returns why the loss of a rank's rows of a sharded model is not healed.
+local function refusal_of_sharded(train_state)
+  if #sharded.names(train_state) == 0 then return nil end
+  for _, model in ordered.items(parts.modules(train_state)) do
+    if sharded.is_model(model) and not shard_model.has_replica(model) then
+      return "its model is sharded, and a lost rank's rows are lost with it: prepare_model keeps a copy of them on another "
+        .. 'rank with parallel_strategy_kwargs = {replicas = 1}'
+    end
+  end
+  for name, optimizer in ordered.items(parts.optimizers(train_state)) do
+    if optimizer._gathers then
+      return ("'%s' is of class %s, which computes with whole parameters: it cannot make the steps of another rank's rows")
+        :format(name, class.of(optimizer).__name)
+    end
+  end
+  if rawget(train_state, '_keeps_copies') then return 'its model is sharded, and the state keeps copies' end
+  return nil
 end
 
 -- Returns why a loss is not healed here, and whether it ends the run; nil if it is healed.
 local function refusal_of(state, host, is_asked, train_state)
   local reason, ends_run = host.refusal()
   if reason then return reason, ends_run end
-  if #sharded.names(train_state) > 0 then return "its model is sharded, and a lost rank's rows are lost with it" end
+  local without_replica = refusal_of_sharded(train_state)
+  if without_replica then return without_replica end
   if not is_asked and host.has_devices() then return 'it would wait for the GPU in each step' end
   if state.kind ~= 'torch' then return 'the workers of a DataParallelTrainer have no process group' end
   if state.has_elastic then
@@ -52,6 +77,7 @@ end
 
 -- Returns to the last commit, until another attempt begins.
 local function go_back(self, err)
+  fully_shard.disconnect_all()
   -- During synchronization the state of a rank is only overwritten with the same values.
   local step = self.must_synchronize and self.commits.step or self.commits:held()
   local folder = step > 0 and self.host.growth()
@@ -70,8 +96,9 @@ local function run(self, fn)
     require 'rtrain.elastic.synchronize'(self.commits, self.host)
     self.must_synchronize = false
   elseif self.commits.step == 0 then
-    local problem = followers.problem(session.get('train.elastic'))
+    local problem = followers.problem(session.get('train.elastic'), self.commits.replica ~= nil)
     self.host.enter(0)
+    self.commits:connect()
     local carried = session.get('train.elastic').context.carried
     if carried and carried ~= '' then self.state:load(carried) end
     self.commits:commit()
@@ -148,8 +175,9 @@ end
 ---without a checkpoint. The ranks write the state into the run's folder, and new processes join in the larger group;
 ---they run the train function from its beginning, with reports numbered from the commit on.
 ---
----A loss is healed if several ranks train, on one node or on several, each with a whole model. With a sharded one
----(fully_shard) it restarts the group from its checkpoint. With a fixed number of workers the loss of a node
+---A loss is healed if several ranks train, on one node or on several. Of a sharded model (fully_shard) another rank must
+---keep a copy of each rank's rows: prepare_model with `parallel_strategy_kwargs = {replicas = 1}`. Without it, and where
+---the number of ranks changes, the group restarts from its checkpoint. With a fixed number of workers the loss of a node
 ---restarts the group; in local mode, and if a launcher has started each rank, a loss ends the run. Horovod equivalent:
 ---hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState

@@ -5,8 +5,8 @@
 local ddp = require 'torch.nn.parallel.distributed'
 local errors = require 'base.errors'
 local followers = require 'rtrain.elastic.followers'
+local messages = require 'rtrain.elastic.messages'
 local session = require 'rtrain.session'
-local torch = require 'torch'
 
 -- Waits for the other ranks, which may still load their data.
 local function wait_for_all(context)
@@ -15,43 +15,13 @@ local function wait_for_all(context)
   for rank = 0, context.world_size - 1 do host.store_get(('elastic/%d'):format(rank), context.timeout_s) end
 end
 
--- Returns each rank's number, by rank from 0.
-local function gathered(context, own)
-  local all = {}
-  for rank = 0, context.world_size - 1 do all[rank + 1] = torch.zeros({1}, {dtype = torch.int64}) end
-  torch.distributed.all_gather(all, torch.tensor({own}, {dtype = torch.int64}))
-  local numbers = {}
-  for rank = 0, context.world_size - 1 do numbers[rank] = all[rank + 1]:item() end
-  return numbers
-end
-
 -- Returns the first rank's own state if a rank's state was kept in a group of another size; else nil. After a second
 -- loss only some ranks may already have it.
 local function first_of_all(context, kept)
   local is_same = true
-  for _, size in next, gathered(context, kept.size) do is_same = is_same and size == context.world_size end
+  for _, size in next, messages.gathered(context, kept.size) do is_same = is_same and size == context.world_size end
   if is_same then return nil end
-  local data = require('torch._C').data
-  local bytes = context.world_rank == 0 and data.pack_tensor(kept.own)
-  local size = torch.tensor({bytes and bytes:numel() or 0}, {dtype = torch.int64})
-  torch.distributed.broadcast(size, {src = 0})
-  bytes = bytes or torch.empty({size:item()}, {dtype = torch.uint8})
-  torch.distributed.broadcast(bytes, {src = 0})
-  return data.unpack_tensor(bytes)
-end
-
-local function send(value, rank)
-  local bytes = require('torch._C').data.pack_tensor(value)
-  torch.distributed.send(torch.tensor({bytes:numel()}, {dtype = torch.int64}), rank)
-  torch.distributed.send(bytes, rank)
-end
-
-local function receive(rank)
-  local size = torch.zeros({1}, {dtype = torch.int64})
-  torch.distributed.recv(size, rank)
-  local bytes = torch.empty({size:item()}, {dtype = torch.uint8})
-  torch.distributed.recv(bytes, rank)
-  return require('torch._C').data.unpack_tensor(bytes)
+  return messages.broadcast(context, kept.own)
 end
 
 -- Returns the first rank that holds a step, and that step.
@@ -60,6 +30,13 @@ local function source_of(held, world_size)
     if held[rank] > 0 then return rank, held[rank] end
   end
   errors.raise('peer_lost', 'train.elastic: no rank is left that holds a commit')
+end
+
+-- Without a lost rank's rows no rank can continue from its commit.
+local function check_complete(commits, held)
+  if commits.replica:is_complete(held) then return end
+  commits.step = 0
+  errors.raise('peer_lost', 'train.elastic: a lost rank and the one that kept its rows were lost together')
 end
 
 ---Gives this rank the common state, and exchanges the own state of each rank. Raises code 'peer_lost' if another rank
@@ -72,24 +49,27 @@ local function synchronize(commits, host)
   host.enter(commits.step)
   wait_for_all(context)
   state.is_joining = false
-  local held = gathered(context, commits.step)
+  local held = messages.gathered(context, commits.step)
   local source, step = source_of(held, context.world_size)
+  commits:connect()
+  if commits.replica then check_complete(commits, held) end
   local large, orders = nil, step > 1 and ddp.gradient_orders() or nil
   if held[context.world_rank] == 0 then
-    large = receive(source)
+    large = messages.receive(source)
     commits:set_large(large)
     orders = large.orders
   elseif context.world_rank == source then
     for rank = 0, context.world_size - 1 do
-      if held[rank] == 0 then send(commits:large(orders), rank) end
+      if held[rank] == 0 then messages.send(commits:large(orders), rank) end
     end
   end
+  if commits.replica then commits.replica:restore(held) end
   commits:reset_gradients(large and large.gradients)
   ddp.rebuild_all(orders)
   local kept = commits:kept(step, large and large.common)
   commits:restore(step, kept, first_of_all(context, kept))
   host.enter(step)
-  host.set_healable(true, followers.problem(state))
+  host.set_healable(true, followers.problem(state, commits.replica ~= nil))
 end
 
 return synchronize

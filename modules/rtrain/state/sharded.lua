@@ -24,6 +24,10 @@ local function params_of(optimizer)
   return params
 end
 
+---@param module nn.Module
+---@return boolean
+function sharded.is_model(module) return is_sharded(module:parameters()) end
+
 -- Returns the modules and the optimizers by name. ZeroRedundancyOptimizer divides whole parameters, in a way of its own.
 local function found_in(state)
   local modules, optimizers = parts.modules(state), ordered.new()
@@ -40,7 +44,7 @@ end
 function sharded.is_one(state, name)
   if not require('torch.tensor.shards').has_replaced() then return false end
   local modules, optimizers = found_in(state)
-  return modules[name] and is_sharded(modules[name]:parameters())
+  return modules[name] and sharded.is_model(modules[name])
     or optimizers[name] and is_sharded(params_of(optimizers[name])) or false
 end
 

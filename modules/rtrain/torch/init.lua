@@ -44,7 +44,8 @@ end
 ---
 ---With parallel_strategy = 'fsdp' each worker has a part of the parameters, gradients and optimizer state
 ---(torch.distributed.fsdp.fully_shard). `parallel_strategy_kwargs.wrap` chooses the modules that are gathered by
----themselves: a class of modules, a list of classes, or a function of a module; the other keys are options of fully_shard.
+---themselves: a class of modules, a list of classes, or a function of a module. With `replicas = 1` another worker keeps a
+---copy of each worker's rows, for train.elastic. The other keys are options of fully_shard.
 ---With 'ddp', `parallel_strategy_kwargs = {zero = 1}` divides the optimizer's state alone, `{zero = 2}` the gradients too
 ---(ZeRO, Rajbhandari et al. 2020). In all three make the optimizer afterwards: its parameters are the worker's rows.
 ---@param model nn.Module

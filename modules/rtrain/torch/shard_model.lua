@@ -8,9 +8,28 @@ local shown = require 'base.shown'
 
 local shard_model = {}
 
-local FSDP_OPTIONS = {'wrap', 'mesh', 'reshard_after_forward', 'mp_policy', 'offload_policy'}
+local FSDP_OPTIONS = {'wrap', 'replicas', 'mesh', 'reshard_after_forward', 'mp_policy', 'offload_policy'}
 
 local function raise(text, ...) errors.raise('argument', 'prepare_model: ' .. text:format(...)) end
+
+-- Models of whose rows another rank keeps a copy.
+local with_replica = setmetatable({}, {__mode = 'k'})
+
+-- Takes note of the option `replicas`.
+local function keep_replicas(model, kwargs)
+  local count = kwargs and kwargs.replicas
+  if count == nil or count == 0 then return end
+  if count ~= 1 then
+    raise("replicas: 0, or 1: one other rank keeps a copy of a rank's rows, for train.elastic; got %s", shown(count))
+  end
+  if kwargs.mesh ~= nil then raise 'replicas: train.elastic does not heal a model with a mesh: leave out one of the two' end
+  with_replica[model] = true
+end
+
+---Returns whether another rank keeps a copy of each rank's rows, so that train.elastic heals a loss.
+---@param model nn.Module
+---@return boolean
+function shard_model.has_replica(model) return with_replica[model] == true end
 
 local function is_module_class(value)
   while class.is_class(value) do
@@ -75,14 +94,15 @@ end
 ---Divides the optimizer's state (stage 1) among the workers, and the gradients too (stage 2), as ZeRO: parameters are
 ---gathered once in a step, and whole in forward and backward.
 ---@param model nn.Module
----@param kwargs {zero: integer}
+---@param kwargs {zero: integer, replicas: integer|nil}
 ---@return nn.Module model
 function shard_model.zero(model, kwargs)
-  local stage = args.options(kwargs, {'zero'}, "prepare_model: parallel_strategy 'ddp' with zero").zero
+  local stage = args.options(kwargs, {'zero', 'replicas'}, "prepare_model: parallel_strategy 'ddp' with zero").zero
   if stage ~= 1 and stage ~= 2 then
     raise("zero: 1 divides the optimizer's state, 2 the gradients too, got %s; parallel_strategy = 'fsdp' divides the "
       .. 'parameters too', shown(stage))
   end
+  keep_replicas(model, kwargs)
   local fully_shard = require('torch.distributed.fsdp.fully_shard').fully_shard
   local options = {reshard_after_forward = false}
   if stage == 2 then each_part(model, function(part) fully_shard(part, options) end) end
@@ -91,7 +111,7 @@ end
 
 ---Shards the model with fully_shard: first each module below it that `wrap` chooses, then the model.
 ---@param model nn.Module
----@param kwargs table|nil {wrap, mesh, reshard_after_forward, mp_policy, offload_policy}
+---@param kwargs table|nil {wrap, replicas, mesh, reshard_after_forward, mp_policy, offload_policy}
 ---@return nn.Module model
 function shard_model.fsdp(model, kwargs)
   local options = {}
@@ -99,7 +119,8 @@ function shard_model.fsdp(model, kwargs)
     options[name] = value
   end
   local wrap = options.wrap
-  options.wrap = nil
+  options.wrap, options.replicas = nil, nil
+  keep_replicas(model, kwargs)
   local fully_shard = require('torch.distributed.fsdp.fully_shard').fully_shard
   if wrap ~= nil and each_chosen(model, chooser(wrap), function(child) fully_shard(child, options) end) == 0 then
     raise('wrap chooses none of the modules below the model: %s', shown(wrap))

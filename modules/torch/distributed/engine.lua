@@ -38,6 +38,17 @@ function engine.joined()
   return engine.functions()
 end
 
+---Returns this rank and the number of ranks. A rank that takes a lost one's place knows them before there is a group.
+---@param group ProcessGroup|nil nil: all ranks
+---@return integer rank
+---@return integer world_size
+function engine.place(group)
+  local place = group == nil and default_group.is_joining() and default_group.place()
+  if place then return place.rank(), place.world_size() end
+  local dist = engine.joined()
+  return dist.get_rank(group), dist.get_world_size(group)
+end
+
 ---Returns whether this rank is outside of the group. Then it warns, as PyTorch does, and the call does nothing.
 ---@param name string the function
 ---@param group any argument of the call

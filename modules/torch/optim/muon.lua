@@ -63,6 +63,8 @@ function Muon:_check_group(group)
   end
 end
 
+Muon._gathers = true  -- of a sharded parameter it needs the other ranks' rows
+
 function Muon:_start(state, _, param)
   state.momentum_buffer = state.momentum_buffer or torch.zeros_like(param)
 end

@@ -291,6 +291,11 @@ local function update_groups(self)
   if not has_gradient then warn_of_no_gradient(self) end
 end
 
+---Makes a step without its hooks.
+function Optimizer:_step_alone()
+  if self._update then torch.no_grad(update_groups, self) else class.of(self).step(self) end
+end
+
 ---Takes one step of optimization.
 ---@param closure? fun(): torch.Tensor recomputes the loss, with gradients
 ---@return torch.Tensor|nil loss the result of the closure
@@ -301,7 +306,7 @@ function Optimizer:step(closure)
   local loss
   if given[1] then loss = torch.enable_grad(given[1]) end
   if not self._update then raise(self, 'an optimizer of your own defines step(closure)') end
-  torch.no_grad(update_groups, self)
+  self:_step_alone()
   hooks.run(self, 'step_post', given)
   require('torch._C').step_boundary()  -- the graph of this step is garbage now
   phases.leave(depth)

@@ -1,7 +1,7 @@
 -- Training in train.elastic whose ranks are killed at any moment: dropout, batch norm, a shuffled and prepared loader
 -- with random samples, Adam, a scheduler, a scaler, numbers from torch and math.random on every rank. Makes no
 -- checkpoints. With GPUs the gradients travel over NCCL, but all computation stays on the CPU: simulated devices
--- compute nothing.
+-- compute nothing. With `sharded` each rank has rows of the model, and a copy of another rank's.
 --
 -- Every rank writes its final state to `out`-rank-R: equal runs write equal bytes.
 
@@ -21,14 +21,20 @@ local function make_model()
     torch.nn.Linear(32, 3))
 end
 
+-- Returns this rank's rows of a sharded tensor, any other tensor itself.
+local function own_rows(tensor)
+  local is_sharded, rows = pcall(tensor.to_local, tensor)
+  return is_sharded and rows or tensor
+end
+
 local function write_last(path, state)
   local tensors = {}
   for name, tensor in require('base.ordered').items(train.torch.unwrap(state.model):state_dict()) do
-    tensors['model.' .. name] = tensor
+    tensors['model.' .. name] = own_rows(tensor)
   end
   for index, of_param in next, state.optimizer:state_dict().state do
     for _, name in ipairs {'step', 'exp_avg', 'exp_avg_sq'} do
-      tensors[('optimizer.%d.%s'):format(index, name)] = of_param[name]:clone()
+      tensors[('optimizer.%d.%s'):format(index, name)] = own_rows(of_param[name]):clone()
     end
   end
   tensors.numbers = torch.tensor({state.step, state.epoch, state.scaler:get_scale(), state.scheduler:get_last_lr()[1],
@@ -49,7 +55,9 @@ local function train_func(config)
   local rank = train.get_context():get_world_rank()
   torch.manual_seed(11)
   local model = make_model()
-  if not config.gpus then model = train.torch.prepare_model(model) end
+  local kwargs = config.sharded and {wrap = torch.nn.Linear, replicas = 1} or nil
+  local strategy = {parallel_strategy = config.sharded and 'fsdp' or 'ddp', parallel_strategy_kwargs = kwargs}
+  if not config.gpus then model = train.torch.prepare_model(model, strategy) end
   torch.manual_seed(11 + rank)
   math.randomseed(17 + rank)
   local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.001})
@@ -88,7 +96,7 @@ end
 
 train.TorchTrainer {
   train_loop_per_worker = train_func,
-  train_loop_config = {steps = 400, out = 'last', gpus = false},
+  train_loop_config = {steps = 400, out = 'last', gpus = false, sharded = false},
   scaling_config = train.ScalingConfig {num_workers = 4},
   run_config = train.RunConfig {name = 'elastic'},
 }:fit()

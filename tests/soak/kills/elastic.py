@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """A run in train.elastic whose workers are killed at random moments ends with the bits of a calm one.
 
-    elastic.py [--kills N] [--seed S] [--workers W] [--hosts H | --gpus FOLDER] [--keep]
+    elastic.py [--kills N] [--seed S] [--workers W] [--hosts H | --gpus FOLDER | --sharded] [--keep]
 
 elastic.lua runs twice: once left alone, once with N kills: any rank, rank 0 too, two at once, while others are being replaced.
 One rank that holds the state is always spared; without it there is nothing to continue with. What every rank wrote at its end
 must be equal byte by byte, the reports must be those of the calm run, every attempt but the last must be HEALED, and the
 processes that were not killed must be the same in the next attempt. With `--hosts` the workers are on that many nodes, which
 are namespaces (tests/cluster/hosts.py). With `--gpus` each has a GPU that is simulated: FOLDER is that of libfake_gpu.so
-(tests/README.md). The executable is $RTRAIN.
+(tests/README.md). With `--sharded` each has rows of the model and a copy of the rows of the rank before it: of a lost rank
+both neighbors are spared. The executable is $RTRAIN.
 """
 
 import argparse
@@ -62,6 +63,8 @@ class ElasticRun:
         ]
         if self.options.gpus:
             command += ["--gpus", str(self.options.workers), "--set", "gpus=true"]
+        if self.options.sharded:
+            command += ["--set", "sharded=true"]
         with open(self.folder / "log", "wb") as log:
             self.process, *self.agents = [self.start_on(host, command, log) for host in range(self.options.hosts)]
 
@@ -108,17 +111,22 @@ class ElasticRun:
                 return [pid for _, _, pid in rows if pid], rows[0][1] is not None
         return [], False
 
+    def choose_spared(self, alive, choice):
+        if self.options.sharded:
+            return alive[choice.choice([0, 1]) :: 2]
+        return [choice.choice(alive)]
+
     def harass(self, choice):
         """Kills workers until the requested number of kills is reached or the run has ended."""
-        spared, kills_of_a_heal = None, 0
+        spared, kills_of_a_heal = [], 0
         while len(self.killed) < self.options.kills and self.process.poll() is None:
             pids, is_whole = self.newest()
             alive = [pid for pid in pids if pid not in self.killed]
             if is_whole and len(alive) == self.options.workers:
-                spared, kills_of_a_heal = choice.choice(alive), 0
-            victims = [pid for pid in alive if pid != spared and is_ours(pid, self.storage)]
+                spared, kills_of_a_heal = self.choose_spared(alive, choice), 0
+            victims = [pid for pid in alive if pid not in spared and is_ours(pid, self.storage)]
             # A run gives up if its replacements die too often.
-            if spared is not None and victims and kills_of_a_heal < 5:
+            if spared and victims and kills_of_a_heal < 5:
                 kills_of_a_heal += 1
                 for pid in choice.sample(victims, min(len(victims), choice.choice([1, 1, 1, 2]))):
                     with contextlib.suppress(ProcessLookupError):
@@ -171,6 +179,7 @@ def main():
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--gpus", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--sharded", action="store_true")
     parser.add_argument("--keep", action="store_true", help="leave the folders of the runs")
     options = parser.parse_args()
     options.steps = 100 + STEPS_A_KILL * options.kills

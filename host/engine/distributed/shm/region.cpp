@@ -53,6 +53,9 @@ ShmRegion ShmRegion::create(size_t bytes) {
 ShmRegion ShmRegion::open(const Address& address, size_t bytes) {
   const std::string path = cat("/proc/", address.pid, "/fd/", address.fd);
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd.is_open() && errno == ENOENT) {
+    throw Error(Code::kPeerLost, "the rank that has made the shared memory has ended");
+  }
   if (!fd.is_open()) throw failed(path);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0 || static_cast<size_t>(info.st_size) != kHeaderBytes + bytes) {

@@ -22,7 +22,8 @@ class ShmRegion {
 
   // Of zeros. Throws Error(kEnvironment), as open does.
   static ShmRegion create(size_t bytes);
-  // Throws if this process cannot see the creator, or the file is something else.
+  // Throws Error(kPeerLost) if the creator has ended, Error(kEnvironment) if the file is something
+  // else.
   static ShmRegion open(const Address& address, size_t bytes);
   ShmRegion(ShmRegion&& other) noexcept;
   ShmRegion& operator=(ShmRegion&&) = delete;

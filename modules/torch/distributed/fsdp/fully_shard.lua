@@ -3,6 +3,7 @@
 local all_gather_object = require('torch.distributed.objects').all_gather_object
 local args = require 'base.args'
 local class = require 'base.class'
+local default_group = require 'torch.distributed.default_group'
 local DeviceMesh = require('torch.distributed.device_mesh').DeviceMesh
 local errors = require 'base.errors'
 local hooks = require 'torch.distributed.fsdp.hooks'
@@ -20,6 +21,8 @@ local function raise(text, ...) errors.raise('argument', 'fully_shard: ' .. text
 
 -- Sharded module → its group.
 local group_of = setmetatable({}, {__mode = 'k'})
+-- The number of collectives in fully_shard.
+local num_collectives = 0
 
 -- Returns the groups of the module and of those below it, in the order of the modules.
 local function groups_below(module)
@@ -75,14 +78,17 @@ local function parameters_of(module, ignored)
   return found
 end
 
--- Checks that the ranks shard the same parameters.
+-- Checks that the ranks shard the same parameters. A rank that replaces a lost one asks nobody.
 local function check_ranks(found, process_group)
+  if default_group.is_joining() then return end
+  local before = default_group.num_collectives()
   local texts, gathered = {}, {}
   for i, each in ipairs(found) do
     texts[i] = ('%s %s %s'):format(each.name, each.param.dtype, tostring(each.param.shape))
   end
   local own = table.concat(texts, ', ')
   all_gather_object(gathered, {text = own, count = #found}, process_group)
+  num_collectives = num_collectives + default_group.num_collectives() - before
   for rank, other in ipairs(gathered) do
     if other.text ~= own then
       raise('rank %d of the group shards %d other parameters than this rank, which has %d: %s: every rank calls fully_shard '
@@ -270,6 +276,17 @@ function fsdp.fully_shard(module, options)
   group_of[module] = group
   hooks.add(module, group, function() return groups_below(module) end)
   return setmetatable(module, class_with_methods(getmetatable(module)))
+end
+
+---Returns how many collectives this rank has called so far to shard modules.
+---@return integer
+function fsdp.num_collectives() return num_collectives end
+
+---Ends the passes of all sharded modules, and forgets their memory: it is made again at the next forward pass, with the
+---ranks of another attempt (train.elastic).
+function fsdp.disconnect_all()
+  pass.reset()
+  for _, group in next, group_of do group:disconnect() end  -- in any order: nothing is sent
 end
 
 return fsdp

@@ -48,8 +48,7 @@ end
 
 -- Returns this rank's rows of the parameter, as a parameter with memory of its own.
 local function shard_of(self, entry, whole)
-  local dist = engine.joined()
-  local begin, count = dist.shard_rows(entry.sizes[1], self.rank, self.num_ranks)
+  local begin, count = engine.functions().shard_rows(entry.sizes[1], self.rank, self.num_ranks)
   local rows = whole:detach():narrow(0, begin, count):clone{memory_format = 'contiguous_format'}
   if self._offload then rows = self._offload.pin_memory and rows.is_cuda and rows:cpu():pin_memory() or rows:cpu() end
   local shard = parameter.Parameter(rows, whole.requires_grad)
@@ -64,9 +63,8 @@ end
 ---@param options {process_group: ProcessGroup|nil, replicate_group: ProcessGroup|nil, reshard_after_forward: boolean|nil,
 ---  mp_policy: torch.distributed.fsdp.MixedPrecisionPolicy, offload: torch.distributed.fsdp.CPUOffloadPolicy|nil, device: any}
 function ParameterGroup:init(found, options)
-  local dist = engine.joined()
   self.process_group, self.replicate_group = options.process_group, options.replicate_group
-  self.rank, self.num_ranks = dist.get_rank(self.process_group), dist.get_world_size(self.process_group)
+  self.rank, self.num_ranks = engine.place(self.process_group)
   self.reshard_after_forward, self.mp_policy = options.reshard_after_forward, options.mp_policy
   self.reduces, self.all_reduces = true, true
   self._offload, self._device, self._users = options.offload, options.device, 0
@@ -180,6 +178,15 @@ function ParameterGroup:abandon()
     if entry.whole then entry.whole.grad = nil end
   end
   if self.memory then self.memory:free() end
+end
+
+---Forgets the memory and the collectives of a process group that has ended.
+function ParameterGroup:disconnect()
+  self.memory, self._users, self.next, self.previous = nil, 0, nil, nil
+  for _, entry in ipairs(self.entries) do
+    show(entry, entry.shard)
+    entry.whole, entry.partial = nil, nil
+  end
 end
 
 ---Gathers and shows the parameters again for the backward pass, in which a checkpointed forward runs again.

@@ -14,6 +14,11 @@ local pass = {}
 -- this rank is.
 local outermost, latest, backward
 
+---Forgets passes that have not come to their end.
+function pass.reset()
+  outermost, latest, backward = nil, nil, nil
+end
+
 ---Waits for the ranks that share the memory of these groups.
 ---@param groups fsdp.ParameterGroup[]
 function pass.fence(groups)
