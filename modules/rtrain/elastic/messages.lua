@@ -104,8 +104,10 @@ end
 ---@param from integer
 function messages.exchange(sent, to, received, from)
   local list = {}
-  for _, tensor in ipairs(received) do list[#list + 1] = dist.P2POp(dist.irecv, tensor, from) end
-  for _, tensor in ipairs(sent) do list[#list + 1] = dist.P2POp(dist.isend, tensor, to) end
+  for i = 1, math.max(#sent, #received) do
+    if sent[i] then list[#list + 1] = dist.P2POp(dist.isend, sent[i], to) end
+    if received[i] then list[#list + 1] = dist.P2POp(dist.irecv, received[i], from) end
+  end
   for _, work in ipairs(dist.batch_isend_irecv(list)) do work:wait() end
 end
 

@@ -1,8 +1,15 @@
 """train.elastic with a sharded model: a lost rank's rows come from the rank that keeps a copy of them."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
+
+from conftest import ALL, RTRAIN, SOURCE
+
+KILLS = SOURCE / "tests" / "soak" / "kills" / "elastic.py"
 
 TRAINING = """
 local files = require 'files'
@@ -187,3 +194,15 @@ def test_what_is_not_healed_is_said(rtrain):
     result = rtrain.run(training(prepare=FSDP.replace("replicas = 1", mesh)), "--name", "mesh")
     assert result.returncode == 1
     assert "replicas: train.elastic does not heal a model with a mesh" in result.stderr
+
+
+def test_workers_killed_at_random_moments_leave_the_bits_alone(tmp_path):
+    result = subprocess.run(
+        [sys.executable, KILLS, "--sharded", "--kills", "15" if ALL else "4"],
+        env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "the same bits" in result.stdout
