@@ -177,8 +177,8 @@ end
 
 local function check_counts(most, least)
   if most == least then return end
-  errors.raise('user', ('train.elastic: a rank has gradients of %d sharded parameters, another one of %d: with replicas = 1 all '
-    .. 'ranks have those of the same ones'):format(most, least))
+  errors.raise('user', ('train.elastic: a rank has gradients of %d sharded parameters, another one of %d: with replicas = 1 '
+    .. 'all ranks have those of the same ones'):format(most, least))
 end
 
 ---Sends what the next rank keeps: all of it at first and after a change by something else than a step, and the gradients
