@@ -23,6 +23,7 @@ local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
 local Replica = require 'rtrain.elastic.replica'
 local random_state = require 'rtrain.session.random_state'
+local rows = require 'rtrain.state.rows'
 local session = require 'rtrain.session'
 local sharded = require 'rtrain.state.sharded'
 local shards = require 'torch.tensor.shards'
@@ -164,7 +165,7 @@ end
 function Commits:write(folder)
   self:restore(self.step, self:kept(self.step))
   require('base._system').make_folders(folder)
-  self._state:save(folder)
+  self._state:_save_alone(folder)
 end
 
 ---Commits a step: everything that changes in it has changed.
@@ -217,39 +218,13 @@ local function gradients_of(self)
   return names
 end
 
--- Returns what is the same on all ranks: of modules all but the sharded parameters, of optimizers all but their state.
-local function common_modules(self)
-  local dicts = dicts_of(self._modules)
-  if not self.replica then return dicts end
-  for part, state in ordered.items(dicts) do
-    dicts[part] = ordered.new()
-    for key, value in ordered.items(state) do
-      if not (torch.is_tensor(value) and shards.of(value)) then dicts[part][key] = value end
-    end
-  end
-  return dicts
-end
-
-local function common_optimizers(self)
-  local dicts = dicts_of(self._optimizers)
-  if not self.replica then return dicts end
-  for part, optimizer in ordered.items(self._optimizers) do
-    local number = 0
-    for _, group in ipairs(optimizer.param_groups) do
-      for _, param in ipairs(group.params) do
-        if shards.of(param) then dicts[part].state[number] = nil end
-        number = number + 1
-      end
-    end
-  end
-  return dicts
-end
-
 ---Returns the state that a new rank needs: the large data, and the state common to all ranks at the last commit.
 ---@param orders? table order of gradients: DistributedDataParallel.gradient_orders
 ---@return table
 function Commits:large(orders)
-  return {modules = common_modules(self), optimizers = common_optimizers(self), gradients = gradients_of(self),
+  local parts_of_all = self.replica and rows.common(self._modules, self._optimizers)
+    or {modules = dicts_of(self._modules), optimizers = dicts_of(self._optimizers)}
+  return {modules = parts_of_all.modules, optimizers = parts_of_all.optimizers, gradients = gradients_of(self),
           orders = orders, common = unpack_bytes(self._host.committed(self.step)).common}
 end
 

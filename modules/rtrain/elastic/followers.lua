@@ -28,10 +28,8 @@ end
 
 ---Returns why this rank cannot continue in a smaller group, or nil.
 ---@param state table state of the session
----@param is_sharded boolean whether the model is sharded
 ---@return string?
-function followers.problem(state, is_sharded)
-  if is_sharded then return 'the rows of its model are divided by the number of ranks' end
+function followers.problem(state)
   if state.trial then return "the sweep knows the processes of a trial's ranks" end
   local sampler = foreign(state.context)
   return sampler and text_of(sampler, state.context) or nil

@@ -96,7 +96,7 @@ local function run(self, fn)
     require 'rtrain.elastic.synchronize'(self.commits, self.host)
     self.must_synchronize = false
   elseif self.commits.step == 0 then
-    local problem = followers.problem(session.get('train.elastic'), self.commits.replica ~= nil)
+    local problem = followers.problem(session.get('train.elastic'))
     self.host.enter(0)
     self.commits:connect()
     local carried = session.get('train.elastic').context.carried
@@ -176,10 +176,10 @@ end
 ---they run the train function from its beginning, with reports numbered from the commit on.
 ---
 ---A loss is healed if several ranks train, on one node or on several. Of a sharded model (fully_shard) another rank must
----keep a copy of each rank's rows: prepare_model with `parallel_strategy_kwargs = {replicas = 1}`. Without it, and where
----the number of ranks changes, the group restarts from its checkpoint. With a fixed number of workers the loss of a node
----restarts the group; in local mode, and if a launcher has started each rank, a loss ends the run. Horovod equivalent:
----hvd.elastic.run and its State (no Ray equivalent).
+---keep a copy of each rank's rows: prepare_model with `parallel_strategy_kwargs = {replicas = 1}`. Without it, and after the
+---loss of a rank together with the one that kept its rows, the group restarts from its checkpoint. With a fixed number of
+---workers the loss of a node restarts the group; in local mode, and if a launcher has started each rank, a loss ends the
+---run. Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState
 ---@param fn fun(state: TrainState): ... called with the state
 ---@return any ... the results of fn

@@ -11,46 +11,29 @@ local errors = require 'base.errors'
 local messages = require 'rtrain.elastic.messages'
 local ordered = require 'base.ordered'
 local ring = require 'rtrain.elastic.ring'
-local shards = require 'torch.tensor.shards'
+local rows = require 'rtrain.state.rows'
 local state_map = require 'torch.optim.state_map'
 local torch = require 'torch'
 
 ---@class elastic.Replica
----@field previous integer the rank whose rows are kept here
----@field next integer the rank that keeps the rows of this one
 local Replica = class 'Replica'
-
--- Returns the sharded parameters, in an order that all ranks share.
-local function sharded_params(modules)
-  local params, seen = {}, {}
-  for _, module in ordered.items(modules) do
-    for _, param in ipairs(module:parameters()) do
-      if shards.of(param) and not seen[param] then
-        seen[param] = true
-        params[#params + 1] = param
-      end
-    end
-  end
-  return params
-end
 
 ---@param modules table ordered, by name
 ---@param optimizers table ordered, by name
 function Replica:init(modules, optimizers)
-  self._params, self._optimizers = sharded_params(modules), {}
+  self._params, self._optimizers = rows.params(modules), {}
   for _, optimizer in ordered.items(optimizers) do table.insert(self._optimizers, optimizer) end
 end
 
--- Returns tensors for the rows of a rank, by parameter.
-local function rows_of(self, rank, world_size)
-  local rows, shard_rows = {}, require('torch._C').distributed.shard_rows
+-- Makes tensors for the rows of a rank, by parameter.
+local function make_kept(self)
+  self._kept, self._begin = {}, {}
   for _, param in ipairs(self._params) do
-    local sizes = {unpack(shards.of(param).sizes)}
-    local _, count = shard_rows(sizes[1], rank, world_size)
-    sizes[1] = count
-    rows[param] = torch.zeros(sizes, {dtype = param.dtype, device = param.device})
+    local range, shape = rows.range(param, self._previous, self._world_size), {unpack(param.shape)}
+    shape[1] = range.count
+    self._kept[param] = torch.zeros(shape, {dtype = param.dtype, device = param.device})
+    self._begin[param] = range.begin
   end
-  return rows
 end
 
 local function each_param(optimizer, fn)
@@ -73,7 +56,7 @@ local function twin_of(self, optimizer)
   twin.state, twin._plans, twin.param_groups = state_map.new(), {}, {}
   for i, group in ipairs(optimizer.param_groups) do
     local params = {}
-    for _, param in ipairs(group.params) do params[#params + 1] = self._rows[param] end
+    for _, param in ipairs(group.params) do params[#params + 1] = self._kept[param] end
     twin.param_groups[i] = ordered.new{{'params', params}}
   end
   return twin
@@ -111,66 +94,69 @@ end
 ---Joins the ring of the group: the first one of this process, or that of another attempt. A collective.
 ---@param context table
 function Replica:connect(context)
-  self._next_of = ring(messages.gathered(context, context.node_rank), context.world_size)
-  self._previous_of = {}
-  for rank, following in next, self._next_of do self._previous_of[following] = rank end
-  self._rank = context.world_rank
-  if self._rows then return end
-  self._rows = rows_of(self, self._previous_of[self._rank], context.world_size)
+  local next_of = ring(messages.gathered(context, context.node_rank), context.world_size)
+  local is_same = self._world_size == context.world_size
+  self._rank, self._world_size = context.world_rank, context.world_size
+  self._next = next_of[self._rank]
+  for rank, following in next, next_of do
+    if following == self._rank then self._previous = rank end
+  end
+  if is_same then return end
+  make_kept(self)
   make_twins(self)
 end
 
--- Returns rows of a parameter, and the state that each optimizer has of them: this rank's, or those that it keeps.
-local function packed(self, param, is_kept)
-  local key, states = is_kept and self._rows[param] or param, {}
-  for i, optimizer in ipairs(self._optimizers) do
-    states[i] = rawget(is_kept and self._twins[optimizer].state or optimizer.state, key) or false
-  end
-  return {rows = is_kept and key or require('torch._C').distributed.unmarked(param), states = states}
+-- Returns the rows of a parameter that this rank keeps for another one.
+local function kept_rows(self, param)
+  local kept, states = self._kept[param], {}
+  for i, optimizer in ipairs(self._optimizers) do states[i] = rawget(self._twins[optimizer].state, kept) or false end
+  return {begin = self._begin[param], rows = kept, states = states}
 end
 
-local function unpack_into(self, param, is_kept, given)
-  local key = is_kept and self._rows[param] or param
-  torch.no_grad(function() key:copy_(given.rows) end)
+local function keep(self, param, given)
+  local kept = self._kept[param]
+  torch.no_grad(function() kept:copy_(given.rows) end)
   for i, optimizer in ipairs(self._optimizers) do
-    local own = is_kept and self._twins[optimizer] or optimizer
-    own.state[key], own._plans = given.states[i] or nil, {}
+    local twin = self._twins[optimizer]
+    twin.state[kept], twin._plans = given.states[i] or nil, {}
   end
 end
 
-local function send_all(self, is_kept, rank)
-  for _, param in ipairs(self._params) do messages.send(packed(self, param, is_kept), rank) end
-end
-
-local function receive_all(self, is_kept, rank)
-  for _, param in ipairs(self._params) do unpack_into(self, param, is_kept, messages.receive(rank)) end
-end
+-- Whether no other rank is there.
+local function is_alone(self) return self._world_size == 1 end
 
 -- Sends this rank's rows to the next rank, and takes those of the previous one.
 local function exchange_all(self)
   make_twins(self)
-  local following, previous = self._next_of[self._rank], self._previous_of[self._rank]
-  for _, param in ipairs(self._params) do
-    unpack_into(self, param, true, messages.swap(packed(self, param, false), following, previous))
+  for _, param in ipairs(is_alone(self) and {} or self._params) do
+    keep(self, param, messages.swap(rows.of(param, self._optimizers), self._next, self._previous))
   end
   record(self)
+end
+
+-- Sends this rank's rows to a new process that keeps them from now on.
+local function hand_over(self, rank)
+  for _, param in ipairs(self._params) do
+    if self._next == rank then messages.send(rows.of(param, self._optimizers), rank) end
+    if self._rank == rank then keep(self, param, messages.receive(self._previous)) end
+  end
 end
 
 -- Returns the gradients to send, and the tensors for those to receive.
 local function gradients_of(self, optimizer)
   local sent, received, count = {}, {}, 0
   each_param(optimizer, function(param)
-    local rows = self._rows[param]
-    if not rows then return end
+    local kept = self._kept[param]
+    if not kept then return end
     local grad = param.grad
     if grad == nil then
-      rows.grad = nil
+      kept.grad = nil
       return
     end
-    local kept = self._grads[param] or torch.empty_like(rows)
-    rows.grad, self._grads[param], count = kept, kept, count + 1
+    local of_kept = self._grads[param] or torch.empty_like(kept)
+    kept.grad, self._grads[param], count = of_kept, of_kept, count + 1
     if grad:numel() > 0 then sent[#sent + 1] = grad end
-    if rows:numel() > 0 then received[#received + 1] = kept end
+    if kept:numel() > 0 then received[#received + 1] = of_kept end
   end)
   return sent, received, count
 end
@@ -185,6 +171,7 @@ end
 ---for a step that comes. A collective.
 ---@param optimizer? optim.Optimizer nil: no step comes
 function Replica:send(optimizer)
+  if is_alone(self) then return end
   local sent, received, count = {}, {}, 0
   if optimizer then sent, received, count = gradients_of(self, optimizer) end
   local all = torch.tensor({has_changed(self) and 1 or 0, count, -count}, {dtype = torch.int64})
@@ -195,13 +182,14 @@ function Replica:send(optimizer)
     exchange_all(self)
     if optimizer then sent, received = gradients_of(self, optimizer) end
   end
-  messages.exchange(sent, self._next_of[self._rank], received, self._previous_of[self._rank])
+  messages.exchange(sent, self._next, received, self._previous)
   for _, grad in ipairs(sent) do grad:release() end
 end
 
 ---Makes the step that the given optimizer has made, with the kept rows.
 ---@param optimizer optim.Optimizer
 function Replica:step(optimizer)
+  if is_alone(self) then return end
   local twin = self._twins[optimizer]
   for i, group in ipairs(optimizer.param_groups) do
     for name, value in ordered.items(group) do
@@ -212,27 +200,36 @@ function Replica:step(optimizer)
   record(self)
 end
 
----Returns whether the ranks that are left have the rows of all lost ones.
----@param held table<integer, integer> by rank: 0 for a lost one
----@return boolean
-function Replica:is_complete(held)
-  for rank, step in next, held do
-    if step == 0 and held[self._next_of[rank]] == 0 then return false end
-  end
-  return true
+---@return {rank: integer, previous: integer, size: integer} place this rank's place in the ring; previous: the rank whose
+---  rows it keeps; -1 and 0 for a rank that has no rows yet
+function Replica:place()
+  return {rank = self._rank or -1, previous = self._previous or -1, size = self._world_size or 0}
 end
 
----Gives the ranks that have taken the places of lost ones their rows, and those that they keep. A collective.
----@param held table<integer, integer> by rank: 0 for a lost one
-function Replica:restore(held)
-  for rank = 0, #held do
-    if held[rank] == 0 then
-      local following, previous = self._next_of[rank], self._previous_of[rank]
-      if self._rank == following then send_all(self, true, rank) end
-      if self._rank == rank then receive_all(self, false, following) end
-      if self._rank == previous then send_all(self, false, rank) end
-      if self._rank == rank then receive_all(self, true, previous) end
-    end
+---Returns rows of a parameter: this rank's, or those that it keeps.
+---@param param torch.Tensor
+---@param is_kept boolean
+---@return rtrain.Rows
+function Replica:rows_of(param, is_kept)
+  if is_kept then return kept_rows(self, param) end
+  return rows.of(param, self._optimizers)
+end
+
+---Gives the new processes of a group their rows, or, where its size has changed, all ranks. A collective.
+---@param context table
+---@param holders elastic.Holders
+function Replica:restore(context, holders)
+  local pieces = {}
+  for i, param in ipairs(self._params) do pieces[i] = holders:pass_on(self, param) end
+  if holders:is_resized() then torch.distributed.barrier() end  -- until here each rank can go back
+  for i, param in ipairs(self._params) do
+    if pieces[i] then rows.set(param, self._optimizers, rows.join(pieces[i])) end
+    pieces[i] = nil
+  end
+  self:connect(context)
+  if holders:is_resized() then return exchange_all(self) end
+  for rank = 0, context.world_size - 1 do
+    if holders:is_new(rank) then hand_over(self, rank) end
   end
   record(self)
 end

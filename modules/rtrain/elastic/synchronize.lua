@@ -5,6 +5,7 @@
 local ddp = require 'torch.nn.parallel.distributed'
 local errors = require 'base.errors'
 local followers = require 'rtrain.elastic.followers'
+local Holders = require 'rtrain.elastic.holders'
 local messages = require 'rtrain.elastic.messages'
 local session = require 'rtrain.session'
 
@@ -32,9 +33,10 @@ local function source_of(held, world_size)
   errors.raise('peer_lost', 'train.elastic: no rank is left that holds a commit')
 end
 
--- Without a lost rank's rows no rank can continue from its commit.
-local function check_complete(commits, held)
-  if commits.replica:is_complete(held) then return end
+-- Returns who has which rows of a sharded model. Without all of them no rank can continue from its commit.
+local function holders_of(commits, context)
+  local holders = Holders(context, commits.replica)
+  if holders:are_complete() then return holders end
   commits.step = 0
   errors.raise('peer_lost', 'train.elastic: a lost rank and the one that kept its rows were lost together')
 end
@@ -51,8 +53,7 @@ local function synchronize(commits, host)
   state.is_joining = false
   local held = messages.gathered(context, commits.step)
   local source, step = source_of(held, context.world_size)
-  commits:connect()
-  if commits.replica then check_complete(commits, held) end
+  local holders = commits.replica and holders_of(commits, context)
   local large, orders = nil, step > 1 and ddp.gradient_orders() or nil
   if held[context.world_rank] == 0 then
     large = messages.receive(source)
@@ -63,13 +64,13 @@ local function synchronize(commits, host)
       if held[rank] == 0 then messages.send(commits:large(orders), rank) end
     end
   end
-  if commits.replica then commits.replica:restore(held) end
+  if holders then commits.replica:restore(context, holders) end
   commits:reset_gradients(large and large.gradients)
   ddp.rebuild_all(orders)
   local kept = commits:kept(step, large and large.common)
   commits:restore(step, kept, first_of_all(context, kept))
   host.enter(step)
-  host.set_healable(true, followers.problem(state, commits.replica ~= nil))
+  host.set_healable(true, followers.problem(state))
 end
 
 return synchronize

@@ -62,6 +62,29 @@ local function without(names, others)
   return rest
 end
 
+-- `is_alone`: without the other ranks.
+local function write(self, dir, is_async, is_alone)
+  local torch = require 'torch'
+  local world_size, rank = place()
+  -- Small, so written synchronously: a second asynchronous save would wait for the first.
+  torch.save({version = VERSION, parts = parts.states(self, parts.names_of(self, true)),
+              values = parts.values(self), buffers = parts.buffers(self),
+              random = require('rtrain.session.random_state').get()}, dir .. '/' .. own_file(rank))
+  local together = sharded.names(self)
+  local save
+  if #together > 0 and is_alone then
+    sharded.save_alone(self, dir, rank)
+  elseif #together > 0 then
+    save = sharded.save(self, together, dir, is_async)
+  end
+  if rank > 0 then return save end
+  local shared = {version = VERSION, world_size = world_size, sharded = together,
+                  parts = parts.states(self, without(parts.names_of(self, false), together))}
+  if is_async and not save then return require 'rtrain.functions.async_save'(shared, dir .. '/' .. SHARED) end
+  torch.save(shared, dir .. '/' .. SHARED)
+  return save
+end
+
 ---Writes this rank's files into a folder. Every rank calls it, with the folder that it reports: `report()` merges them.
 ---In the middle of an epoch, inside the loop over a DataLoader or a shard, the current batch counts as used: save after
 ---its step.
@@ -83,21 +106,12 @@ function TrainState:save(dir, options)
   if is_async ~= nil and type(is_async) ~= 'boolean' then
     errors.raise('argument', ('state:save: async is true or false, not a %s'):format(type(is_async)))
   end
-  local torch = require 'torch'
-  local world_size, rank = place()
-  -- Small, so written synchronously: a second asynchronous save would wait for the first.
-  torch.save({version = VERSION, parts = parts.states(self, parts.names_of(self, true)),
-              values = parts.values(self), buffers = parts.buffers(self),
-              random = require('rtrain.session.random_state').get()}, dir .. '/' .. own_file(rank))
-  local together = sharded.names(self)
-  local save = #together > 0 and sharded.save(self, together, dir, is_async) or nil
-  if rank > 0 then return save end
-  local shared = {version = VERSION, world_size = world_size, sharded = together,
-                  parts = parts.states(self, without(parts.names_of(self, false), together))}
-  if is_async and not save then return require 'rtrain.functions.async_save'(shared, dir .. '/' .. SHARED) end
-  torch.save(shared, dir .. '/' .. SHARED)
-  return save
+  return write(self, dir, is_async, false)
 end
+
+---Writes this rank's files for a group of another size, without asking another rank.
+---@param dir string
+function TrainState:_save_alone(dir) write(self, dir, nil, true) end
 
 local function exists(path)
   local file = io.open(path, 'rb')
@@ -176,7 +190,10 @@ local function load_files(self, dir)
   local shared = read_shared(dir)
   local own, is_foreign = read_own(dir, shared)
   local together = check_parts(self, shared, own)
-  if #together > 0 then sharded.load(self, together, dir) end
+  if #together > 0 then
+    local world_size, rank = place()
+    sharded.load(self, together, dir, {size = world_size, rank = rank, num_saved = shared.world_size})
+  end
   set_parts(self, shared.parts, false)
   set_parts(self, own.parts, true)
   parts.set_values(self, own.values)

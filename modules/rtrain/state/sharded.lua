@@ -6,6 +6,7 @@ local errors = require 'base.errors'
 local named_state = require 'torch.distributed.checkpoint.named_state'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
+local saved_rows = require 'rtrain.state.rows'
 
 local sharded = {}
 
@@ -89,6 +90,15 @@ function sharded.save(state, names, dir, is_async)
   return dcp[is_async and 'async_save' or 'save'](tree, {checkpoint_id = dir})
 end
 
+---Saves this rank's rows of the models, and of the optimizers' state, without asking another rank.
+---@param state TrainState
+---@param dir string
+---@param rank integer
+function sharded.save_alone(state, dir, rank)
+  local modules, optimizers = found_in(state)
+  saved_rows.save(modules, optimizers, dir, rank)
+end
+
 local function raise(text, ...) errors.raise('checkpoint', 'state:load: ' .. text:format(...)) end
 
 -- Plans to fill the module's tensors. Returns its state dict.
@@ -145,9 +155,11 @@ end
 ---@param state TrainState
 ---@param names string[]
 ---@param dir string
-function sharded.load(state, names, dir)
+---@param place {size: integer, rank: integer, num_saved: integer} of this rank; how many ranks have saved
+function sharded.load(state, names, dir, place)
   local Reader = require 'torch.distributed.checkpoint.reader'
   local modules, optimizers = found_in(state)
+  if saved_rows.are_in(dir) then return saved_rows.load(modules, optimizers, dir, place) end
   local reader, name_of, states = Reader(dir), names_in(modules), {}
   local tree = require('torch.distributed.checkpoint.index').tree(reader.content, function(name, entry)
     local saved = Saved()

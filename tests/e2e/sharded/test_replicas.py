@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
-from conftest import ALL, RTRAIN, SOURCE
+from conftest import ALL, RTRAIN, SOURCE, set_cpus
+from grown import check_grown, larger
+from test_heal_smaller import LOSE as LOSE_LAST
+from test_heal_smaller import NO_FOURTH, check_lost_and_left_out, end_of_reference, reference, smaller
 
 KILLS = SOURCE / "tests" / "soak" / "kills" / "elastic.py"
 
@@ -194,6 +197,34 @@ def test_what_is_not_healed_is_said(rtrain):
     result = rtrain.run(training(prepare=FSDP.replace("replicas = 1", mesh)), "--name", "mesh")
     assert result.returncode == 1
     assert "replicas: train.elastic does not heal a model with a mesh" in result.stderr
+
+
+def sharded(text):
+    """Returns a script of test_heal with a sharded model."""
+    text = text.replace(
+        "train.torch.prepare_model(net)", FSDP.split("= ", 1)[1].replace("nn.Linear", "torch.nn.Linear")
+    )
+    return text.replace("param:double()", "param:full_tensor():double()")
+
+
+@pytest.mark.parametrize("torch", ["", "torch_config = train.TorchConfig {backend = 'gloo'},"], ids=["shm", "gloo"])
+def test_a_smaller_group_divides_the_rows_again(rtrain, torch):
+    set_cpus(rtrain, 3)
+    wanted = end_of_reference(rtrain.run_ok(sharded(reference(torch=torch))))
+    rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
+    result = rtrain.run_ok(sharded(smaller(torch=torch)))
+    check_lost_and_left_out(rtrain, result)
+    assert ends(result) == wanted
+
+
+def test_a_smaller_group_grows_again(rtrain):
+    set_cpus(rtrain, 3)
+    rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
+    slow = "if train.get_context():get_world_size() == 2 then os.execute 'sleep 0.2' end"
+    result = rtrain.run_ok(sharded(larger("{1, 3}", 2, at_step=LOSE_LAST.replace("@RANK@", "2") + "\n" + slow)))
+    check_grown(rtrain, result, [3, 3, 2, 3])
+    assert statuses(rtrain) == ["HEALED", "HEALED", "FINISHED", "FINISHED"]
+    assert len(ends(result)) == 3
 
 
 def test_workers_killed_at_random_moments_leave_the_bits_alone(tmp_path):
