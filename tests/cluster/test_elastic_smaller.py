@@ -8,6 +8,7 @@ import pytest
 from conftest import ALL, nightly, wait_until
 from test_heal import ends, statuses
 from test_heal_smaller import end_of_reference, reference, seen, smaller
+from test_replicas import sharded
 
 pytestmark = nightly
 
@@ -32,9 +33,9 @@ def hosts(three_hosts):
     return three_hosts
 
 
-def start(rtrain, job, num_workers, nodes, cores, limits="", **places):
+def start(rtrain, job, num_workers, nodes, cores, limits="", change=str, **places):
     """Starts a job with `cores` cores on each node. Returns when all ranks wait and their reports have reached node 0."""
-    text = smaller(num_workers, limits=f"node_timeout_s = 2{limits}", **{"at_step": WAIT, **places})
+    text = change(smaller(num_workers, limits=f"node_timeout_s = 2{limits}", **{"at_step": WAIT, **places}))
     running = job(
         "run", rtrain.script(text), nodes=nodes, counts=(1,) * len(nodes), env={"SLURM_CPUS_ON_NODE": str(cores)}
     )
@@ -90,6 +91,17 @@ def test_the_others_go_on_without_a_lost_node(rtrain, job, backend, wait):
     # The first epoch has steps of sixteen samples, then of eight. The second epoch has 48 samples left.
     for epoch in seen(rtrain, [4, 1 + 6, 8]):
         assert sorted(epoch) == list(range(64))
+
+
+def test_the_rows_of_a_lost_node_are_on_the_others(rtrain, job):
+    """The model is sharded, and each rank's rows are kept on another node: both ranks of a node may be lost."""
+    path = rtrain.script(sharded(reference(4)), "reference.lua")
+    calm = job("run", path, env={"SLURM_CPUS_ON_NODE": "2"}).wait()
+    assert [each.returncode for each in calm] == [0, 0], calm[0].stderr
+    result = lose(rtrain, start(rtrain, job, "{1, 4}", (0, 1), 2, change=sharded), 1)
+    assert result.returncode == 0, result.stderr
+    assert statuses(rtrain) == ["HEALED", "FINISHED"], result.stderr
+    assert ends(result) == end_of_reference(calm[0])
 
 
 def test_ranks_behind_a_lost_node_get_new_numbers(rtrain, job):

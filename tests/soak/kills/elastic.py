@@ -113,7 +113,9 @@ class ElasticRun:
 
     def choose_spared(self, alive, choice):
         if self.options.sharded:
-            return alive[choice.choice([0, 1]) :: 2]
+            on_each = self.options.workers // self.options.hosts
+            ring = sorted(range(len(alive)), key=lambda rank: (rank % on_each, rank))
+            return [alive[rank] for rank in ring[choice.choice([0, 1]) :: 2]]
         return [choice.choice(alive)]
 
     def harass(self, choice):
