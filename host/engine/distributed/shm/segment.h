@@ -39,7 +39,7 @@ class ShmSegment {
  public:
   static constexpr size_t kSlots = 4;
   static constexpr size_t kSlotBytes = size_t{256} << 10;
-  static constexpr size_t kRingBytes = size_t{256} << 10;
+  static constexpr size_t kRingBytes = size_t{1024} << 10;
 
   // How other ranks find the segment.
   struct Address {
