@@ -44,9 +44,14 @@ int place_number(CommitBoard::Part part, uint64_t step) {
 }  // namespace
 
 struct CommitBoard::Header {
-  uint32_t version = kVersion;
-  uint32_t first_rank = 0;
-  uint32_t end_rank = 0;
+  // What a process reads before it knows the size of the memory.
+  struct Extent {
+    uint32_t version = kVersion;
+    uint32_t first_rank = 0;
+    uint32_t end_rank = 0;
+  };
+
+  Extent extent;
   alignas(64) std::atomic<uint32_t> bell{0};  // a futex; rises with each change of a rank
   std::atomic<uint32_t> waiters{0};
   std::atomic<uint64_t> others_ready{0};
@@ -76,17 +81,16 @@ CommitBoard::CommitBoard(int end_rank, int first_rank)
     ::close(fd_);
     throw;
   }
-  new (memory_) Header{.first_rank = static_cast<uint32_t>(first_rank),
-                       .end_rank = static_cast<uint32_t>(end_rank)};
+  new (memory_) Header{.extent = {.first_rank = static_cast<uint32_t>(first_rank),
+                                  .end_rank = static_cast<uint32_t>(end_rank)}};
   for (int each = 0; each < end_rank; ++each) new (&rank(each)) Rank;
 }
 
 CommitBoard::CommitBoard(Inherited inherited) : fd_(inherited.fd) {
-  Header found;
+  Header::Extent found;
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || static_cast<size_t>(info.st_size) < kHeaderBytes ||
-      ::pread(fd_, &found.version, sizeof(uint32_t) * 3, 0) != sizeof(uint32_t) * 3 ||
-      found.version != kVersion) {
+      ::pread(fd_, &found, sizeof(found), 0) != sizeof(found) || found.version != kVersion) {
     throw Error(Code::kInternal, "no memory for committed steps was passed");
   }
   size_bytes_ = kHeaderBytes + size_t{found.end_rank} * sizeof(Rank);
