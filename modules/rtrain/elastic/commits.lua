@@ -175,25 +175,16 @@ function Commits:commit()
   self:_take(self._prepared)
 end
 
-local function dicts_of(parts_of_kind)
-  local dicts = ordered.new()
-  for name, part in ordered.items(parts_of_kind) do dicts[name] = part:state_dict() end
-  return dicts
-end
-
 -- Returns to the copy. An optimizer's step need not change the versions.
 local function take_back(self)
-  local copy = require('torch._C').data.unpack_tensor(self._copy)
-  for name, model in ordered.items(self._modules) do model:load_state_dict(copy.modules[name]) end
-  for name, optimizer in ordered.items(self._optimizers) do optimizer:load_state_dict(copy.optimizers[name]) end
+  rows.set_common(self._modules, self._optimizers, require('torch._C').data.unpack_tensor(self._copy))
   self._versions = versions(self)
 end
 
 function Commits:_take(step)
   self.step, self._prepared = step, step
   if self._keeps_copies then
-    local large = {modules = dicts_of(self._modules), optimizers = dicts_of(self._optimizers)}
-    self._copy = require('torch._C').data.pack_tensor(large)
+    self._copy = require('torch._C').data.pack_tensor(rows.common(self._modules, self._optimizers))
   end
   self.index = self._host.next_report()
   self._versions = versions(self)
@@ -222,19 +213,14 @@ end
 ---@param orders? table order of gradients: DistributedDataParallel.gradient_orders
 ---@return table
 function Commits:large(orders)
-  local parts_of_all = self.replica and rows.common(self._modules, self._optimizers)
-    or {modules = dicts_of(self._modules), optimizers = dicts_of(self._optimizers)}
-  return {modules = parts_of_all.modules, optimizers = parts_of_all.optimizers, gradients = gradients_of(self),
-          orders = orders, common = unpack_bytes(self._host.committed(self.step)).common}
+  return {of_all = rows.common(self._modules, self._optimizers), gradients = gradients_of(self), orders = orders,
+          common = unpack_bytes(self._host.committed(self.step)).common}
 end
 
 ---@param large table the result of another rank's `large`
 function Commits:set_large(large)
-  for name, model in ordered.items(self._modules) do
-    model:load_state_dict(large.modules[name], {strict = not self.replica})
-  end
-  for name, optimizer in ordered.items(self._optimizers) do
-    optimizer:load_state_dict(large.optimizers[name])
+  rows.set_common(self._modules, self._optimizers, large.of_all)
+  for _, optimizer in ordered.items(self._optimizers) do
     optimizer._opt_called = true  -- the lost rank called it: schedulers must not warn
   end
 end

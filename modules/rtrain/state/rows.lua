@@ -117,7 +117,7 @@ function rows.set(param, optimizers, given)
       param.data = given.rows:to{dtype = param.dtype, device = param.device, copy = true}
     end
   end)
-  shard.begin, shard.count = given.begin, given.rows:size(0)
+  shard.begin, shard.count, shard.with_columns = given.begin, given.rows:size(0), nil
   shards.add(param, shard)
   for i, optimizer in ipairs(optimizers) do
     optimizer.state[param], optimizer._plans = given.states[i] or nil, {}
@@ -164,6 +164,7 @@ end
 ---@return {modules: table, optimizers: table} common
 function rows.common(modules, optimizers)
   local common = {modules = dicts_of(modules), optimizers = dicts_of(optimizers)}
+  if not shards.has_replaced() then return common end
   for name, state in ordered.items(common.modules) do common.modules[name] = without_shards(state) end
   for name, optimizer in ordered.items(optimizers) do drop_states_of_shards(optimizer, common.optimizers[name].state) end
   return common
@@ -173,7 +174,8 @@ end
 ---@param optimizers table ordered, by name
 ---@param common {modules: table, optimizers: table} a result of `common`
 function rows.set_common(modules, optimizers, common)
-  for name, model in ordered.items(modules) do model:load_state_dict(common.modules[name], {strict = false}) end
+  local options = {strict = not shards.has_replaced()}
+  for name, model in ordered.items(modules) do model:load_state_dict(common.modules[name], options) end
   for name, optimizer in ordered.items(optimizers) do optimizer:load_state_dict(common.optimizers[name]) end
 end
 
