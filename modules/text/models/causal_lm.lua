@@ -4,9 +4,11 @@ local generate = require 'text.generation.generate'
 local linear_cross_entropy = require 'text.linear_cross_entropy'
 local nn = require 'torch.nn'
 local pretrained = require 'text.models.pretrained'
+local shards = require 'torch.tensor.shards'
 local F = require('torch').nn.functional
 
--- logits are computed when they are read: training needs no logits, and generation those of the last token.
+-- logits are computed when they are read: training needs no logits, and generation those of the last token. A sharded
+-- model has its parameters in its forward alone, so it computes them there if the caller gave no labels.
 local Output = {}
 
 function Output.__index(output, name)
@@ -22,7 +24,7 @@ end
 ---
 ---Calling a model takes ids (n, tokens) and {attention_mask, labels, position_ids, past_key_values}, and returns
 ---{logits (n, tokens, vocab_size), loss, last_hidden_state (n, tokens, hidden_size)}. The loss is the mean cross entropy of
----each next token; labels of -100 do not count.
+---each next token; labels of -100 do not count. A sharded model that is given labels has no logits after its forward.
 ---@param name string
 ---@param options table as of pretrained.class, and {Base: the class without the head, hidden_size: its name in the config}
 ---@return table
@@ -75,6 +77,8 @@ local function causal_lm(name, options)
         result.aux_loss = out.aux_loss
         result.loss = result.loss + out.aux_loss * self.config.router_aux_loss_coef
       end
+    elseif shards.is_whole_for_now(self.lm_head:parameters()[1]) then
+      result.logits = result._head(out.last_hidden_state)
     end
     return result
   end

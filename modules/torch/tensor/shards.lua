@@ -25,6 +25,8 @@ local shard_of = setmetatable({}, {__mode = 'v'})
 local num_shards = 0
 -- Parameter whose place a shard has taken → its name.
 local replaced = setmetatable({}, {__mode = 'k'})
+-- Whole parameters that are shown in the forward and backward of a sharded module alone.
+local wholes = setmetatable({}, {__mode = 'k'})
 local ranks
 local has_replaced = false
 
@@ -61,6 +63,15 @@ function shards.has_replaced() return has_replaced end
 ---@param param torch.Tensor
 ---@return string|nil
 function shards.name_of_replaced(param) return replaced[param] end
+
+---Records that a parameter is the whole one of a sharded module.
+---@param param torch.Tensor
+function shards.add_whole(param) wholes[param] = true end
+
+---Returns whether a parameter is whole because a sharded module is in its forward: it cannot be used after it.
+---@param param torch.Tensor
+---@return boolean
+function shards.is_whole_for_now(param) return wholes[param] == true end
 
 ---Sets the functions that communicate with the ranks of a Shard: this file knows no process groups.
 ---@param functions {gather: (fun(tensor: torch.Tensor, shard: torch.Shard): torch.Tensor), all_reduce: (fun(tensor:

@@ -121,6 +121,7 @@ local function make_memory(self)
     or Gathered(self.entries, self.process_group, dtype, device)
   for i, entry in ipairs(self.entries) do
     entry.whole = parameter.Parameter(self.memory.wholes[i], entry.shard.requires_grad)
+    shards.add_whole(entry.whole)
   end
 end
 
