@@ -302,6 +302,56 @@ def test_replicas_are_added_up_once(sharded):
     assert out == {"waits": True, "same": True}
 
 
+def test_modules_that_are_gathered_ahead(sharded):
+    out = sharded(
+        """
+        local C, layers = require 'torch._C', {}
+        for i = 1, 6 do layers[i] = nn.Linear(128, 128, {bias = false}) end
+        local parts = nn.Sequential(unpack(layers))
+        for i = 1, 6 do fully_shard(parts[i]) end
+        fully_shard(parts)
+        local batch = torch.full({2, 128}, rank + 1)
+        local function gradients()
+          local grads = {}
+          parts:zero_grad()
+          parts(batch):sum():backward()
+          for i = 1, 6 do grads[i] = parts[i].weight.grad:full_tensor() end
+          return torch.stack(grads)
+        end
+        -- In units of a layer's parameters.
+        local function peak_of_forward()
+          collectgarbage()
+          collectgarbage()
+          local before = C.memory_stats().live_bytes
+          C.reset_peak_memory_stats()
+          torch.no_grad(function() parts(batch) end)
+          return (C.memory_stats().peak_bytes - before) / (4 * 128 * 128)
+        end
+        local before = gradients()
+        out.forward = {peak_of_forward()}
+        for i = 1, 6 do parts[i]:set_modules_to_forward_prefetch{layers[i + 1], layers[i + 2], layers[i + 3]} end
+        out.same = torch.equal(gradients(), before)
+        out.forward[2] = peak_of_forward()
+        for i = 1, 6 do
+          parts[i]:set_modules_to_forward_prefetch{}
+          parts[i]:set_modules_to_backward_prefetch{layers[i - 1], layers[i - 2], layers[i - 3]}
+        end
+        out.same_again = torch.equal(gradients(), before)
+        out.no_list = refused(function() parts:set_modules_to_forward_prefetch(parts[1]) end)
+        out.not_sharded = refused(function() parts:set_modules_to_backward_prefetch{nn.ReLU()} end)
+        out.is_shared = 'BACKEND' == 'shm'
+        """
+    )
+    assert out["same"] and out["same_again"]
+    default, three = out["forward"]
+    if out["is_shared"]:
+        assert default == three
+    else:
+        assert three > default + 1.5, out
+    assert "set_modules_to_forward_prefetch: expected a list of modules" in out["no_list"]
+    assert "module 1 was not sharded by fully_shard" in out["not_sharded"]
+
+
 def test_a_model_without_memory_gets_it_after_it_is_sharded(sharded):
     out = sharded(
         """

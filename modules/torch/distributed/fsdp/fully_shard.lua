@@ -173,6 +173,51 @@ function METHODS:set_reshard_after_backward(value, options)
   end)
 end
 
+-- Returns the groups of a list of sharded modules.
+local function groups_of_list(name, modules)
+  if type(modules) ~= 'table' or class.is(modules, Module) then
+    errors.raise('argument', ('%s: expected a list of modules, got %s'):format(name, shown(modules)))
+  end
+  local groups = {}
+  for i, each in ipairs(modules) do
+    groups[i] = group_of[each]
+    if not groups[i] then
+      errors.raise('argument', ('%s: module %d was not sharded by fully_shard: %s'):format(name, i, shown(each)))
+    end
+  end
+  return groups
+end
+
+---Sets which modules' parameters are gathered ahead while this module is in its forward: more than one, for more memory
+---and fewer waits. Without it that is the module that followed in the last pass. Every rank calls it. Where ranks share the
+---parameters' memory nothing is gathered, and it changes nothing.
+---@param modules torch.distributed.fsdp.FSDPModule[] in the order in which they run
+---Errors: 'argument' for a module that is not sharded. PyTorch equivalent: FSDPModule.set_modules_to_forward_prefetch.
+---
+---```lua
+---local torch = require 'torch'
+---local dist, nn = torch.distributed, torch.nn
+---dist.init_process_group('gloo', {rank = 0, world_size = 1})
+---local model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 2))
+---for i = 1, 3 do dist.fsdp.fully_shard(model[i]) end
+---dist.fsdp.fully_shard(model)
+---model[1]:set_modules_to_forward_prefetch{model[2], model[3]}
+---model[3]:set_modules_to_backward_prefetch{model[2], model[1]}
+---model(torch.ones(1, 2)):sum():backward()
+---dist.destroy_process_group()
+---```
+function METHODS:set_modules_to_forward_prefetch(modules)
+  group_of[self].forward_prefetch = groups_of_list('set_modules_to_forward_prefetch', modules)
+end
+
+---Sets which modules' parameters are gathered ahead while this module is in its backward. Without it that is the module
+---that came before it in forward. See set_modules_to_forward_prefetch.
+---@param modules torch.distributed.fsdp.FSDPModule[] in the order in which their backward runs
+---Errors: 'argument' for a module that is not sharded. PyTorch equivalent: FSDPModule.set_modules_to_backward_prefetch.
+function METHODS:set_modules_to_backward_prefetch(modules)
+  group_of[self].backward_prefetch = groups_of_list('set_modules_to_backward_prefetch', modules)
+end
+
 ---Sets by what the sums of gradients over all ranks are divided, instead of the number of ranks.
 ---@param factor number
 function METHODS:set_gradient_divide_factor(factor)

@@ -28,6 +28,8 @@ local torch = require 'torch'
 ---@field entries fsdp.Entry[]
 ---@field reshard_after_forward boolean|nil nil: except for the outermost module
 ---@field keeps_after_backward boolean|nil
+---@field forward_prefetch fsdp.ParameterGroup[]|nil gathered ahead in its forward; nil: what came after it in the last pass
+---@field backward_prefetch fsdp.ParameterGroup[]|nil the same in its backward; nil: what came before it
 ---@field reduces boolean whether a backward pass divides the gradients among the ranks; else it accumulates them whole
 ---@field all_reduces boolean whether it also adds up those of the replicas
 ---@field divides_by number|nil of the sums of gradients; nil: they are means
@@ -148,7 +150,9 @@ function ParameterGroup:show()
 end
 
 ---Begins to gather the parameters, which are needed soon.
-function ParameterGroup:prefetch() torch.no_grad(self.memory.begin, self.memory) end
+function ParameterGroup:prefetch()
+  if self.memory then torch.no_grad(self.memory.begin, self.memory) end
+end
 
 ---Frees gathered parameters that are not in use.
 function ParameterGroup:free()

@@ -55,15 +55,19 @@ function pass.begin_forward(module, groups_below)
   pass.publish(groups_below())
 end
 
+local function prefetch(groups)
+  for _, each in ipairs(groups) do each:prefetch() end
+end
+
 ---Shows the parameters of a group for the forward of its module, and begins to gather those of the group that came after
----it in the last pass.
+---it in the last pass, or of the groups that the user chose.
 ---@param group fsdp.ParameterGroup
 function pass.show(group)
   group:show()
   if backward or not outermost then return end
   if latest and latest ~= group then latest.next, group.previous = group, latest end
   latest = group
-  if group.next then group.next:prefetch() end
+  prefetch(group.forward_prefetch or {group.next})
 end
 
 ---Called after the forward of a sharded module.
@@ -76,13 +80,17 @@ function pass.end_forward(module)
   return true
 end
 
+local function prefetched_in_backward(group) return group.backward_prefetch or {group.previous} end
+
 local function end_backward()
   local ended = backward
   backward = nil
   -- The groups of modules whose inputs need no gradient are still open.
   for _, group in ipairs(ended.order) do
     if ended.open[group] > 0 then group:end_backward(group.keeps_after_backward) end
-    if group.previous and not ended.open[group.previous] then group.previous:free() end
+    for _, each in ipairs(prefetched_in_backward(group)) do
+      if not ended.open[each] then each:free() end
+    end
   end
   pass.fence(ended.order)
 end
@@ -104,7 +112,7 @@ function pass.open(group, call)
   backward.open[group] = (count or 0) + 1
   if (count or 0) == 0 then
     group:begin_backward()
-    if group.previous then group.previous:prefetch() end
+    prefetch(prefetched_in_backward(group))
   end
 end
 
