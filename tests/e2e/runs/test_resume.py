@@ -333,11 +333,12 @@ def reports_made(rtrain, attempt):
     )
 
 
-@pytest.mark.parametrize("is_async", ["false", "true"])
-def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain, is_async):
+@pytest.mark.parametrize("is_async, is_sharded", [("false", "false"), ("true", "false"), ("true", "true")])
+def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain, is_async, is_sharded):
     """Kills a worker, rank 0 and the controller, each in the middle of an epoch. tests/soak/kills kills at any
     moment."""
-    straight = rtrain("run", RESUMABLE, "--name", "straight", "--set", "out=straight")
+    sharded = f"sharded={is_sharded}"
+    straight = rtrain("run", RESUMABLE, "--name", "straight", "--set", "out=straight", "--set", sharded)
     assert straight.returncode == 0, straight.stderr
     command = (
         "run",
@@ -348,6 +349,8 @@ def test_killed_three_times_a_run_ends_with_the_same_bits(rtrain, is_async):
         "out=killed",
         "--set",
         f"async={is_async}",
+        "--set",
+        sharded,
         "--set",
         "slow_s=0.05",
     )

@@ -1,9 +1,11 @@
 -- Training whose result a kill at any moment must not change: dropout, batch norm, a shuffled and prepared loader with
 -- random samples, Adam, a scheduler, a scaler, numbers from torch and math.random on every rank.
 --
--- Saves every `save_every` steps, in the middle of epochs. Every rank writes its final state to `out`-rank-R.
+-- Saves every `save_every` steps, in the middle of epochs. Every rank writes its final state to `out`-rank-R. With `sharded`
+-- each rank has its rows of the model, and of its optimizer.
 
 local torch, train = require 'torch', require 'rtrain'
+local shards = require 'torch.tensor.shards'
 local data = torch.utils.data
 
 local Noisy = data.Dataset:extend('Noisy')
@@ -14,20 +16,31 @@ function Noisy:get(i)
   return torch.full({8}, i / self.n):add(noise:mul(0.1)), torch.tensor(i % 3, {dtype = 'int64'})
 end
 
-local function make_model()
-  return torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.BatchNorm1d(32), torch.nn.ReLU(), torch.nn.Dropout(0.3),
+-- A batch norm's buffers are those of each rank in a sharded model, and rank 0's in a checkpoint.
+local function make_model(is_sharded)
+  local norm = is_sharded and torch.nn.LayerNorm(32) or torch.nn.BatchNorm1d(32)
+  return torch.nn.Sequential(torch.nn.Linear(8, 32), norm, torch.nn.ReLU(), torch.nn.Dropout(0.3),
     torch.nn.Linear(32, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3))
 end
+
+local function prepared_model(is_sharded)
+  local model = make_model(is_sharded)
+  if not is_sharded then return train.torch.prepare_model(model) end
+  return train.torch.prepare_model(model, {parallel_strategy = 'fsdp', parallel_strategy_kwargs = {wrap = torch.nn.Linear}})
+end
+
+local function whole(tensor) return shards.of(tensor) and tensor:full_tensor() or tensor:clone() end
 
 -- Writes the whole final state and the next random numbers: equal runs write equal bytes.
 local function write_last(path, state)
   local tensors = {}
   for name, tensor in require('base.ordered').items(train.torch.unwrap(state.model):state_dict()) do
-    tensors['model.' .. name] = tensor
+    tensors['model.' .. name] = whole(tensor)
   end
-  for index, of_param in next, state.optimizer:state_dict().state do
+  local of_params = state.optimizer:state_dict().state
+  for index = 0, #state.model:parameters() - 1 do
     for _, name in ipairs {'step', 'exp_avg', 'exp_avg_sq'} do
-      tensors[('optimizer.%d.%s'):format(index, name)] = of_param[name]:clone()
+      tensors[('optimizer.%d.%s'):format(index, name)] = whole(of_params[index][name])
     end
   end
   local numbers = {state.step, state.drawn, state.scaler:get_scale(), state.scheduler:get_last_lr()[1], math.random()}
@@ -40,7 +53,7 @@ local function train_func(config)
   local rank = train.get_context():get_world_rank()
   torch.manual_seed(11 + rank)
   math.randomseed(17 + rank)
-  local model = train.torch.prepare_model(make_model())
+  local model = prepared_model(config.sharded)
   local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.01})
   local scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.epochs)
   local scaler = torch.amp.GradScaler('cpu', {init_scale = 2 ^ 8, growth_interval = 3})
@@ -82,7 +95,8 @@ end
 
 train.TorchTrainer {
   train_loop_per_worker = train_func,
-  train_loop_config = {epochs = 3, samples = 60, save_every = 3, loader_threads = 0, slow_s = 0, async = false, out = 'last'},
+  train_loop_config = {epochs = 3, samples = 60, save_every = 3, loader_threads = 0, slow_s = 0, async = false,
+    sharded = false, out = 'last'},
   scaling_config = train.ScalingConfig {num_workers = 2},
   run_config = train.RunConfig {
     name = 'resumable', resume = 'auto', checkpoint_config = {num_to_keep = 2}, failure_config = {max_failures = -1},

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Runs that are killed at random moments and continue end with the bits of a run that was not.
 
-    run.py [--runs N] [--seed S] [--kills K] [--workers W] [--threads T] [--keep]
+    run.py [--runs N] [--seed S] [--kills K] [--workers W] [--threads T] [--sharded] [--asynchronous]
+           [--keep]
 
 One run of resumable.lua is left alone; N are killed, each up to K times: a worker, rank 0, or the controller, at a moment
 that the seed chooses. A killed controller's run is started again (resume = 'auto'). What every rank wrote at its end
 (parameters, buffers, optimizer, next random numbers) must be equal byte by byte, the reports must be numbered without a
-gap, and nothing may be left running. The executable is $RTRAIN.
+gap, and nothing may be left running. With --sharded the ranks divide the model (fully_shard), and its checkpoints; with
+--asynchronous they save while training goes on. The executable is $RTRAIN.
 """
 
 import argparse
@@ -47,6 +49,7 @@ class KilledRun:
 
     def start(self):
         settings = [f"out={self.folder}/last", f"loader_threads={self.options.threads}"]
+        settings += [f"sharded={self.options.sharded}".lower(), f"async={self.options.asynchronous}".lower()]
         command = [RTRAIN, "run", str(HERE / "resumable.lua"), "-q", "-n", str(self.options.workers)]
         for setting in settings:
             command += ["--set", setting]
@@ -137,6 +140,8 @@ def main():
     parser.add_argument("--kills", type=int, default=3, help="at most, of one run")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=0, help="loader threads of each worker")
+    parser.add_argument("--sharded", action="store_true", help="the ranks divide the model")
+    parser.add_argument("--asynchronous", action="store_true", help="saves while training goes on")
     parser.add_argument("--keep", action="store_true", help="leave the folders of the runs")
     options = parser.parse_args()
     choice = random.Random(options.seed)
