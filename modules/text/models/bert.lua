@@ -144,7 +144,7 @@ function bert.with_head(name, options)
   local prefix = options.prefix
 
   function Model:_build(config)
-    self[prefix] = options.Base(with(config, {_pools = options.pools}))
+    self[prefix] = options.Base(with(config, {_pools = options.pools}), true)
     options.build(self, config)
   end
 

@@ -34,7 +34,7 @@ local function causal_lm(name, options)
   Class.generate = generate
 
   function Class:_build(config)
-    self[prefix] = options.Base(config)
+    self[prefix] = options.Base(config, true)
     self.config = self[prefix].config
     self.lm_head = nn.Linear(self.config[options.hidden_size or 'hidden_size'], self.config.vocab_size, {bias = false})
   end

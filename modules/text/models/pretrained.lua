@@ -191,14 +191,14 @@ function pretrained.class(name, options)
   Class.from_pretrained = function(folder, given) return from_pretrained(Class, folder, given) end
   Class.save_pretrained = save_pretrained
 
-  -- build(config): makes the parts.
-  function Class:init(config)
+  -- build(config): makes the parts. is_part: the model that this one is a part of gives the parameters their first values.
+  function Class:init(config, is_part)
     config = configs.completed(config or {}, options.defaults)
     config.model_type = config.model_type or options.model_types[1]
     self.config = config
     self._tied_names = {}
     self:_build(config)
-    self:init_weights()
+    if not is_part then self:init_weights() end
     self:tie_weights()
   end
 

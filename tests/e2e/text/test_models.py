@@ -330,6 +330,29 @@ print(select(2, pcall(model, torch.zeros({1, 17}, {dtype = 'int64'}))))
         assert words in lines, lines
 
 
+FIRST_VALUES = """
+local text, torch = require 'text', require 'torch'
+local normal_, count = torch.nn.init.normal_, 0
+torch.nn.init.normal_ = function(...)
+  count = count + 1
+  return normal_(...)
+end
+local function drawn(name)
+  count = 0
+  text.models[name] {vocab_size = 10, n_embd = 8, n_layer = 2, n_head = 2, n_positions = 16, hidden_size = 8,
+    num_hidden_layers = 2, num_attention_heads = 2, intermediate_size = 8}
+  return count
+end
+print(drawn 'GPT2Model' > 8, drawn 'GPT2LMHeadModel' - drawn 'GPT2Model')
+print(drawn 'BertModel' > 8, drawn 'BertForSequenceClassification' - drawn 'BertModel')
+"""
+
+
+def test_parameters_below_a_head_get_their_first_values_once(rtrain):
+    result = rtrain("exec", rtrain.script(FIRST_VALUES))
+    assert result.stdout.splitlines() == ["true\t1", "true\t1"], result.stderr
+
+
 ADAPTERS = """
 local text, torch = require 'text', require 'torch'
 local lora = text.lora
