@@ -1,10 +1,12 @@
 -- torch/nn/init.lua: torch.nn.init: fill tensors in place, with PyTorch's formulas and order of random draws.
 --
--- Every function returns its tensor argument, and records nothing for autograd.
+-- Every function returns its tensor argument, and records nothing for autograd. Of a sharded parameter it fills this rank's
+-- rows; those that depend on all rows refuse it.
 
 local args = require 'base.args'
 local errors = require 'base.errors'
 local checks = require 'torch.functions.checks'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 
 local init = {}
@@ -17,6 +19,15 @@ end
 
 local function draw(p, method, first, second)
   return fill(p.tensor, method, first, second, {generator = p.generator})
+end
+
+local function shard_of(tensor) return shards.has_replaced() and shards.of(tensor) or nil end
+
+local function check_whole(name, tensor)
+  local shard = shard_of(tensor)
+  if not shard then return end
+  errors.raise('unsupported', ("%s: '%s' is sharded (fully_shard), and the values of its rows depend on those of the others: "
+    .. 'fill it before the module is sharded'):format(name, shard.name))
 end
 
 local defined = checks.definer(init)
@@ -42,6 +53,7 @@ defined('ones_', {'tensor'}, function(p) return fill(p.tensor, 'fill_', 1) end)
 
 ---Fills with the identity matrix. Arguments: tensor of 2 dimensions.
 defined('eye_', {'tensor'}, function(p)
+  check_whole('eye_', p.tensor)
   if p.tensor:dim() ~= 2 then errors.raise('argument', 'eye_: only tensors with 2 dimensions are supported') end
   local size = p.tensor:size()
   return fill(p.tensor, 'copy_', torch.eye(size[1], size[2]))
@@ -81,7 +93,8 @@ args.definer(init)('calculate_gain', {'nonlinearity', {'param'}}, function(p)
 end)
 
 local function fans(tensor)
-  local size = tensor:size()
+  local shard = shard_of(tensor)
+  local size = shard and shard.sizes or tensor:size()
   if #size < 2 then
     errors.raise('argument', 'fan in and fan out need a tensor with at least 2 dimensions')
   end
@@ -146,6 +159,7 @@ end)
 ---```
 defined('orthogonal_', {'tensor', {'gain', 1}, {'generator'}}, function(p)
   local tensor = p.tensor
+  check_whole('orthogonal_', tensor)
   if tensor:dim() < 2 then errors.raise('argument', 'orthogonal_: only tensors with 2 or more dimensions are supported') end
   if tensor:numel() == 0 then return tensor end
   local rows = tensor:size(0)
@@ -162,6 +176,7 @@ end)
 ---Fills a convolution's weight so that it returns its input channels (Zagoruyko and Komodakis 2017). Arguments: tensor
 ---of 3, 4 or 5 dimensions, groups = 1.
 defined('dirac_', {'tensor', {'groups', 1}}, function(p)
+  check_whole('dirac_', p.tensor)
   local size = p.tensor:size()
   if #size < 3 or #size > 5 then
     errors.raise('argument', 'dirac_: only tensors with 3, 4 or 5 dimensions are supported')
@@ -184,6 +199,7 @@ end)
 ---Fills with numbers from N(0, std), with the given share of each column set to zero (Martens 2010). Arguments: tensor
 ---of 2 dimensions, sparsity, std = 0.01, generator.
 defined('sparse_', {'tensor', 'sparsity', {'std', 0.01}, {'generator'}}, function(p)
+  check_whole('sparse_', p.tensor)
   if p.tensor:dim() ~= 2 then errors.raise('argument', 'sparse_: only tensors with 2 dimensions are supported') end
   local rows, columns = p.tensor:size(0), p.tensor:size(1)
   local zeros = math.ceil(p.sparsity * rows)

@@ -375,6 +375,28 @@ def test_a_model_without_memory_gets_it_after_it_is_sharded(sharded):
     assert out["same"] and out["changed"]
 
 
+def test_first_values_of_rows(sharded):
+    out = sharded(
+        """
+        local init, parts = nn.init, nn.Sequential(nn.Linear(64, 256), nn.Conv2d(4, 64, 3))
+        fully_shard(parts)
+        local function deviation(p) return p:full_tensor():std():item() end
+        torch.manual_seed(rank)
+        out.xavier = deviation(init.xavier_normal_(parts[1].weight)) / math.sqrt(2 / (64 + 256))
+        out.kaiming = deviation(init.kaiming_uniform_(parts[2].weight, {mode = 'fan_out', nonlinearity = 'relu'}))
+          / math.sqrt(2 / (64 * 9))
+        for _, name in ipairs{'orthogonal_', 'eye_'} do
+          out[name] = refused(function() init[name](parts[1].weight) end)
+        end
+        out.dirac_ = refused(function() init.dirac_(parts[2].weight) end)
+        out.sparse_ = refused(function() init.sparse_(parts[1].weight, 0.1) end)
+        """
+    )
+    assert abs(out["xavier"] - 1) < 0.05 and abs(out["kaiming"] - 1) < 0.05, out
+    for name in ("orthogonal_", "eye_", "dirac_", "sparse_"):
+        assert f"{name}: '{int(name == 'dirac_')}.weight' is sharded" in out[name]
+
+
 def test_a_graph_that_is_kept_and_a_model_of_another_dtype(sharded):
     out = sharded(
         """
