@@ -162,7 +162,7 @@ class JsonCursor final : public TableCursor {
                                  cat("it is not one JSON object of at most ", kMaxDepth,
                                      " levels, with nothing behind it")));
       }
-      auto batch = ::arrow::json::ParseOne(options_, block);
+      auto batch = parse(block);
       if (batch.ok()) {
         if (read_from != nullptr) *read_from = block;
         return *batch;
@@ -170,6 +170,17 @@ class JsonCursor final : public TableCursor {
       fail_at(batch.status(), block);
     }
     return nullptr;
+  }
+
+  // Arrow loses the nulls that come before the first other item of all lists of a column, if it has
+  // to find the type of the items. Told the types that it has found, it keeps them.
+  ::arrow::Result<std::shared_ptr<::arrow::RecordBatch>> parse(
+      const std::shared_ptr<::arrow::Buffer>& block) const {
+    auto batch = ::arrow::json::ParseOne(options_, block);
+    if (!batch.ok() || (*batch)->Validate().ok()) return batch;
+    auto options = options_;
+    options.explicit_schema = (*batch)->schema();
+    return ::arrow::json::ParseOne(options, block);
   }
 
   // Reads a column of the first block again, as uint64, if Arrow may have rounded its integers. The

@@ -155,6 +155,30 @@ def test_json_lines(rtrain):
         assert found[name][1] == [plain(row[name]) for row in rows]
 
 
+def test_json_lists_that_begin_with_null(rtrain):
+    """Arrow finds the type of the items behind the nulls."""
+    path = rtrain.folder / "x.jsonl"
+    rows = [
+        {"a": [None, "q"], "b": {"e": [None, None, 2**63]}, "c": [[None, 1.5]], "d": [None, {"k": [None, True]}]},
+        {"a": ["r"], "b": {"e": []}, "c": [], "d": [{"k": [False]}]},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = json.loads(
+        execute(
+            rtrain,
+            """
+        local dump = dofile 'dump.lua'
+        local cursor = require('base._arrow').open_json(arg[1], {block_bytes = 1000})
+        for batch in function() return cursor:next() end do dump.add(batch) end
+        dump.print()
+    """,
+            path,
+        )
+    )
+    for name in "abcd":
+        assert found[name][1] == [plain(row[name]) for row in rows]
+
+
 def test_a_large_row_group_is_read_in_little_memory(rtrain):
     path = rtrain.folder / "large.parquet"
     rng = np.random.default_rng(0)
