@@ -331,7 +331,7 @@ TEST(ShmSegment, AnotherGroupsIsRefused) {
   EXPECT_THROW(ShmSegment::open(address, 1, 3), Error);
   address.token = "another";
   EXPECT_THROW(ShmSegment::open(address, 1, 2), Error);
-  address.fd = 10'000;
+  address.file.fd = 10'000;
   EXPECT_THROW(ShmSegment::open(address, 1, 2), Error);
 }
 

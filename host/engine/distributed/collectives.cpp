@@ -44,10 +44,6 @@ auto putting_back(std::vector<Dense> all) {
   };
 }
 
-bool async_op(const GroupPtr& group, const at::Tensor& tensor, bool is_async) {
-  return is_async || !group->runs_in_call() || !tensor.is_cpu();
-}
-
 void check_count(const GroupPtr& group, const char* operation, const Tensors& tensors) {
   if (tensors.size() == static_cast<size_t>(group->world_size())) return;
   throw Error(Code::kArgument, cat(operation, ": ", tensors.size(), " tensors for ",
@@ -78,6 +74,10 @@ c10d::ReduceOp reduce_op(std::string_view name) {
   }
   throw Error(Code::kArgument, cat("unknown reduce operation '", name,
                                    "': use sum, avg, min, max, product, band, bor or bxor"));
+}
+
+bool async_op(const GroupPtr& group, const at::Tensor& tensor, bool is_async) {
+  return is_async || !group->runs_in_call() || !tensor.is_cpu();
 }
 
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,

@@ -27,6 +27,10 @@ using GroupWorkPtr = std::shared_ptr<GroupWork>;
 // Throws Error(kArgument) for an unknown name.
 c10d::ReduceOp reduce_op(std::string_view name);
 
+// The option asyncOp of a collective of this tensor. Only a backend that runs on the caller's
+// thread gets false: the others return no Work for a synchronous collective.
+bool async_op(const GroupPtr& group, const at::Tensor& tensor, bool is_async);
+
 // In place. op: "sum", "avg", "min", "max", "product", "band", "bor", "bxor".
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,
                         bool is_async = false);

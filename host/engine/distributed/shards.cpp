@@ -53,12 +53,12 @@ std::shared_ptr<CountedRegion> join_region(const GroupPtr& group, int64_t bytes,
   std::optional<ShmRegion> created;
   if (is_first) created.emplace(ShmRegion::create(size));
   const auto mine = is_first ? created->address() : ShmRegion::Address{};
-  const at::Tensor words = at::tensor({mine.pid, mine.fd, mine.token}, at::kLong);
+  const at::Tensor words = at::tensor({mine.file.pid, mine.file.fd, mine.token}, at::kLong);
   broadcast(group, words, first);
   const auto* told = words.const_data_ptr<int64_t>();
-  ShmRegion region = is_first
-                         ? std::move(*created)
-                         : ShmRegion::open({.pid = told[0], .fd = told[1], .token = told[2]}, size);
+  const ShmRegion::Address address{.file = MemoryFile::Address{.pid = told[0], .fd = told[1]},
+                                   .token = told[2]};
+  ShmRegion region = is_first ? std::move(*created) : ShmRegion::open(address, size);
   barrier(group);
   region.close_file();
   return std::make_shared<CountedRegion>(std::move(region), counted);
@@ -143,10 +143,6 @@ Tensors data_of(const Tensors& tensors) {
   return out;
 }
 
-bool is_async_op(const GroupPtr& group, const Tensors& tensors, bool is_async) {
-  return is_async || !group->runs_in_call() || !tensors[0].is_cpu();
-}
-
 }  // namespace
 
 ShardRows shard_rows(int64_t rows, int rank, int num_ranks) {
@@ -192,7 +188,7 @@ GroupWorkPtr all_gather_shards(const GroupPtr& group, const Tensors& wholes, con
                                bool is_async) {
   check_lists("all_gather", group, wholes, shards);
   c10d::AllgatherOptions options;
-  options.asyncOp = is_async_op(group, wholes, is_async);
+  options.asyncOp = async_op(group, wholes[0], is_async);
   const c10::NoGradGuard no_grad;
   const Tensors to = data_of(wholes);
   Tensors from = data_of(shards);
@@ -220,7 +216,7 @@ GroupWorkPtr reduce_scatter_shards(const GroupPtr& group, const Tensors& shards,
                                    const Tensors& wholes, std::string_view op, bool is_async) {
   check_lists("reduce_scatter", group, wholes, shards);
   c10d::ReduceScatterOptions options;
-  options.asyncOp = is_async_op(group, wholes, is_async);
+  options.asyncOp = async_op(group, wholes[0], is_async);
   options.reduceOp = reduce_op(op);
   const c10::NoGradGuard no_grad;
   Tensors to = data_of(shards);

@@ -79,27 +79,38 @@ void ShmCollectives::wait_all_filled(uint32_t step) {
   for (int rank = 0; rank < segment_.num_ranks(); ++rank) wait_filled(rank, step);
 }
 
-// fill(number, slot) writes this rank's data to its slot. use(number, step) reads the others'
-// slots, some steps later, so that ranks rarely wait.
-template <class Fill, class Use>
-void ShmCollectives::run_steps(size_t count, const Fill& fill, const Use& use) {
+// fill(number, slot) writes this rank's data to its slot. A step later reduce(number, step) reads
+// the others' slots and writes to its own, and after another one use(number, step) reads what they
+// have written: so ranks rarely wait.
+template <class Fill, class Reduce, class Use>
+void ShmCollectives::run_steps(size_t count, const Fill& fill, const Reduce& reduce,
+                               const Use& use) {
   static_assert(kAhead + 1 < ShmSegment::kSlots);
   begin();
   const uint32_t first = step_;
   step_ += static_cast<uint32_t>(count);
-  for (size_t number = 0; number < count + kAhead; ++number) {
-    const auto step = first + static_cast<uint32_t>(number);
-    if (number < count) {
-      wait_for_slot(step);
-      fill(number, segment_.slot(segment_.rank(), step));
-      set_filled(step);
+  const auto step_of = [&](size_t number) { return first + static_cast<uint32_t>(number); };
+  for (size_t next = 0; next < count + kAhead; ++next) {
+    if (next < count) {
+      wait_for_slot(step_of(next));
+      fill(next, segment_.slot(segment_.rank(), step_of(next)));
+      set_filled(step_of(next));
     }
-    if (number < kAhead) continue;
-    const auto used = step - static_cast<uint32_t>(kAhead);
-    use(number - kAhead, used);
-    set_reduced(used);
-    set_taken(used);
+    if (next >= 1 && next - 1 < count) {
+      reduce(next - 1, step_of(next - 1));
+      set_reduced(step_of(next - 1));
+    }
+    if (next < kAhead) continue;
+    use(next - kAhead, step_of(next - kAhead));
+    set_taken(step_of(next - kAhead));
   }
+}
+
+// The same for collectives whose ranks read only what the others have filled.
+template <class Fill, class Use>
+void ShmCollectives::run_steps(size_t count, const Fill& fill, const Use& use) {
+  run_steps(
+      count, fill, [](size_t, uint32_t) {}, use);
 }
 
 // The part of the bytes that this rank reduces: whole cache lines.
@@ -132,54 +143,39 @@ void ShmCollectives::all_reduce_at_once(Bytes data, const Reduction& reduction) 
 }
 
 // In each step a rank writes, for every other rank, the part that rank reduces, and reads the sums
-// of all. Three steps are in progress at a time, so that ranks rarely wait.
+// of all.
 void ShmCollectives::all_reduce_in_steps(Bytes data, const Reduction& reduction) {
-  begin();
   const int mine = segment_.rank();
-  const size_t count = steps_for(data.size(), ShmSegment::kSlotBytes);
-  const uint32_t first = step_;
-  step_ += static_cast<uint32_t>(count);
-  const auto step_of = [&](size_t number) { return first + static_cast<uint32_t>(number); };
   const auto bytes_of = [&](size_t number) { return part(data, number, ShmSegment::kSlotBytes); };
-  const auto slot_of = [&](int rank, size_t number) {
-    return Bytes(segment_.slot(rank, step_of(number)), bytes_of(number).size());
+  const auto slot_of = [&](int rank, size_t number, uint32_t step) {
+    return Bytes(segment_.slot(rank, step), bytes_of(number).size());
   };
-  const auto fill = [&](size_t number) {
-    wait_for_slot(step_of(number));
+  const auto fill = [&](size_t number, std::byte* slot) {
     for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
       const Bytes from = share(rank, bytes_of(number));
-      if (rank != mine)
-        copy_bytes(share(rank, slot_of(mine, number)).data(), from.data(), from.size());
+      const Bytes to = share(rank, {slot, bytes_of(number).size()});
+      if (rank != mine) copy_bytes(to.data(), from.data(), from.size());
     }
-    set_filled(step_of(number));
   };
-  const auto add_up = [&](size_t number) {
-    wait_all_filled(step_of(number));
+  const auto add_up = [&](size_t number, uint32_t step) {
+    wait_all_filled(step);
     const Bytes own = share(mine, bytes_of(number));
-    const Bytes sums = share(mine, slot_of(mine, number));
+    const Bytes sums = share(mine, slot_of(mine, number, step));
     for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
-      const Bytes from = rank == mine ? own : share(mine, slot_of(rank, number));
+      const Bytes from = rank == mine ? own : share(mine, slot_of(rank, number, step));
       inputs_[static_cast<size_t>(rank)] = from.data();
     }
     engine::reduce(reduction, sums.data(), inputs_.data(), segment_.num_ranks(),
                    own.size() / reduction.element_bytes());
-    set_reduced(step_of(number));
-    copy_bytes(own.data(), sums.data(), own.size());
   };
-  const auto take = [&](size_t number) {
+  const auto take = [&](size_t number, uint32_t step) {
     for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
-      if (rank == mine) continue;
-      wait_reduced(rank, step_of(number));
-      const Bytes sums = share(rank, slot_of(rank, number));
+      wait_reduced(rank, step);
+      const Bytes sums = share(rank, slot_of(rank, number, step));
       copy_bytes(share(rank, bytes_of(number)).data(), sums.data(), sums.size());
     }
-    set_taken(step_of(number));
   };
-  for (size_t number = 0; number < count + 2; ++number) {
-    if (number < count) fill(number);
-    if (number >= 1 && number - 1 < count) add_up(number - 1);
-    if (number >= 2) take(number - 2);
-  }
+  run_steps(steps_for(data.size(), ShmSegment::kSlotBytes), fill, add_up, take);
 }
 
 // If the tensors of all ranks lie in their arenas, each rank reduces its part there and writes the

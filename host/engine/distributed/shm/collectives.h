@@ -62,6 +62,8 @@ class ShmCollectives {
   void set_filled(uint32_t step);
   void set_reduced(uint32_t step);
   void set_taken(uint32_t step);
+  template <class Fill, class Reduce, class Use>
+  void run_steps(size_t count, const Fill& fill, const Reduce& reduce, const Use& use);
   template <class Fill, class Use>
   void run_steps(size_t count, const Fill& fill, const Use& use);
   void all_reduce_at_once(Bytes data, const Reduction& reduction);

@@ -1,13 +1,12 @@
 // host/engine/distributed/shm/region.h: memory of a given size that the ranks of a group on one
-// node share: a memory file without a name, which the kernel frees when no rank maps it any more.
-//
-// One rank creates it, the others open it through /proc while the creator waits for them.
+// node share. One rank creates it, the others open it while the creator waits for them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
-#include "host/base/files/fd.h"
+#include "host/engine/distributed/shm/memory_file.h"
 
 namespace rtrain::engine {
 
@@ -15,8 +14,7 @@ class ShmRegion {
  public:
   // How other processes find the region.
   struct Address {
-    int64_t pid = 0;
-    int64_t fd = -1;
+    MemoryFile::Address file;
     int64_t token = 0;
   };
 
@@ -25,25 +23,20 @@ class ShmRegion {
   // Throws Error(kPeerLost) if the creator has ended, Error(kEnvironment) if the file is something
   // else.
   static ShmRegion open(const Address& address, size_t bytes);
-  ShmRegion(ShmRegion&& other) noexcept;
-  ShmRegion& operator=(ShmRegion&&) = delete;
-  ~ShmRegion();
 
-  Address address() const;
+  Address address() const { return {.file = file_.address(), .token = token()}; }
   // After this no process can open the region.
-  void close_file() { fd_.reset(); }
+  void close_file() { file_.close(); }
   // Begins at a multiple of the page size.
-  std::byte* data() const { return memory_ + kHeaderBytes; }
+  std::byte* data() const { return file_.data() + kHeaderBytes; }
 
  private:
   static constexpr size_t kHeaderBytes = 4096;
 
-  ShmRegion(Fd fd, size_t bytes);
-  int64_t& token() const { return *reinterpret_cast<int64_t*>(memory_); }
+  explicit ShmRegion(MemoryFile file) : file_(std::move(file)) {}
+  int64_t& token() const { return *reinterpret_cast<int64_t*>(file_.data()); }
 
-  Fd fd_;
-  size_t size_bytes_;
-  std::byte* memory_ = nullptr;
+  MemoryFile file_;
 };
 
 }  // namespace rtrain::engine

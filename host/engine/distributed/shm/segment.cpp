@@ -1,18 +1,16 @@
 #include "host/engine/distributed/shm/segment.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -42,10 +40,6 @@ constexpr std::chrono::milliseconds kLook{20};
 constexpr std::chrono::microseconds kSpin{200};
 constexpr int kLooksAClock = 32;  // reads of a counter for each read of the clock
 
-Error failed(std::string_view what) {
-  return Error(Code::kEnvironment, cat("shared memory: ", what, ": ", std::strerror(errno)));
-}
-
 constexpr size_t whole_pages(size_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
@@ -73,36 +67,25 @@ bool has_reached(uint32_t value, uint32_t wanted) {
 
 }  // namespace
 
-std::string ShmSegment::Address::to_text() const { return cat(pid, " ", fd, " ", token); }
+std::string ShmSegment::Address::to_text() const { return cat(file.pid, " ", file.fd, " ", token); }
 
 ShmSegment::Address ShmSegment::Address::parse(const std::string& text) {
   Address out;
   char token[40] = {};
-  if (std::sscanf(text.c_str(), "%d %d %39s", &out.pid, &out.fd, token) != 3) {
+  if (std::sscanf(text.c_str(), "%" SCNd64 " %" SCNd64 " %39s", &out.file.pid, &out.file.fd,
+                  token) != 3) {
     throw Error(Code::kEnvironment, cat("shared memory: '", text, "' is not an address"));
   }
   out.token = token;
   return out;
 }
 
-ShmSegment::ShmSegment(Fd fd, int rank, int num_ranks)
-    : fd_(std::move(fd)), rank_(rank), num_ranks_(num_ranks) {}
-
-ShmSegment::ShmSegment(ShmSegment&& other) noexcept
-    : fd_(std::move(other.fd_)),
-      token_(std::move(other.token_)),
-      rank_(other.rank_),
-      num_ranks_(other.num_ranks_),
-      arena_bytes_(other.arena_bytes_),
-      size_bytes_(other.size_bytes_),
-      memory_(std::exchange(other.memory_, nullptr)),
-      processes_(std::move(other.processes_)),
-      names_(std::move(other.names_)),
-      may_spin_(other.may_spin_) {}
-
-ShmSegment::~ShmSegment() {
-  if (memory_ != nullptr) ::munmap(memory_, size_bytes_);
-}
+ShmSegment::ShmSegment(MemoryFile file, int rank, int num_ranks)
+    : file_(std::move(file)),
+      rank_(rank),
+      num_ranks_(num_ranks),
+      arena_bytes_((file_.size() - bytes_before_arenas(static_cast<size_t>(num_ranks))) /
+                   static_cast<size_t>(num_ranks)) {}
 
 size_t ShmSegment::bytes_before_rings(size_t ranks) {
   return kPageBytes + ranks * (whole_pages(sizeof(Control)) + kSlots * kSlotBytes);
@@ -114,23 +97,19 @@ size_t ShmSegment::bytes_before_arenas(size_t ranks) {
 }
 
 ShmSegment ShmSegment::create(int rank, int num_ranks) {
-  ShmSegment out(Fd(::memfd_create("rtrain-group", MFD_CLOEXEC)), rank, num_ranks);
-  if (!out.fd_.is_open()) throw failed("memfd_create");
   const auto ranks = static_cast<size_t>(num_ranks);
-  const size_t fixed = bytes_before_arenas(ranks);
-  for (const size_t arena : {kArenaBytes, kFewArenaBytes}) {
-    out.arena_bytes_ = arena;
-    out.size_bytes_ = fixed + ranks * arena;
-    if (::ftruncate(out.fd_.get(), static_cast<off_t>(out.size_bytes_)) != 0) throw failed("size");
-    try {
-      out.map();
-      break;
-    } catch (const Error&) {
-      if (arena == kFewArenaBytes) throw;
-    }
+  const auto make_file = [&](size_t arena) {
+    return MemoryFile::create("rtrain-group", bytes_before_arenas(ranks) + ranks * arena);
+  };
+  std::optional<MemoryFile> file;
+  try {
+    file.emplace(make_file(kArenaBytes));
+  } catch (const Error&) {
+    file.emplace(make_file(kFewArenaBytes));
   }
+  ShmSegment out(std::move(*file), rank, num_ranks);
   out.token_ = random_hex(32);
-  auto* header = new (out.memory_) Header{
+  auto* header = new (out.file_.data()) Header{
       .version = Header::kVersion, .num_ranks = static_cast<uint32_t>(num_ranks), .token = {}};
   std::memcpy(header->token, out.token_.c_str(), out.token_.size() + 1);
   for (int each = 0; each < num_ranks; ++each) {
@@ -142,54 +121,41 @@ ShmSegment ShmSegment::create(int rank, int num_ranks) {
 }
 
 ShmSegment ShmSegment::open(const Address& address, int rank, int num_ranks) {
-  const std::string path = cat("/proc/", address.pid, "/fd/", address.fd);
-  ShmSegment out(Fd(::open(path.c_str(), O_RDWR | O_CLOEXEC)), rank, num_ranks);
-  if (!out.fd_.is_open()) throw failed(path);
-  struct stat info {};
+  std::optional<MemoryFile> file = MemoryFile::try_open(address.file);
   const auto ranks = static_cast<size_t>(num_ranks);
-  const size_t fixed = bytes_before_arenas(ranks);
-  if (::fstat(out.fd_.get(), &info) != 0 || static_cast<size_t>(info.st_size) <= fixed) {
-    throw Error(Code::kEnvironment, cat("shared memory: ", path, " is something else"));
+  if (!file) throw MemoryFile::mistaken(address.file, "not to be seen by this process");
+  if (file->size() <= bytes_before_arenas(ranks)) {
+    throw MemoryFile::mistaken(address.file, "something else");
   }
-  out.size_bytes_ = static_cast<size_t>(info.st_size);
-  out.arena_bytes_ = (out.size_bytes_ - fixed) / ranks;
-  out.map();
+  ShmSegment out(std::move(*file), rank, num_ranks);
   const Header& header = out.header();
   if (header.version != Header::kVersion || header.num_ranks != ranks ||
       address.token !=
           std::string_view(header.token, ::strnlen(header.token, sizeof(header.token)))) {
-    throw Error(Code::kEnvironment, cat("shared memory: ", path, " is another group's"));
+    throw MemoryFile::mistaken(address.file, "another group's");
   }
   out.enter();
   return out;
 }
 
-void ShmSegment::map() {
-  void* memory = ::mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                        fd_.get(), 0);
-  if (memory == MAP_FAILED) throw failed("mmap");
-  memory_ = static_cast<std::byte*>(memory);
-  ::madvise(memory_, size_bytes_, MADV_DONTDUMP);
-}
-
 ShmSegment::Address ShmSegment::address() const {
-  return {.pid = ::getpid(), .fd = fd_.get(), .token = token_};
+  return {.file = file_.address(), .token = token_};
 }
 
 ShmSegment::Control& ShmSegment::control(int rank) {
   const size_t offset = kPageBytes + static_cast<size_t>(rank) * whole_pages(sizeof(Control));
-  return *reinterpret_cast<Control*>(memory_ + offset);
+  return *reinterpret_cast<Control*>(file_.data() + offset);
 }
 
 std::byte* ShmSegment::slot(int rank, uint32_t step) {
   const auto ranks = static_cast<size_t>(num_ranks_);
   const size_t number = static_cast<size_t>(rank) * kSlots + step % kSlots;
-  return memory_ + kPageBytes + ranks * whole_pages(sizeof(Control)) + number * kSlotBytes;
+  return file_.data() + kPageBytes + ranks * whole_pages(sizeof(Control)) + number * kSlotBytes;
 }
 
 ShmRing& ShmSegment::ring(int from, int to) {
-  auto* rings =
-      reinterpret_cast<ShmRing*>(memory_ + bytes_before_rings(static_cast<size_t>(num_ranks_)));
+  auto* rings = reinterpret_cast<ShmRing*>(file_.data() +
+                                           bytes_before_rings(static_cast<size_t>(num_ranks_)));
   return rings[static_cast<size_t>(from) * static_cast<size_t>(num_ranks_) +
                static_cast<size_t>(to)];
 }
@@ -197,11 +163,11 @@ ShmRing& ShmSegment::ring(int from, int to) {
 std::byte* ShmSegment::ring_bytes(int from, int to) {
   const auto ranks = static_cast<size_t>(num_ranks_);
   const size_t number = static_cast<size_t>(from) * ranks + static_cast<size_t>(to);
-  return memory_ + bytes_before_arenas(ranks) - (ranks * ranks - number) * kRingBytes;
+  return file_.data() + bytes_before_arenas(ranks) - (ranks * ranks - number) * kRingBytes;
 }
 
 std::byte* ShmSegment::arena(int rank) {
-  return memory_ + size_bytes_ - static_cast<size_t>(num_ranks_ - rank) * arena_bytes_;
+  return file_.data() + file_.size() - static_cast<size_t>(num_ranks_ - rank) * arena_bytes_;
 }
 
 std::byte* ShmSegment::in_arena(int rank, uint64_t place, size_t bytes) {
@@ -217,9 +183,7 @@ Error ShmSegment::damaged(int rank, std::string_view what) const {
 }
 
 void ShmSegment::give_back(size_t offset, size_t bytes) {
-  const auto begin = static_cast<off_t>(arena(rank_) - memory_) + static_cast<off_t>(offset);
-  ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin,
-              static_cast<off_t>(bytes));
+  file_.give_back(static_cast<size_t>(arena(rank_) - file_.data()) + offset, bytes);
 }
 
 void ShmSegment::enter() {

@@ -1,9 +1,7 @@
 // host/engine/distributed/shm/segment.h: the shared memory of a group's ranks on one node.
 //
 // Each rank has counters, slots for its data, a ring of bytes to each other rank, and an arena for
-// tensors that the others read in place. The segment is a memory file without a name: one rank
-// creates it, the others open it through /proc, and the kernel frees it with the last of them,
-// however they end. Pages that no rank touches use no memory.
+// tensors that the others read in place. One rank creates it, the others open it.
 //
 // Counters only increase, and wrap around. A rank that waits for a counter first spins, if every
 // rank has a core, and then sleeps in the kernel; it notices another rank's death within
@@ -21,6 +19,7 @@
 
 #include "host/base/error.h"
 #include "host/base/files/fd.h"
+#include "host/engine/distributed/shm/memory_file.h"
 
 namespace rtrain::engine {
 
@@ -43,8 +42,7 @@ class ShmSegment {
 
   // How other ranks find the segment.
   struct Address {
-    int pid = 0;
-    int fd = -1;
+    MemoryFile::Address file;
     std::string token;
 
     std::string to_text() const;
@@ -57,9 +55,6 @@ class ShmSegment {
   // Throws Error(kEnvironment) if this process cannot see the creator, for example from another
   // container.
   static ShmSegment open(const Address& address, int rank, int num_ranks);
-  ShmSegment(ShmSegment&& other) noexcept;
-  ShmSegment& operator=(ShmSegment&&) = delete;
-  ~ShmSegment();
 
   Address address() const;
   // Call it once all ranks have opened the segment. From then on waits notice ranks that die. Error
@@ -117,24 +112,21 @@ class ShmSegment {
   };
   struct Header;
 
-  ShmSegment(Fd fd, int rank, int num_ranks);
-  Header& header() { return *reinterpret_cast<Header*>(memory_); }
+  ShmSegment(MemoryFile file, int rank, int num_ranks);
+  Header& header() { return *reinterpret_cast<Header*>(file_.data()); }
   Control& control(int rank);
   static size_t bytes_before_rings(size_t ranks);
   static size_t bytes_before_arenas(size_t ranks);
-  void map();
   void enter();
   bool has_core_for_each();
   bool has_ended(int rank);
   std::optional<Error> find_loss(int waited_for);
 
-  Fd fd_;
+  MemoryFile file_;
   std::string token_;
   int rank_;
   int num_ranks_;
-  size_t arena_bytes_ = 0;
-  size_t size_bytes_ = 0;
-  std::byte* memory_ = nullptr;
+  size_t arena_bytes_;
   std::vector<Fd> processes_;  // pidfds by rank; closed for this rank
   std::vector<int> names_;
   bool may_spin_ = false;
