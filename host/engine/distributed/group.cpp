@@ -12,6 +12,7 @@
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
 #include "host/engine/cuda/cuda.h"
+#include "host/engine/distributed/arrival.h"
 #include "host/engine/distributed/backend_choice.h"
 #include "host/engine/distributed/gloo/cuttable_gloo.h"
 #include "host/engine/distributed/gloo/peer_error.h"
@@ -96,40 +97,6 @@ std::string device_uuid(int device) {
   return device < 0 ? "" : need_cuda().devices.properties(device).uuid;
 }
 
-// What each rank publishes when it arrives: its device, its node's address, and why it cannot share
-// memory ("" if it can).
-struct Arrival {
-  std::string device;
-  std::string address;
-  std::string problem;
-};
-
-// Returns once every rank has arrived: a rank that left as soon as it is connected would break
-// connections that slower ranks are still making.
-std::vector<Arrival> synchronize(c10d::Store& store, const char* what, const GroupOptions& options,
-                                 const Arrival& mine) {
-  std::vector<std::string> keys;
-  for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(cat(what, "/", rank));
-  // The store accepts no empty value.
-  store.set(keys[static_cast<size_t>(options.rank)],
-            cat(mine.device, "\n", mine.address, "\n", mine.problem));
-  store.wait(keys);
-  std::vector<Arrival> out;
-  for (const std::string& key : keys) {
-    const std::vector<std::string> parts = split(store.get_to_str(key), '\n');
-    out.push_back({.device = parts.at(0), .address = parts.at(1), .problem = parts.at(2)});
-  }
-  return out;
-}
-
-// The problem of the lowest rank that has one.
-std::string problem_of(const std::vector<Arrival>& arrivals) {
-  for (size_t rank = 0; rank < arrivals.size(); ++rank) {
-    if (!arrivals[rank].problem.empty()) return cat("rank ", rank, ": ", arrivals[rank].problem);
-  }
-  return "";
-}
-
 }  // namespace
 
 Group::Group(const GroupOptions& options, const c10::intrusive_ptr<c10d::Store>& store,
@@ -167,7 +134,8 @@ void Group::connect() {
   if (shares_memory && is_one_host) {
     mine.problem = join_segment(*scoped, 0, options_.rank, options_.world_size);
   }
-  const std::vector<Arrival> arrivals = synchronize(*scoped, "connected", options_, mine);
+  const std::vector<Arrival> arrivals =
+      synchronize(*scoped, {.name = "connected", .rank = rank(), .num_ranks = world_size()}, mine);
   std::string problem = problem_of(arrivals);
   std::vector<std::string> devices, addresses;
   for (const Arrival& each : arrivals) {
@@ -246,7 +214,8 @@ std::string Group::join_neighbours(c10d::Store& store, const NodePlan& plan) {
   Arrival mine;
   mine.problem = join_segment(store, host, plan.place_of(rank()),
                               static_cast<int>(plan.neighbours(rank()).size()));
-  const std::string problem = problem_of(synchronize(store, "sharing", options_, mine));
+  const std::string problem = problem_of(
+      synchronize(store, {.name = "sharing", .rank = rank(), .num_ranks = world_size()}, mine));
   if (!problem.empty()) segment_.reset();
   return problem;
 }
