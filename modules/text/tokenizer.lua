@@ -3,6 +3,7 @@
 -- host/text does the work; this file handles the arguments.
 
 local args = require 'base.args'
+local batches = require 'text.batches'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local json = require 'json'
@@ -141,33 +142,6 @@ function Tokenizer:encode(sequence, ...)
   return Encoding(self._handle:encode(sequence, pair, encode_flags(options)))
 end
 
--- Texts and pairs of a batch; nil for the pairs where there are none.
-local function texts_and_pairs(input)
-  if type(input) ~= 'table' then
-    errors.raise('argument', 'encode_batch: expected a list of strings or pairs, got ' .. type(input))
-  end
-  if type(input[1]) ~= 'table' then return input, nil end
-  local texts, pairs_ = {}, {}
-  for i, item in ipairs(input) do
-    if type(item) ~= 'table' then
-      errors.raise('argument', ('encode_batch: item %d: expected a pair as the first, got %s'):format(i, type(item)))
-    end
-    texts[i], pairs_[i] = item[1], item[2]
-  end
-  return texts, pairs_
-end
-
--- Encodings with their overflowing parts in one list; and the place of each one's text.
-local function with_overflowing(encodings)
-  local all, mapping = {}, {}
-  local function add(encoding, i) all[#all + 1], mapping[#mapping + 1] = encoding, i end
-  for i, encoding in ipairs(encodings) do
-    add(encoding, i)
-    for _, part in ipairs(encoding.overflowing) do add(part, i) end
-  end
-  return all, mapping
-end
-
 ---Makes ids of many texts on several threads.
 ---
 ---```lua
@@ -191,11 +165,11 @@ end
 ---Errors: as of encode.
 function Tokenizer:encode_batch(input, options)
   options = args.options(options, {'add_special_tokens', 'return_overflowing_tokens', 'num_threads'}, 'encode_batch')
-  local texts, pairs_ = texts_and_pairs(input)
+  local texts, pairs_ = batches.texts_and_pairs(input)
   local adds_special_tokens, overflowing = encode_flags(options)
   local made = self._handle:encode_batch(texts, pairs_, adds_special_tokens, overflowing, options.num_threads or 0)
   for i, handle in ipairs(made) do made[i] = Encoding(handle) end
-  if overflowing then return with_overflowing(made) end
+  if overflowing then return batches.with_overflowing(made) end
   return made
 end
 
@@ -454,30 +428,6 @@ end
 local TRAIN = {'vocab_size', 'min_frequency', 'special_tokens', 'initial_alphabet', 'limit_alphabet', 'max_token_length',
                'continuing_subword_prefix', 'end_of_word_suffix', 'unk_token', 'shrinking_factor', 'max_piece_length',
                'n_sub_iterations', 'seed_size'}
-local TEXTS_AT_ONCE = 1000
-
--- Calls feed(texts) for what the iterator gives: texts, or lists of them.
-local function each_batch(iterator, feed)
-  if type(iterator) == 'table' then
-    local list, i = iterator, 0
-    iterator = function()
-      i = i + 1
-      return list[i]
-    end
-  end
-  if type(iterator) ~= 'function' then
-    errors.raise('argument', 'train_new_from_iterator: expected a function or a list, got ' .. type(iterator))
-  end
-  local batch = {}
-  for item in iterator do
-    if type(item) == 'table' then feed(item) else batch[#batch + 1] = item end
-    if #batch == TEXTS_AT_ONCE then
-      feed(batch)
-      batch = {}
-    end
-  end
-  feed(batch)
-end
 
 ---Options of `Tokenizer:train_new_from_iterator`, those of tokenizers' trainers.
 ---@class text.TrainOptions
@@ -519,7 +469,7 @@ end
 function Tokenizer:train_new_from_iterator(iterator, options)
   options = args.options(options, TRAIN, 'train_new_from_iterator')
   local trainer = self._handle:trainer(options)
-  each_batch(iterator, function(texts) trainer:feed(texts) end)
+  batches.each(iterator, function(texts) trainer:feed(texts) end)
   return wrap(trainer:train(), {special_tokens = self._config.special_tokens, chat_template = self.chat_template})
 end
 
