@@ -16,7 +16,7 @@ local shards = {}
 ---@field sizes integer[] of the whole tensor
 ---@field begin integer its first row on this rank, from 0
 ---@field count integer its rows on this rank
----@field process_group ProcessGroup|nil nil: all ranks
+---@field process_group ProcessGroup|nil nil: all ranks, never group.WORLD
 ---@field replicate_group ProcessGroup|nil nil: no other rank has these rows
 
 -- Number of a Shard → the Shard, as long as a group of parameters has it. The engine keeps the number with the tensor,
@@ -78,6 +78,11 @@ function shards.is_whole_for_now(param) return wholes[param] == true end
 ---  torch.Tensor, op: string, shard: torch.Shard))}
 function shards.communicate_by(functions) ranks = functions end
 
+---Returns a key of tables for the ranks that divide something.
+---@param divided {process_group: ProcessGroup|nil} such as a Shard
+---@return any
+function shards.ranks_of(divided) return divided.process_group or 'all' end
+
 ---Returns one Shard for each process group that divides some of the tensors, in their order.
 ---@param tensors torch.Tensor[]
 ---@return torch.Shard[]
@@ -85,7 +90,7 @@ function shards.divisions(tensors)
   local found, seen = {}, {}
   for _, tensor in ipairs(tensors) do
     local shard = shards.of(tensor)
-    local group = shard and (shard.process_group or 'all')
+    local group = shard and shards.ranks_of(shard)
     if shard and not seen[group] then
       seen[group] = true
       found[#found + 1] = shard

@@ -5,6 +5,7 @@ local args = require 'base.args'
 local class = require 'base.class'
 local default_group = require 'torch.distributed.default_group'
 local DeviceMesh = require('torch.distributed.device_mesh').DeviceMesh
+local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
 local hooks = require 'torch.distributed.fsdp.hooks'
 local Module = require('torch.nn').Module
@@ -97,14 +98,20 @@ local function check_ranks(found, process_group)
   end
 end
 
+-- Returns the group; nil for that of all ranks, so that groups can be compared.
+local function unless_world(group)
+  if group ~= engine.joined().world() then return group end
+  return nil
+end
+
 -- Returns the process groups of a mesh: that of the ranks which divide the parameters, and that of the replicas.
 local function groups_of_mesh(mesh)
   if mesh == nil then return nil, nil end
   if not class.is(mesh, DeviceMesh) then
     raise('mesh: expected a result of torch.distributed.init_device_mesh, got %s', shown(mesh))
   end
-  if mesh.ndim == 1 then return mesh:get_group(0), nil end
-  if mesh.ndim == 2 then return mesh:get_group(1), mesh:get_group(0) end
+  if mesh.ndim == 1 then return unless_world(mesh:get_group(0)), nil end
+  if mesh.ndim == 2 then return unless_world(mesh:get_group(1)), mesh:get_group(0) end
   raise('mesh: %d dimensions: one (all ranks divide the parameters), or two: replicas, and the ranks that divide them',
     mesh.ndim)
 end

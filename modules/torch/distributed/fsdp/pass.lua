@@ -7,6 +7,7 @@
 local C = require 'torch._C'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
+local shards = require 'torch.tensor.shards'
 
 local pass = {}
 
@@ -24,7 +25,7 @@ end
 function pass.fence(groups)
   local seen, dist = {}, engine.joined()
   for _, group in ipairs(groups) do
-    local ranks = group.process_group or 'all'
+    local ranks = shards.ranks_of(group)
     if group.memory and group.memory.is_shared == true and not seen[ranks] then
       seen[ranks] = true
       dist.barrier(group.process_group)

@@ -51,7 +51,7 @@ local function norms_by_ranks(norms, places)
   for i, norm in ipairs(norms) do
     local shard, index = places[i], 1
     if shard then
-      local ranks = shard.process_group or 'all'
+      local ranks = shards.ranks_of(shard)
       index = index_of[ranks] or #lists + 1
       index_of[ranks] = index
       lists[index] = lists[index] or {norms = {}, shard = shard}
