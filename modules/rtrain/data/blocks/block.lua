@@ -79,10 +79,12 @@ end
 ---@return data.Column
 function Block:column(name) return self._columns[place_of(self, name)] end
 
-local function map_columns(self, num_rows, fn)
-  local out = {}
-  for i, of in ipairs(self._columns) do out[i] = fn(of) end
-  return Block(self._names, out, num_rows)
+-- Columns of the same kinds need no check, which costs as much as narrowing them.
+local function map_columns(self, num_rows, fn, ...)
+  local out, columns = Block.__new(Block), {}
+  for i, of in ipairs(self._columns) do columns[i] = fn(of, ...) end
+  out._names, out._place, out._columns, out._num_rows = self._names, self._place, columns, num_rows
+  return out
 end
 
 ---Returns the same rows with their origin, see `origin`.
@@ -123,7 +125,7 @@ function Block:narrow(start, length)
   if start < 0 or length < 0 or start + length > self._num_rows then
     errors.raise('argument', ('rows %d … %d of a block of %d rows'):format(start, start + length - 1, self._num_rows))
   end
-  local out = map_columns(self, length, function(of) return column.narrow(of, start, length) end)
+  local out = map_columns(self, length, column.narrow, start, length)
   out._origins = origins.narrow(self._origins, start, length)
   return out
 end
@@ -140,7 +142,7 @@ function Block:take(indices)
   if count > 0 and (indices:min():item() < 0 or indices:max():item() >= self._num_rows) then
     errors.raise('argument', ('a row to take is not one of 0 … %d'):format(self._num_rows - 1))
   end
-  return map_columns(self, count, function(of) return column.take(of, indices) end)
+  return map_columns(self, count, column.take, indices)
 end
 
 ---Returns the columns of these names, in this order.
@@ -214,14 +216,16 @@ end
 
 ---Returns the columns as a table by name: a tensor, or a list for strings, objects, and for integers and booleans with
 ---null (torch.none for a null).
----@param options? {nan: boolean} nan: integers and booleans with null become float64 with NaN instead
+---@param options? {nan: boolean, copies: boolean} nan: integers and booleans with null become float64 with NaN instead;
+---  copies: tensors that the caller may change
 ---@return table<string, torch.Tensor|any[]>
 function Block:to_batch(options)
   local out = ordered.new()
   for k, name in ipairs(self._names) do
     local of = self._columns[k]
     local as_floats = options and options.nan and column.is_masked(of)
-    out[name] = as_floats and of:to_float 'float64' or column.to_batch(of)
+    local value = as_floats and of:to_float 'float64' or column.to_batch(of)
+    out[name] = options and options.copies and column.is_tensor(value) and value:clone() or value
   end
   return out
 end

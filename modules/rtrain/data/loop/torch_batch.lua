@@ -14,11 +14,7 @@ local torch_batch = {}
 ---@param block data.Block
 ---@return table<string, torch.Tensor|any[]>
 function torch_batch.owned(block)
-  local batch = block:to_batch()
-  for name, value in ordered.items(batch) do
-    if column.is_tensor(value) then batch[name] = value:clone() end
-  end
-  return batch
+  return block:to_batch{copies = true}
 end
 
 local function same_kind(a, b)
