@@ -104,3 +104,38 @@ def test_a_lost_ranks_rows_come_from_the_rank_that_keeps_them(rtrain):
     )
     assert [status for (status,) in rows] == ["HEALED", "HEALED", "FINISHED"]
     assert ends(result) == calm
+
+
+WITHOUT_MEMORY = """
+local torch, train = require 'torch', require 'rtrain'
+local nn, dist = torch.nn, torch.distributed
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local function network()
+      torch.manual_seed(3)
+      return nn.Sequential(nn.Linear(4, 6, {bias = false}), nn.Linear(6, 5, {bias = false}))
+    end
+    local whole, saved, parts = network(), network():to 'cuda', torch.device('meta', network)
+    dist.fsdp.fully_shard(saved)
+    dist.checkpoint.save({model = saved:state_dict()}, {checkpoint_id = 'saved'})
+    for i = 1, 2 do dist.fsdp.fully_shard(parts[i]) end
+    dist.fsdp.fully_shard(parts)
+    parts:to_empty{device = 'cuda'}
+    dist.checkpoint.load({model = parts:state_dict()}, {checkpoint_id = 'saved'})
+    parts[1]:set_modules_to_forward_prefetch{parts[2]}
+    local x = torch.arange(8):view(2, 4) * 0.1
+    train.report{
+      device = parts[2].weight.device, same = torch.equal(parts[2].weight:full_tensor():cpu(), whole[2].weight),
+      same_outputs = torch.allclose(parts(x:to 'cuda'):cpu(), whole(x)),
+    }
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2, use_gpu = true},
+  run_config = train.RunConfig{name = 'loaded'},
+}:fit()
+"""
+
+
+def test_a_checkpoint_fills_a_model_without_memory(rtrain):
+    simulate_gpus(rtrain, 2)
+    rtrain.run_ok(WITHOUT_MEMORY)
+    assert rtrain.json("metrics", "loaded")[-1]["metrics"] == {"device": "cuda:0", "same": True, "same_outputs": True}
