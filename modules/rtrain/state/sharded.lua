@@ -120,10 +120,11 @@ local function add_module(reader, name, module, saved)
 end
 
 -- Returns this rank's part of a saved tensor of the parameter's state, to be filled.
-local function tensor_for(reader, param, saved)
-  local torch, shard = require 'torch', require('torch.tensor.shards').of(param)
-  local shape, entry = {unpack(saved.entry.shape)}, saved.entry
-  local rows = shard and #shape > 0 and table.concat(shape, ' ') == table.concat(shard.sizes, ' ') and shard or nil
+local function tensor_for(reader, optimizer, param, key, saved)
+  local torch, shards = require 'torch', require 'torch.tensor.shards'
+  local shape, entry, shard = {unpack(saved.entry.shape)}, saved.entry, shards.of(param)
+  local has_rows = shard and #shape > 0 and optimizer:_has_rows(key, shape, shard.sizes)
+  local rows = has_rows and shards.with_columns(shard, shape) or nil
   if rows then shape[1] = rows.count end
   local device = (#shape > 0 or entry.device) and param.device or 'cpu'
   local tensor = torch.empty(shape, {dtype = entry.dtype, device = device})
@@ -133,12 +134,12 @@ end
 
 local Saved = class 'Saved'
 
--- Returns a copy of the state of a parameter with tensors to be filled.
-local function state_for(reader, param, saved)
-  if class.is(saved, Saved) then return tensor_for(reader, param, saved) end
+-- Returns a copy of the state of a parameter with tensors to be filled. make(key, saved) makes them.
+local function state_for(make, key, saved)
+  if class.is(saved, Saved) then return make(key, saved) end
   if type(saved) ~= 'table' or saved == require('torch').none then return saved end
   local copy = ordered.is(saved) and ordered.new() or setmetatable({}, getmetatable(saved))
-  for _, key in ipairs(ordered.keys_of(saved)) do copy[key] = state_for(reader, param, saved[key]) end
+  for _, inner in ipairs(ordered.keys_of(saved)) do copy[inner] = state_for(make, inner, saved[inner]) end
   return copy
 end
 
@@ -146,7 +147,8 @@ local function add_optimizer(reader, optimizer, saved, name_of)
   local state, of_saved = ordered.new(), saved.state or {}
   for number, param in ipairs(params_of(optimizer)) do
     local name = name_of(param, number - 1)
-    if of_saved[name] ~= nil then state[name] = state_for(reader, param, of_saved[name]) end
+    local function make(key, each) return tensor_for(reader, optimizer, param, key, each) end
+    if of_saved[name] ~= nil then state[name] = state_for(make, name, of_saved[name]) end
   end
   return {state = state, param_groups = saved.param_groups}
 end

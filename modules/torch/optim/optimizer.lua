@@ -215,6 +215,14 @@ function Optimizer:add_param_group(group)
   if self._init_group then self:_init_group(new) end
 end
 
+---Returns whether a tensor of the state has a row for each row of its parameter: of a sharded parameter each rank has its
+---rows of it, of another one the whole. Optimizers whose state has other shapes than their parameters override it.
+---@param _ string the name in the state
+---@param shape integer[] of the tensor
+---@param of_param integer[] shape of the parameter, both as a whole or both as this rank's rows
+---@return boolean
+function Optimizer:_has_rows(_, shape, of_param) return table.concat(shape, ' ') == table.concat(of_param, ' ') end
+
 ---Returns the state of a parameter, also if the script has replaced `state` by a plain table.
 ---@param param torch.Tensor
 ---@return table

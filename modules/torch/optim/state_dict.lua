@@ -60,16 +60,16 @@ local function with_names(packed, state, count)
   return all
 end
 
--- Returns the state of a parameter. That of a sharded one has the same rows of a whole state, where it has their shape.
-local function marked(of_param, param)
+-- Returns the state of a parameter. That of a sharded one has the same rows of a whole state, where it has rows.
+local function marked(optimizer, of_param, param)
   local shard = shards.has_replaced() and type(of_param) == 'table' and shards.of(param)
   if not shard then return of_param end
   local copy = ordered.new()
   for _, name in ipairs(ordered.keys_of(of_param)) do
     local value = of_param[name]
-    if is_tensor(value) and tostring(value.shape) == tostring(param.shape) then
+    if is_tensor(value) and optimizer:_has_rows(name, value.shape, param.shape) then
       value = value:detach()
-      shards.add(value, shard)
+      shards.add(value, shards.with_columns(shard, value.shape))
     end
     copy[name] = value
   end
@@ -84,7 +84,7 @@ function state_dict.pack(optimizer)
     groups[i] = pack_group(optimizer, group, count)
     for _, param in ipairs(group.params) do
       local of_param = rawget(optimizer.state, param)
-      if of_param ~= nil and not is_empty(of_param) then state[count] = marked(of_param, param) end
+      if of_param ~= nil and not is_empty(of_param) then state[count] = marked(optimizer, of_param, param) end
       count = count + 1
     end
   end

@@ -18,6 +18,7 @@ local shards = {}
 ---@field count integer its rows on this rank
 ---@field process_group ProcessGroup|nil nil: all ranks, never group.WORLD
 ---@field replicate_group ProcessGroup|nil nil: no other rank has these rows
+---@field with_columns table<string, torch.Shard>|nil places of tensors with other columns
 
 -- Number of a Shard → the Shard, as long as a group of parameters has it. The engine keeps the number with the tensor,
 -- because a gradient has no lasting value in Lua.
@@ -104,6 +105,25 @@ end
 ---@param op string
 ---@param shard torch.Shard
 function shards.all_reduce(tensor, op, shard) ranks.all_reduce(tensor, op, shard) end
+
+---Returns the place of a tensor that has as many rows as a sharded one, and other columns: such as means of its rows.
+---@param shard torch.Shard
+---@param shape integer[] of the tensor, or of the whole one
+---@return torch.Shard
+function shards.with_columns(shard, shape)
+  local sizes = {unpack(shape)}
+  sizes[1] = shard.sizes[1]
+  local key = table.concat(sizes, ' ')
+  if key == table.concat(shard.sizes, ' ') then return shard end
+  shard.with_columns = shard.with_columns or {}
+  local found = shard.with_columns[key]
+  if not found then
+    found = {name = shard.name, sizes = sizes, begin = shard.begin, count = shard.count,
+             process_group = shard.process_group, replicate_group = shard.replicate_group}
+    shard.with_columns[key] = found
+  end
+  return found
+end
 
 local function leave(ok, ...)
   engine().leave_shard_scope()

@@ -16,7 +16,7 @@ local dist = torch.distributed
 local dcp = dist.checkpoint
 
 -- kind: 'fsdp', 'ddp' or 'whole'.
-local function build(kind, seed, width, mesh)
+local function build(kind, seed, width, mesh, optimizer)
   torch.manual_seed(seed)
   local nn = torch.nn
   local input, hidden = width or 7, width or 30
@@ -27,7 +27,7 @@ local function build(kind, seed, width, mesh)
     model = train.torch.prepare_model(model)
   end
   local groups = {{params = model:parameters(), weight_decay = 0.1}}
-  return model, torch.optim.AdamW(groups, {lr = 0.01})
+  return model, torch.optim[optimizer or 'AdamW'](groups, {lr = 0.01})
 end
 
 local function step(model, optimizer, number)
@@ -93,12 +93,12 @@ def run(rtrain, body, workers, name, backend=BACKENDS["shm"]):
     return rtrain.json("metrics", name, "--ranks")[0]["ranks"]
 
 
-def save(rtrain, folder, workers=4, backend=BACKENDS["shm"], kind="fsdp", call="save", name="saves"):
+def save(rtrain, folder, workers=4, backend=BACKENDS["shm"], kind="fsdp", call="save", name="saves", optimizer="AdamW"):
     """Trains three steps and saves; returns what says which bits were saved."""
     rows = run(
         rtrain,
         f"""
-        local model, optimizer = build('{kind}', 1)
+        local model, optimizer = build('{kind}', 1, nil, nil, '{optimizer}')
         for number = 1, 3 do step(model, optimizer, number) end
         local of_model, of_optimizer = dcp.state_dict.get_state_dict(model, optimizer)
         local saved = {{model = of_model, optimizer = of_optimizer, step = 3}}
@@ -115,11 +115,11 @@ def save(rtrain, folder, workers=4, backend=BACKENDS["shm"], kind="fsdp", call="
     return rows[0]["print"]
 
 
-def load(rtrain, folder, workers, kind, name, backend=BACKENDS["shm"]):
+def load(rtrain, folder, workers, kind, name, backend=BACKENDS["shm"], optimizer="AdamW"):
     rows = run(
         rtrain,
         f"""
-        local model, optimizer = build('{kind}', 2)
+        local model, optimizer = build('{kind}', 2, nil, nil, '{optimizer}')
         local state = {{step = 0}}
         state.model, state.optimizer = dcp.state_dict.get_state_dict(model, optimizer)
         dcp.load(state, {{checkpoint_id = '{folder}'}})
@@ -144,6 +144,24 @@ def test_any_number_of_ranks_loads_the_same_bits(rtrain, backend, call):
     assert set(os.listdir(folder)) == {"shards.json", *names}
     for workers, kind in ((1, "fsdp"), (2, "fsdp"), (3, "fsdp"), (2, "ddp")):
         assert load(rtrain, folder, workers, kind, f"{kind}{workers}", backend) == saved, (workers, kind)
+
+
+def test_state_of_another_shape_than_the_parameters(rtrain):
+    """Adafactor keeps means of rows, which are divided, and of columns, which are whole: also of the matrix of which a
+    rank has one row."""
+    folder = rtrain.folder / "checkpoint"
+    saved = save(rtrain, folder, optimizer="Adafactor")
+    for workers, kind in ((1, "fsdp"), (3, "fsdp"), (2, "ddp")):
+        assert load(rtrain, folder, workers, kind, f"{kind}{workers}", optimizer="Adafactor") == saved, (workers, kind)
+    sharded = fit(rtrain, "sharded", workers=4, steps=2, optimizer="Adafactor")[-1]["print"]
+    path = checkpoint_of(rtrain, "sharded")
+    whole = fit(rtrain, "whole", workers=2, steps=2, kind="ddp", optimizer="Adafactor")[-1]["print"]
+    ordinary = checkpoint_of(rtrain, "whole")
+    for name, workers, kind in (("a", 1, "whole"), ("b", 2, "fsdp"), ("c", 6, "fsdp")):
+        row = fit(rtrain, "s" + name, workers=workers, steps=2, kind=kind, optimizer="Adafactor", **{"from": path})[-1]
+        assert (row["first"], row["loaded"]) == (2, sharded), (workers, kind)
+    row = fit(rtrain, "o", workers=3, steps=2, optimizer="Adafactor", **{"from": ordinary})[-1]
+    assert (row["first"], row["loaded"]) == (2, whole)
 
 
 def test_a_whole_models_checkpoint_is_loaded_sharded(rtrain):
@@ -326,7 +344,7 @@ STATE = (
     + """
 train.TorchTrainer{
   train_loop_per_worker = function(config)
-    local model, optimizer = build(config.kind, 1)
+    local model, optimizer = build(config.kind, 1, nil, nil, config.optimizer)
     local scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
     local state = train.state{model = model, optimizer = optimizer, scheduler = scheduler, step = 0}
     local checkpoint = config.from ~= '' and train.Checkpoint.from_directory(config.from) or train.get_checkpoint()
@@ -346,7 +364,7 @@ train.TorchTrainer{
     end
     if config.steps == first then train.report{first = first, loaded = loaded} end
   end,
-  train_loop_config = {kind = 'fsdp', steps = 5, kill_at = 0, async = false, from = ''},
+  train_loop_config = {kind = 'fsdp', steps = 5, kill_at = 0, async = false, from = '', optimizer = 'AdamW'},
   scaling_config = train.ScalingConfig{num_workers = 3},
   run_config = train.RunConfig{name = 'calm', failure_config = train.FailureConfig{max_failures = 1}},
 }:fit()

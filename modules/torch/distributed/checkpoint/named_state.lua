@@ -43,15 +43,15 @@ function named_state.get(optimizer, name_of)
 end
 
 -- Returns this rank's rows of what an optimizer keeps for a whole parameter.
-local function own_rows(value, shard)
+local function own_rows(optimizer, name, value, shard)
   if type(value) == 'table' then
     local copy = ordered.new()
-    for _, key in ipairs(ordered.keys_of(value)) do copy[key] = own_rows(value[key], shard) end
+    for _, key in ipairs(ordered.keys_of(value)) do copy[key] = own_rows(optimizer, key, value[key], shard) end
     return copy
   end
-  local is_whole = type(value) == 'userdata' and torch.is_tensor(value) and #value.shape > 0
-    and table.concat(value.shape, ' ') == table.concat(shard.sizes, ' ')
-  return is_whole and value:narrow(0, shard.begin, shard.count) or value
+  local has_rows = type(value) == 'userdata' and torch.is_tensor(value) and #value.shape > 0
+    and optimizer:_has_rows(name, value.shape, shard.sizes)
+  return has_rows and value:narrow(0, shard.begin, shard.count) or value
 end
 
 -- Returns the saved group with the parameter.
@@ -85,7 +85,7 @@ function named_state.set(optimizer, saved, name_of, is_whole)
     table.insert(groups[i].params, number)
     local shard = is_whole and shards.of(param)
     local of_param = saved.state[name]
-    state[number] = shard and of_param ~= nil and own_rows(of_param, shard) or of_param
+    state[number] = shard and of_param ~= nil and own_rows(optimizer, name, of_param, shard) or of_param
   end)
   optimizer:load_state_dict{state = state, param_groups = groups}
 end
