@@ -29,7 +29,7 @@ void open_dist(lua_State* L);          // dist
 void open_data(lua_State* L);          // data
 void open_arrays(lua_State* L);        // read_idx; adds read_npy, read_npz to data
 void open_images(lua_State* L);        // adds decode_images, encode_jpeg, … to data
-void open_batches(lua_State* L);       // adds gather_images, draw_samples to data
+void open_batches(lua_State* L);       // adds gather_images, draw_samples, copy_rows to data
 void open_arrow_columns(lua_State* L);  // adds from_arrow, to_arrow to data
 void open_channels(lua_State* L);       // adds Channel, enter_loader, raise to data
 void open_packed_values(lua_State* L);  // adds pack, unpack, … to data

@@ -41,6 +41,27 @@ function TestBlock:test_narrow_and_take()
   lu.assertStrContains(message_of(part.take, part, torch.tensor({2}, {dtype = 'int64'})), 'not one of 0 … 1')
 end
 
+function TestBlock:test_copied_rows_are_of_no_other_block()
+  local whole = sample()
+  local turned = Block({'t', 'none'}, {torch.arange(8):view{2, 4}:t(), torch.zeros(4, 0)})
+  local part, other = whole:copied_rows(1, 2), turned:copied_rows(2, 2)
+  lu.assertEquals({part:row(0).name, part:row(1).any}, {'bc', {2, 3}})
+  lu.assertEquals(part:column('point'):tolist(), {{2, 3}, {4, 5}})
+  lu.assertEquals(other:column('t'):tolist(), {{2, 6}, {3, 7}})
+  lu.assertEquals(other:column('none'):size(), {2, 0})
+  lu.assertEquals({part:owns 'id', part:owns 'name', whole:owns 'id'}, {true, false, false})
+  local batch = part:to_batch{copies = true}
+  batch.id:zero_()
+  batch.point:zero_()
+  lu.assertEquals(whole:column('id'):tolist(), {0, 1, 2, 3})
+  lu.assertEquals(whole:row(1).point:tolist(), {2, 3})
+  lu.assertTrue(Block.concat{part, whole:copied_rows(0, 1)}:owns 'id')
+  lu.assertFalse(Block.concat{part, whole:narrow(0, 1)}:owns 'id')
+  lu.assertEquals(whole:copied_rows(4, 0):num_rows(), 0)
+  lu.assertStrContains(message_of(part.copied_rows, part, 1, 2), 'rows 1 … 2 of a block of 2 rows')
+  lu.assertStrContains(message_of(require('torch._C').data.copy_rows, {torch.arange(4)}, 3, 2), 'start (3) + length (2)')
+end
+
 function TestBlock:test_columns()
   local block = sample():select{'name', 'id'}
   lu.assertEquals(block:names(), {'name', 'id'})

@@ -17,10 +17,11 @@ end
 ---@param next_block fun(): data.Block|nil
 ---@param batch_size? integer nil: the blocks unchanged
 ---@param drop_last? boolean leave out a last batch that is shorter
+---@param copies? boolean the tensors of batches of that size are of no other block
 ---@return fun(): data.Block|nil next_batch
-function batches.of(next_block, batch_size, drop_last)
+function batches.of(next_block, batch_size, drop_last, copies)
   if batch_size == nil then return whole_blocks(next_block) end
-  local queue = RowQueue(next_block)
+  local queue = RowQueue(next_block, copies)
   return function()
     while queue:num_rows() < batch_size and queue:pull() do end
     local count = math.min(batch_size, queue:num_rows())

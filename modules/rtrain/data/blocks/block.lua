@@ -116,19 +116,47 @@ local function of_same_rows(block, like)
   return block
 end
 
+local function check_rows(self, start, length)
+  if start >= 0 and length >= 0 and start + length <= self._num_rows then return end
+  errors.raise('argument', ('rows %d … %d of a block of %d rows'):format(start, start + length - 1, self._num_rows))
+end
+
 ---Returns the rows start … start + length - 1, without a copy.
 ---@param start integer from 0
 ---@param length integer
 ---@return data.Block
 function Block:narrow(start, length)
   if start == 0 and length == self._num_rows then return self end
-  if start < 0 or length < 0 or start + length > self._num_rows then
-    errors.raise('argument', ('rows %d … %d of a block of %d rows'):format(start, start + length - 1, self._num_rows))
-  end
+  check_rows(self, start, length)
   local out = map_columns(self, length, column.narrow, start, length)
   out._origins = origins.narrow(self._origins, start, length)
   return out
 end
+
+---Returns copies of the rows start … start + length - 1: the tensors are of no other block, see `owns`.
+---@param start integer from 0
+---@param length integer
+---@return data.Block
+function Block:copied_rows(start, length)
+  check_rows(self, start, length)
+  local tensors, place = {}, 0
+  for _, of in ipairs(self._columns) do
+    if column.is_tensor(of) then tensors[#tensors + 1] = of end
+  end
+  local copies = require('torch._C').data.copy_rows(tensors, start, length)
+  local out = map_columns(self, length, function(of)
+    if not column.is_tensor(of) then return column.narrow(of, start, length) end
+    place = place + 1
+    return copies[place]
+  end)
+  out._origins, out._owns_tensors = origins.narrow(self._origins, start, length), true
+  return out
+end
+
+---Returns whether the column of that name is a tensor that may be modified without changing another block.
+---@param name string
+---@return boolean
+function Block:owns(name) return self._owns_tensors and column.is_tensor(self:column(name)) or false end
 
 ---Returns a copy that may be modified without changing this block.
 ---@return data.Block
@@ -225,7 +253,8 @@ function Block:to_batch(options)
     local of = self._columns[k]
     local as_floats = options and options.nan and column.is_masked(of)
     local value = as_floats and of:to_float 'float64' or column.to_batch(of)
-    out[name] = options and options.copies and column.is_tensor(value) and value:clone() or value
+    local is_copied = options and options.copies and column.is_tensor(value) and not self:owns(name)
+    out[name] = is_copied and value:clone() or value
   end
   return out
 end
@@ -264,9 +293,11 @@ function Block.concat(list)
     for i, block in ipairs(list) do parts[i] = block:column(name) end
     columns[k] = column.concat(parts, name)
   end
-  local out, lists, rows = Block(first._names, columns, num_rows), {}, {}
-  for i, block in ipairs(list) do lists[i], rows[i] = block._origins or false, block._num_rows end
-  out._origins = origins.concat(lists, rows)
+  local out, lists, rows, owns = Block(first._names, columns, num_rows), {}, {}, true
+  for i, block in ipairs(list) do
+    lists[i], rows[i], owns = block._origins or false, block._num_rows, owns and block._owns_tensors
+  end
+  out._origins, out._owns_tensors = origins.concat(lists, rows), owns
   return out
 end
 

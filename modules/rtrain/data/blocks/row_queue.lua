@@ -4,13 +4,14 @@
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
 
----Argument: next_block, the stream.
+---Arguments: next_block, the stream; copies, whether `take` returns copies (Block:copied_rows).
 ---@class data.RowQueue
----@overload fun(next_block: fun(): data.Block|nil): data.RowQueue
+---@overload fun(next_block: (fun(): data.Block|nil), copies?: boolean): data.RowQueue
 local RowQueue = class('RowQueue')
 
-function RowQueue:init(next_block)
+function RowQueue:init(next_block, copies)
   self._next_block, self._list, self._start, self._rows = next_block, {}, 0, 0
+  self._part = copies and Block.copied_rows or Block.narrow
 end
 
 ---Returns how many rows are queued.
@@ -38,7 +39,7 @@ function RowQueue:take(count)
   while missing > 0 do
     local front = self._list[1]
     local here = math.min(missing, front:num_rows() - self._start)
-    parts[#parts + 1] = front:narrow(self._start, here)
+    parts[#parts + 1] = self._part(front, self._start, here)
     self._start, missing = self._start + here, missing - here
     if self._start == front:num_rows() then
       table.remove(self._list, 1)

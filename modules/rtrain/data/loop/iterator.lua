@@ -121,7 +121,7 @@ function DataIterator:_begin(batching)
   self._times:begin()
   self._epoch = {
     stream = stream,
-    next_batch = batches.of(next_block, batching.batch_size, batching.drop_last),
+    next_batch = batches.of(next_block, batching.batch_size, batching.drop_last, batching.copies),
     advance = function(rows) self._position:advance(rows) end,
   }
   return self._epoch
@@ -223,8 +223,9 @@ end
 function DataIterator:iter_batches(options)
   options = args.options(options, BATCH_OPTIONS, 'iter_batches')
   check_format(options.batch_format)
-  local convert = torch_batch.owned
-  return Loop(self, batching_of('iter_batches', options), convert)
+  local batching = batching_of('iter_batches', options)
+  batching.copies = true
+  return Loop(self, batching, torch_batch.owned)
 end
 
 local function check_pinned(pin_memory)
@@ -260,7 +261,9 @@ function DataIterator:iter_torch_batches(options)
   if device == 'auto' then device = self._options.device and self._options.device() or 'cpu' end
   local convert = torch_batch.converter {
     dtypes = options.dtypes, device = device, collate_fn = options.collate_fn, pin_memory = options.pin_memory}
-  return Loop(self, batching_of('iter_torch_batches', options), convert)
+  local batching = batching_of('iter_torch_batches', options)
+  batching.copies = device == 'cpu' and not (options.dtypes or options.pin_memory)  -- a conversion makes its own tensors
+  return Loop(self, batching, convert)
 end
 
 ---@return {name: string, type: string}[] columns

@@ -117,11 +117,11 @@ local function check_dtypes(dtypes, block)
   end
 end
 
-local function tensor_of(value, dtype, options)
+local function tensor_of(value, dtype, options, is_owned)
   local out = dtype and value:to(dtype) or value
   if options.pin_memory then out = out:pin_memory() end
   if options.device ~= 'cpu' then out = out:to(options.device) end
-  return out == value and out:clone() or out
+  return out == value and not is_owned and out:clone() or out
 end
 
 ---Returns the conversion for a loop.
@@ -143,7 +143,7 @@ function torch_batch.converter(options)
       local value = values_of(block, name, dtype)
       if column.is_tensor(value) then
         check_finite(block, name, value, dtype)
-        value = tensor_of(value, dtype, options)
+        value = tensor_of(value, dtype, options, block:owns(name))
       end
       out[name] = value
     end
