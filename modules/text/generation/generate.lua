@@ -7,6 +7,7 @@ local errors = require 'base.errors'
 local next_token = require 'text.generation.next_token'
 local prompt_lookup = require 'text.generation.prompt_lookup'
 local torch = require 'torch'
+local unsharded = require 'text.generation.unsharded'
 
 local NAMES = {'attention_mask', 'max_new_tokens', 'max_length', 'do_sample', 'temperature', 'top_k', 'top_p', 'min_p',
                'repetition_penalty', 'num_beams', 'length_penalty', 'early_stopping', 'eos_token_id', 'pad_token_id', 'stop',
@@ -153,7 +154,8 @@ local function with_row_products(fn)
   return result
 end
 
----Writes on after a prompt. The equivalent in transformers: GenerationMixin.generate.
+---Writes on after a prompt. All ranks call it of a sharded model, each with its own prompts; its parameters are whole
+---meanwhile. The equivalent in transformers: GenerationMixin.generate.
 ---@param input_ids torch.Tensor int64, (n, tokens); shorter prompts are padded on the left
 ---@param options? table attention_mask (n, tokens), 0 for padding; max_new_tokens (20); do_sample (false: the likeliest
 ---  token), with temperature, top_k, top_p, min_p, seed; repetition_penalty; num_beams, length_penalty (1),
@@ -176,7 +178,7 @@ return function(self, input_ids, options)
   local was_training = self.training
   self:eval()
   local ids = with_row_products(function()
-    return torch.no_grad(function()
+    return unsharded(self, torch.no_grad, function()
       input_ids = beginning(self, input_ids, given, settings)
       if (given.num_beams or 1) > 1 then return beam_search(self, input_ids, given, settings, next_logits) end
       if given.prompt_lookup_num_tokens then

@@ -9,6 +9,7 @@ local nn = require 'torch.nn'
 local ordered = require 'base.ordered'
 local system = require 'base._system'
 local torch = require 'torch'
+local unsharded = require 'text.generation.unsharded'
 
 local FILE = 'adapter_model.safetensors'
 -- What peft takes for a model, unless the config says otherwise.
@@ -96,7 +97,10 @@ function PeftModel:get_base_model() return self.base_model.model end
 
 ---Writes on after a prompt: the base model's generate.
 ---@param ... any its arguments
-function PeftModel:generate(...) return self.base_model.model:generate(...) end
+function PeftModel:generate(...)
+  local model = self.base_model.model
+  return unsharded(self, model.generate, model, ...)
+end
 
 local function each_layer(self, kind)
   local out = {}

@@ -64,7 +64,9 @@ end
 ---@return any
 function inputs.checkpointed(model, layer, ...)
   if not model.gradient_checkpointing or not model.training then return layer(...) end
-  return require('torch.utils.checkpoint').checkpoint(layer, ...)
+  local given, count = {...}, select('#', ...)
+  given[count + 1] = {}  -- options: a table of the layer's own stands before them
+  return require('torch.utils.checkpoint').checkpoint(layer, unpack(given, 1, count + 1))
 end
 
 return inputs

@@ -123,15 +123,18 @@ function Block:init(config, number, is_decoder)
   self.dropout = nn.Dropout(config.dropout_rate)
 end
 
-function Block:forward(x, context)
+-- bias: of distances; nil for the first block, which makes it for all: in its own forward, where its parameters are whole
+-- if the model is sharded.
+function Block:forward(x, bias, context)
   local first = self.layer[1]
-  x = x + self.dropout(first.SelfAttention(first.layer_norm(x), nil, context.mask, context.bias, context.cache))
+  if bias == nil then bias = first.SelfAttention:_bias(context.queries, context.keys) end
+  x = x + self.dropout(first.SelfAttention(first.layer_norm(x), nil, context.mask, bias, context.cache))
   if self.is_decoder then
     local cross = self.layer[2]
     x = x + self.dropout(cross.EncDecAttention(cross.layer_norm(x), context.source, context.source_mask, nil, context.cache))
   end
   local last = self.layer[#self.layer]
-  return x + self.dropout(last.DenseReluDense(last.layer_norm(x)))
+  return x + self.dropout(last.DenseReluDense(last.layer_norm(x))), bias
 end
 
 local Stack = nn.Module:extend 'T5Stack'
@@ -152,7 +155,7 @@ function Stack:forward(ids, given, source)
   local at = inputs.places(ids, given, {causal = self.is_decoder})
   local x = self.dropout(self.embed_tokens(ids))
   local mask = attention.mask(at)
-  local context = {mask = mask, cache = at.cache, bias = self.block[1].layer[1].SelfAttention:_bias(at.queries, at.keys)}
+  local context = {mask = mask, cache = at.cache, queries = at.queries, keys = at.keys}
   if source then
     context.source = source.states
     context.source_mask = attention.mask {
@@ -160,7 +163,8 @@ function Stack:forward(ids, given, source)
       device = at.device,
     }
   end
-  for _, block in ipairs(self.block) do x = inputs.checkpointed(self, block, x, context) end
+  local bias
+  for _, block in ipairs(self.block) do x, bias = inputs.checkpointed(self, block, x, bias, context) end
   if at.cache then at.cache.length = at.keys end
   return self.dropout(self.final_layer_norm(x))
 end

@@ -132,16 +132,20 @@ end
 local function recurse_of(name, options) return args.options(options, {'recurse'}, name).recurse end
 
 ---Gathers the module's own parameters, so that they are whole outside of its forward, until reshard is called. Every
----rank calls it.
+---rank calls it. A second call does nothing.
 function METHODS:unshard()
   local group = group_of[self]
+  if group.is_unsharded then return end
   pass.publish{group}
   group:show()
+  group.is_unsharded = true
 end
 
----Ends unshard: the parameters are the rows of this rank again.
+---Ends unshard: the parameters are the rows of this rank again. Frees parameters that are kept after forward.
 function METHODS:reshard()
   local group = group_of[self]
+  if not group.is_unsharded then return group:free() end
+  group.is_unsharded = false
   group:hide(false)
   pass.fence{group}
 end

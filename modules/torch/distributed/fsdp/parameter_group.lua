@@ -28,6 +28,7 @@ local torch = require 'torch'
 ---@field entries fsdp.Entry[]
 ---@field reshard_after_forward boolean|nil nil: except for the outermost module
 ---@field keeps_after_backward boolean|nil
+---@field is_unsharded boolean|nil whether the user has called unshard
 ---@field forward_prefetch fsdp.ParameterGroup[]|nil gathered ahead in its forward; nil: what came after it in the last pass
 ---@field backward_prefetch fsdp.ParameterGroup[]|nil the same in its backward; nil: what came before it
 ---@field reduces boolean whether a backward pass divides the gradients among the ranks; else it accumulates them whole
@@ -156,7 +157,7 @@ end
 
 ---Frees gathered parameters that are not in use.
 function ParameterGroup:free()
-  if self._users == 0 then self.memory:free() end
+  if self._users == 0 and self.memory then self.memory:free() end
 end
 
 -- A write to a whole parameter would change it on this rank alone, or on all at any time.
@@ -177,7 +178,7 @@ end
 
 ---Ends all uses, after an error.
 function ParameterGroup:abandon()
-  self._users = 0
+  self._users, self.is_unsharded = 0, false
   for _, entry in ipairs(self.entries) do
     show(entry, entry.shard)
     if entry.whole then entry.whole.grad = nil end
@@ -187,7 +188,7 @@ end
 
 ---Forgets the memory and the collectives of a process group that has ended.
 function ParameterGroup:disconnect()
-  self.memory, self._users, self.next, self.previous = nil, 0, nil, nil
+  self.memory, self._users, self.is_unsharded, self.next, self.previous = nil, 0, false, nil, nil
   for _, entry in ipairs(self.entries) do
     show(entry, entry.shard)
     entry.whole, entry.partial = nil, nil

@@ -46,14 +46,23 @@ local function abandon_backward()
   backward = nil
 end
 
----Called before the forward of a sharded module.
+local function are_unsharded(groups)
+  for _, group in ipairs(groups) do
+    if not group.is_unsharded then return false end
+  end
+  return true
+end
+
+---Called before the forward of a sharded module. Where all parameters are whole already no rank waits for another one.
 ---@param module nn.Module
 ---@param groups_below fun(): fsdp.ParameterGroup[] the groups of the module and of those below it
 function pass.begin_forward(module, groups_below)
   if backward and C.current_graph_task_id() < 0 then abandon_backward() end
   if outermost or backward then return end
+  local groups = groups_below()
+  if are_unsharded(groups) then return end
   outermost, latest = module, nil
-  pass.publish(groups_below())
+  pass.publish(groups)
 end
 
 local function prefetch(groups)

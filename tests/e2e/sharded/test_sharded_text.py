@@ -1,0 +1,127 @@
+"""Models of text that are sharded: generation, and a model whose blocks share what the first one computes."""
+
+import json
+
+import pytest
+
+RUN = """
+local json, torch, train = require 'json', require 'torch', require 'rtrain'
+local dist, models, lora = torch.distributed, require('text').models, require('text').lora
+local fully_shard = dist.fsdp.fully_shard
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local rank, out = train.get_context():get_world_rank(), {}
+    local ids = torch.arange(12):view(2, 6):long()
+    local function gpt2()
+      torch.manual_seed(1)
+      return models.GPT2LMHeadModel{vocab_size = 40, n_embd = 16, n_layer = 2, n_head = 2, n_positions = 32, resid_pdrop = 0,
+        embd_pdrop = 0, attn_pdrop = 0}
+    end
+    local function t5()
+      torch.manual_seed(1)
+      return models.T5ForConditionalGeneration{vocab_size = 40, d_model = 16, d_kv = 8, d_ff = 32, num_layers = 2,
+        num_decoder_layers = 3, num_heads = 2, decoder_start_token_id = 0, pad_token_id = 0, dropout_rate = 0}
+    end
+    local function blocks_of(model)
+      if model.transformer then return {model.transformer.h} end
+      return {model.encoder.block, model.decoder.block}
+    end
+    local function sharded(model)
+      for _, blocks in ipairs(blocks_of(model)) do
+        for _, block in ipairs(blocks) do fully_shard(block) end
+      end
+      return fully_shard(model)
+    end
+    BODY
+    for key, value in next, out do
+      if type(value) == 'boolean' then out[key] = dist.all_reduce(torch.tensor{value and 1 or 0}, 'min'):item() == 1 end
+    end
+    if rank == 0 then print('OUT ' .. json.encode(out)) end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  torch_config = train.TorchConfig{backend = 'BACKEND'},
+}:fit()
+"""
+
+
+@pytest.fixture(params=["shm", "gloo"])
+def sharded(rtrain, request):
+    def run(body):
+        result = rtrain("run", rtrain.script(RUN.replace("BODY", body).replace("BACKEND", request.param)))
+        assert result.returncode == 0, result.stdout + result.stderr
+        (line,) = [line for line in result.stdout.splitlines() if "OUT " in line]
+        return json.loads(line.split("OUT ", 1)[1])
+
+    return run
+
+
+def test_each_rank_generates_as_long_as_it_needs(sharded):
+    out = sharded(
+        """
+        for _, make in ipairs{gpt2, t5} do
+          local whole, parts = make(), sharded(make())
+          local options = {max_new_tokens = 3 + 4 * rank}
+          local name = whole.__name
+          out[name] = torch.equal(parts:generate(ids + rank, options), whole:generate(ids + rank, options))
+          out[name .. '_beams'] = torch.equal(parts:generate(ids, {num_beams = 2}), whole:generate(ids, {num_beams = 2}))
+          local optimizer = torch.optim.SGD(parts:parameters(), {lr = 0.1})
+          parts(ids, {labels = ids}).loss:backward()
+          optimizer:step()
+          local before = parts:state_dict()
+          out[name .. '_rows'] = parts:parameters()[1]:size(0) == 20
+          local changed = make()
+          local state = {}
+          for key, value in require('base.ordered').items(before) do state[key] = value:full_tensor() end
+          changed:load_state_dict(state)
+          out[name .. '_trained'] = torch.equal(parts:generate(ids + rank, options), changed:generate(ids + rank, options))
+        end
+        local function adapted()
+          torch.manual_seed(4)
+          return lora.get_peft_model(gpt2(), lora.LoraConfig{r = 2, target_modules = {'c_attn'}})
+        end
+        local whole, parts = adapted(), adapted()
+        for _, block in ipairs(parts:get_base_model().transformer.h) do fully_shard(block) end
+        fully_shard(parts)
+        out.adapted = torch.equal(parts:generate(ids), whole:generate(ids))
+        """
+    )
+    names = ("GPT2LMHeadModel", "T5ForConditionalGeneration")
+    wanted = {name + end: True for name in names for end in ("", "_beams", "_rows", "_trained")}
+    assert out == {**wanted, "adapted": True}
+
+
+def test_the_gradients_of_t5_are_those_of_ddp(sharded):
+    out = sharded(
+        """
+        for _, mode in ipairs{'plain', 'checkpointed', 'frozen'} do
+          local whole, parts = t5(), t5()
+          for _, each in ipairs{whole, parts} do
+            each:train()
+            if mode == 'frozen' then each.shared:requires_grad_(false) end
+          end
+          if mode == 'checkpointed' then parts.encoder.gradient_checkpointing, parts.decoder.gradient_checkpointing = true, true end
+          sharded(parts)
+          local labels = {labels = ids + rank}
+          torch.nn.parallel.DistributedDataParallel(whole)(ids + rank, labels).loss:backward()
+          parts(ids + rank, labels).loss:backward()
+          local wanted, count = {}, 0
+          for name, p in whole:named_parameters() do wanted[name] = p.grad end
+          out[mode] = true
+          for name, p in parts:named_parameters() do
+            if p.requires_grad then
+              count = count + 1
+              out[mode] = out[mode] and torch.allclose(p.grad:full_tensor(), wanted[name], {atol = 1e-6})
+            end
+          end
+          out[mode .. '_count'] = count
+        end
+        """
+    )
+    assert out == {
+        "plain": True,
+        "plain_count": 60,
+        "checkpointed": True,
+        "checkpointed_count": 60,
+        "frozen": True,
+        "frozen_count": 59,
+    }
