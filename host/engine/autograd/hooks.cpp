@@ -2,12 +2,15 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/runtime/callback.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/tensor/shard_guard.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain::engine {
@@ -100,6 +103,13 @@ struct HookMethods {
 int register_hook(lua_State* L) {
   const at::Tensor& self = check_tensor(L, 1);
   check_callable(L, 2, "register_hook: hook");
+  if (shard_number(self) != 0) {
+    throw Error(
+        Code::kUnsupported,
+        "register_hook: this parameter is sharded (fully_shard), and its gradient comes from "
+        "the exchange with the other ranks: use register_post_accumulate_grad_hook, or "
+        "change p.grad after backward");
+  }
   lua_settop(L, 2);
   const auto callback = std::make_shared<Callback>(L);
   const unsigned position = self.register_hook(
@@ -124,6 +134,19 @@ int register_post_accumulate_grad_hook(lua_State* L) {
   after_accumulation(self)->add(callback);
   lua::push<HookHandle>(L, std::make_unique<HookHandle>(self, std::move(callback)));
   return 1;
+}
+
+// _call_post_accumulate_grad_hooks(leaf): for gradients that do not come from LibTorch.
+int call_post_accumulate_grad_hooks(lua_State* L) {
+  const at::Tensor leaf = check_tensor(L, 1);
+  if (AfterAccumulation* hooks = after_accumulation(leaf)) (*hooks)(leaf);
+  return 0;
+}
+
+std::span<const lua::Method> hook_functions() {
+  static constexpr std::array kFunctions = {
+      torch_method<&call_post_accumulate_grad_hooks>("_call_post_accumulate_grad_hooks")};
+  return kFunctions;
 }
 
 int retain_grad(lua_State* L) {

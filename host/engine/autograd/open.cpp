@@ -7,9 +7,10 @@ namespace rtrain::engine {
 void open_autograd(lua_State* L) {
   install_lua_engine();
   register_hook_class(L);
-  for (const auto& functions : {backward_functions(), boundary_functions(), grad_mode_functions(),
-                                function_functions(), anomaly_functions(), loss_watch_functions(),
-                                saved_tensors_functions(), transforms_functions()}) {
+  for (const auto& functions :
+       {backward_functions(), boundary_functions(), hook_functions(), grad_mode_functions(),
+        function_functions(), anomaly_functions(), loss_watch_functions(),
+        saved_tensors_functions(), transforms_functions()}) {
     lua::add_functions(L, functions);
   }
 }

@@ -88,7 +88,7 @@ function ModelProbe:_count_passes(model)
   end)
   for _, parameter in model:named_parameters() do
     if parameter.requires_grad then
-      parameter:register_hook(count_backward)
+      if not require('torch.tensor.shards').of(parameter) then parameter:register_hook(count_backward) end
       return
     end
   end

@@ -295,7 +295,8 @@ function Tensor:get_device() end
 ---@return integer[] # dimensions
 function Tensor:dim_order() end
 
----Calls fn with a leaf after its .grad has been updated.
+---Calls fn with a leaf after its .grad has been updated: of a sharded parameter when its rows of the gradient are exchanged,
+---so that an optimizer of that parameter may step and free the gradient before the backward pass goes on.
 ---
 ---```lua
 ---local torch = require 'torch'

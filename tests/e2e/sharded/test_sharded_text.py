@@ -1,16 +1,9 @@
 """Models of text that are sharded: generation, and a model whose blocks share what the first one computes."""
 
-import json
+from sharded_runs import sharded  # noqa: F401  (a fixture)
 
-import pytest
-
-RUN = """
-local json, torch, train = require 'json', require 'torch', require 'rtrain'
-local dist, models, lora = torch.distributed, require('text').models, require('text').lora
-local fully_shard = dist.fsdp.fully_shard
-train.TorchTrainer{
-  train_loop_per_worker = function()
-    local rank, out = train.get_context():get_world_rank(), {}
+MODELS = """
+    local models, lora = require('text').models, require('text').lora
     local ids = torch.arange(12):view(2, 6):long()
     local function gpt2()
       torch.manual_seed(1)
@@ -32,38 +25,21 @@ train.TorchTrainer{
       end
       return fully_shard(model)
     end
-    BODY
-    for key, value in next, out do
-      if type(value) == 'boolean' then out[key] = dist.all_reduce(torch.tensor{value and 1 or 0}, 'min'):item() == 1 end
-    end
-    if rank == 0 then print('OUT ' .. json.encode(out)) end
-  end,
-  scaling_config = train.ScalingConfig{num_workers = 2},
-  torch_config = train.TorchConfig{backend = 'BACKEND'},
-}:fit()
+    -- Whether it is so on all ranks.
+    local function all(value) return dist.all_reduce(torch.tensor{value and 1 or 0}, 'min'):item() == 1 end
 """
-
-
-@pytest.fixture(params=["shm", "gloo"])
-def sharded(rtrain, request):
-    def run(body):
-        result = rtrain("run", rtrain.script(RUN.replace("BODY", body).replace("BACKEND", request.param)))
-        assert result.returncode == 0, result.stdout + result.stderr
-        (line,) = [line for line in result.stdout.splitlines() if "OUT " in line]
-        return json.loads(line.split("OUT ", 1)[1])
-
-    return run
 
 
 def test_each_rank_generates_as_long_as_it_needs(sharded):
     out = sharded(
-        """
+        MODELS
+        + """
         for _, make in ipairs{gpt2, t5} do
           local whole, parts = make(), sharded(make())
           local options = {max_new_tokens = 3 + 4 * rank}
           local name = whole.__name
-          out[name] = torch.equal(parts:generate(ids + rank, options), whole:generate(ids + rank, options))
-          out[name .. '_beams'] = torch.equal(parts:generate(ids, {num_beams = 2}), whole:generate(ids, {num_beams = 2}))
+          out[name] = all(torch.equal(parts:generate(ids + rank, options), whole:generate(ids + rank, options)))
+          out[name .. '_beams'] = all(torch.equal(parts:generate(ids, {num_beams = 2}), whole:generate(ids, {num_beams = 2})))
           local optimizer = torch.optim.SGD(parts:parameters(), {lr = 0.1})
           parts(ids, {labels = ids}).loss:backward()
           optimizer:step()
@@ -73,7 +49,7 @@ def test_each_rank_generates_as_long_as_it_needs(sharded):
           local state = {}
           for key, value in require('base.ordered').items(before) do state[key] = value:full_tensor() end
           changed:load_state_dict(state)
-          out[name .. '_trained'] = torch.equal(parts:generate(ids + rank, options), changed:generate(ids + rank, options))
+          out[name .. '_trained'] = all(torch.equal(parts:generate(ids + rank, options), changed:generate(ids + rank, options)))
         end
         local function adapted()
           torch.manual_seed(4)
@@ -82,7 +58,7 @@ def test_each_rank_generates_as_long_as_it_needs(sharded):
         local whole, parts = adapted(), adapted()
         for _, block in ipairs(parts:get_base_model().transformer.h) do fully_shard(block) end
         fully_shard(parts)
-        out.adapted = torch.equal(parts:generate(ids), whole:generate(ids))
+        out.adapted = all(torch.equal(parts:generate(ids), whole:generate(ids)))
         """
     )
     names = ("GPT2LMHeadModel", "T5ForConditionalGeneration")
@@ -92,14 +68,15 @@ def test_each_rank_generates_as_long_as_it_needs(sharded):
 
 def test_the_gradients_of_t5_are_those_of_ddp(sharded):
     out = sharded(
-        """
+        MODELS
+        + """
         for _, mode in ipairs{'plain', 'checkpointed', 'frozen'} do
           local whole, parts = t5(), t5()
           for _, each in ipairs{whole, parts} do
             each:train()
             if mode == 'frozen' then each.shared:requires_grad_(false) end
           end
-          if mode == 'checkpointed' then parts.encoder.gradient_checkpointing, parts.decoder.gradient_checkpointing = true, true end
+          for _, stack in ipairs{parts.encoder, parts.decoder} do stack.gradient_checkpointing = mode == 'checkpointed' end
           sharded(parts)
           local labels = {labels = ids + rank}
           torch.nn.parallel.DistributedDataParallel(whole)(ids + rank, labels).loss:backward()

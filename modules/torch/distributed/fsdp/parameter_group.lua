@@ -5,6 +5,7 @@
 -- optimizer changes; and `whole`, which the module computes with.
 
 local batches = require 'torch.distributed.fsdp.batches'
+local C = require 'torch._C'
 local class = require 'base.class'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
@@ -228,9 +229,13 @@ local function accumulate(entry, grad)
   local dtype, device = entry.shard.dtype, entry.shard.device
   if grad.dtype ~= dtype or grad.device ~= device then grad = grad:to{dtype = dtype, device = device} end
   local before = entry.shard.grad
-  if before ~= nil then return before:add_(grad) end
-  shards.add(grad, entry.place)
-  entry.shard.grad = grad
+  if before ~= nil then
+    before:add_(grad)
+  else
+    shards.add(grad, entry.place)
+    entry.shard.grad = grad
+  end
+  C._call_post_accumulate_grad_hooks(entry.shard)
 end
 
 -- Adds up the rows of the replicas. Without all_reduces the sum of this rank's passes waits for a pass with it. Returns
