@@ -308,6 +308,30 @@ def test_first_values_of_rows(sharded):
         assert f"{name}: '{int(name == 'dirac_')}.weight' is sharded" in out[name]
 
 
+def test_a_gradient_of_a_gradient(sharded):
+    out = sharded(
+        """
+        local whole, parts = model(), model()
+        for _, each in ipairs{parts[1], parts[3], parts} do fully_shard(each) end
+        local function penalty(net)
+          local v = (x * (rank + 1)):requires_grad_()
+          local y = net(v):sum()
+          local grad = torch.autograd.grad(y, v, {create_graph = true})[1]
+          local loss = y + grad:pow(2):sum()
+          loss:backward()
+        end
+        penalty(parts)
+        penalty(whole)
+        out.same, out.rows = true, parts[1].weight:size(0)
+        for i, p in ipairs(parts:parameters()) do
+          local wanted = dist.all_reduce(whole:parameters()[i].grad, 'avg')
+          out.same = out.same and torch.allclose(p.grad:full_tensor(), wanted)
+        end
+        """
+    )
+    assert out == {"same": True, "rows": 3}
+
+
 def test_a_graph_that_is_kept_and_a_model_of_another_dtype(sharded):
     out = sharded(
         """

@@ -8,6 +8,7 @@ local C = require 'torch._C'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
 local shards = require 'torch.tensor.shards'
+local torch = require 'torch'
 
 local pass = {}
 
@@ -92,12 +93,16 @@ end
 
 local function prefetched_in_backward(group) return group.backward_prefetch or {group.previous} end
 
+-- Whether to keep the gathered parameters after this backward pass. One that makes a graph (create_graph) saves them in it,
+-- and the graph's own backward may need them before a gradient comes to an output of the module.
+local function keeps(group, of_backward) return of_backward.makes_graph or group.keeps_after_backward end
+
 local function end_backward()
   local ended = backward
   backward = nil
   -- The groups of modules whose inputs need no gradient are still open.
   for _, group in ipairs(ended.order) do
-    if ended.open[group] > 0 then group:end_backward(group.keeps_after_backward) end
+    if ended.open[group] > 0 then group:end_backward(keeps(group, ended)) end
     for _, each in ipairs(prefetched_in_backward(group)) do
       if not ended.open[each] then each:free() end
     end
@@ -106,7 +111,7 @@ local function end_backward()
 end
 
 local function begin_backward()
-  backward = {order = {}, open = {}, calls = {}}
+  backward = {order = {}, open = {}, calls = {}, makes_graph = torch.is_grad_enabled()}
   C.queue_callback(end_backward)
 end
 
@@ -135,7 +140,7 @@ function pass.close(group)
       .. 'forward must return tensors, or tables or objects of tensors')
   end
   backward.open[group] = count - 1
-  if count == 1 then group:end_backward(group.keeps_after_backward) end
+  if count == 1 then group:end_backward(keeps(group, backward)) end
 end
 
 ---Called after an error in the forward of a sharded module.
