@@ -1,5 +1,72 @@
 """train.torch.prepare_model with parallel_strategy = 'fsdp': what it shards, and runs of it."""
 
+import json
+
+import pytest
+
+# Trains for 50 steps with each strategy, and prints the losses and the parameters.
+FIFTY_STEPS = """
+local json, torch, train = require 'json', require 'torch', require 'rtrain'
+local nn = torch.nn
+
+local STRATEGIES = {
+  ddp = {parallel_strategy = 'ddp'},
+  zero1 = {parallel_strategy = 'ddp', parallel_strategy_kwargs = {zero = 1}},
+  zero2 = {parallel_strategy = 'ddp', parallel_strategy_kwargs = {zero = 2}},
+  fsdp = {parallel_strategy = 'fsdp', parallel_strategy_kwargs = {wrap = nn.TransformerEncoderLayer}},
+}
+
+local function trained(strategy, rank)
+  torch.manual_seed(1)
+  local layer = nn.TransformerEncoderLayer(8, 2, {dim_feedforward = 16, dropout = 0, batch_first = true})
+  local net = nn.TransformerEncoder(layer, 3):double()
+  local model = train.torch.prepare_model(net, strategy)
+  local optimizer, losses, values = torch.optim.AdamW(model:parameters(), {lr = 0.01}), {}, {}
+  torch.manual_seed(7 + rank)
+  for step = 1, 50 do
+    local loss = model(torch.randn({4, 3, 8}, {dtype = 'float64'})):sin():mean()
+    optimizer:zero_grad()
+    loss:backward()
+    nn.utils.clip_grad_norm_(model:parameters(), 1)
+    optimizer:step()
+    losses[step] = loss:item()
+  end
+  for _, param in ipairs(net:parameters()) do
+    local whole = strategy == STRATEGIES.ddp and param or param:full_tensor()
+    values[#values + 1] = whole:detach():reshape(-1):tolist()
+  end
+  return {losses = losses, values = values}
+end
+
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    local rank, out = train.get_context():get_world_rank(), {}
+    for name in pairs(STRATEGIES) do out[#out + 1] = name end
+    table.sort(out)
+    for _, name in ipairs(out) do
+      local result = trained(STRATEGIES[name], rank)
+      if rank == 0 then print('OUT ' .. json.encode{name, result}) end
+    end
+  end,
+  scaling_config = train.ScalingConfig{num_workers = @RANKS@},
+  torch_config = train.TorchConfig{backend = '@BACKEND@'},
+}:fit()
+"""
+
+
+@pytest.mark.parametrize(("backend", "ranks"), [("shm", 3), ("gloo", 2)])
+def test_fifty_steps_equal_those_of_distributed_data_parallel(rtrain, backend, ranks):
+    text = FIFTY_STEPS.replace("@RANKS@", str(ranks)).replace("@BACKEND@", backend)
+    result = rtrain.run_ok(text, "--oversubscribe")
+    found = dict(json.loads(line.split("OUT ", 1)[1]) for line in result.stdout.splitlines() if "OUT " in line)
+    assert sorted(found) == ["ddp", "fsdp", "zero1", "zero2"]
+    wanted = found["ddp"]
+    assert len(wanted["losses"]) == 50 and abs(wanted["losses"][-1] - wanted["losses"][0]) > 0.01
+    for name in ("fsdp", "zero1", "zero2"):
+        assert found[name]["losses"] == pytest.approx(wanted["losses"], rel=0, abs=1e-9), name
+        for values, others in zip(found[name]["values"], wanted["values"]):
+            assert values == pytest.approx(others, rel=0, abs=1e-9), name
+
 
 def test_prepare_model(rtrain):
     text = """
