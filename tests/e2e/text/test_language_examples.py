@@ -161,7 +161,7 @@ empty:train_new_from_iterator({arg[2]}, {vocab_size = 280, special_tokens = {'</
     words = " ".join(row["prompt"] + row["chosen"] for row in pairs)
     assert rtrain("exec", model, folder, words).returncode == 0
     data = write_lines(rtrain.folder / "pairs.jsonl", pairs)
-    rtrain.run_ok(DPO, "--name", "files", *settings(model=folder, data=data, batch_size=3, epochs=40, lr=0.02))
+    rtrain.run_ok(DPO, "--name", "files", *settings(model=folder, data=data, batch_size=3, epochs=60, lr=0.01))
     assert metrics(rtrain, "files")[-1]["preferred"] == 1
     write_lines(data, [{"prompt": "a", "chosen": "b"}])
     assert "no column 'rejected'" in rtrain.run(DPO, *settings(model=folder, data=data)).stderr

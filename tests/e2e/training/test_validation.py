@@ -278,7 +278,8 @@ def test_a_killed_controller_takes_its_validation_along_and_the_next_one_does_it
         """,
     )
     running = rtrain.start("run", rtrain.script(text))
-    wait_until((rtrain.folder / "validating").exists, message="the validation")
+    begun = rtrain.folder / "validating"
+    wait_until(lambda: begun.exists() and begun.read_text() == "x", message="the validation")
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     (rtrain.folder / "go").touch()
@@ -286,7 +287,7 @@ def test_a_killed_controller_takes_its_validation_along_and_the_next_one_does_it
     assert resumed.returncode == 0, resumed.stderr
     (row,) = checkpoints(rtrain).values()
     assert row["status"] == "VALIDATED" and row["metrics"]["score"] == 105
-    assert (rtrain.folder / "validating").read_text() == "xx"
+    assert begun.read_text() == "xx"
 
 
 @pytest.mark.parametrize(
