@@ -74,6 +74,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_batches(L);
   open_arrow_columns(L);
   open_profiler(L);
+  open_recording(L);
   open_cuda(L);
   return 1;
 }

@@ -48,6 +48,7 @@ local errors = require 'base.errors'
 ---@field best fun(run: string, options?: {storage_path: string}): Checkpoint
 ---@field tempdir fun(fn: fun(path: string): any): any
 ---@field graph fun(step_fn: function, options?: table): rtrain.Graph
+---@field compile fun(step_fn: function, options?: table): rtrain.CompiledStep
 ---@field busy fun(reason: string, seconds: number)
 ---@field async_save fun(obj: any, f: string): AsyncSave
 ---@field export fun(model: nn.Module|table, path: string, options?: table)
@@ -79,6 +80,7 @@ local train = require 'base.namespace'('train', {
     {'rtrain.state', 'state'},
     {'rtrain.elastic', 'elastic'},
     {'rtrain.graph', 'graph'},
+    {'rtrain.compile', 'compile'},
     {'rtrain.functions.stop', 'stop_requested'},
     {'rtrain.functions.dataset_shards', 'get_dataset_shard'},
   },

@@ -10,6 +10,7 @@
 #include "host/engine/memory/allocator.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/recording_listener.h"
 #include "host/engine/tensor/tensor.h"
 
 namespace rtrain::engine {
@@ -83,6 +84,7 @@ constexpr lua::Method kFunctions[] = {
 }  // namespace
 
 void see_loss(Vm& vm, lua_State* L, const at::Tensor& loss) {
+  if (RecordingListener* listener = RecordingListener::current()) listener->add_loss(loss);
   if (vm.loss_found_ref == LUA_NOREF || loss.numel() != 1 || !loss.is_floating_point()) return;
   const bool waits = vm.sees_every_loss && !is_capturing();
   if (!loss.is_cpu() && !waits) return keep(vm, loss);

@@ -25,6 +25,7 @@
 #include "host/engine/distributed/watched_backend.h"
 #include "host/engine/runtime/blocking.h"
 #include "host/engine/runtime/phase_region.h"
+#include "host/engine/runtime/recording_listener.h"
 
 namespace rtrain::engine {
 namespace {
@@ -320,6 +321,7 @@ Error Group::located(const char* operation, const Error& error, double waited_s)
 }
 
 void Group::call(const char* operation, const std::function<void()>& body, WaitKind kind) {
+  note_read(cat("it exchanges tensors with other ranks (", operation, ")"));
   const PhaseRegion phase(host_, TrainPhase::kCommunication);
   if (members_ == nullptr) {
     const BlockingRegion region(host_, kind, operation);

@@ -34,6 +34,7 @@ void open_arrow_columns(lua_State* L);  // adds from_arrow, to_arrow to data
 void open_channels(lua_State* L);       // adds Channel, enter_loader, raise to data
 void open_packed_values(lua_State* L);  // adds pack, unpack, … to data
 void open_profiler(lua_State* L);       // profiler
+void open_recording(lua_State* L);      // recording
 
 // Adds _copy_with_storage(tensor, copies).
 void open_storage_copies(lua_State* L);

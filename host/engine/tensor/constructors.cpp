@@ -15,6 +15,7 @@
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/open.h"
+#include "host/engine/runtime/recording_listener.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/empty_tensor.h"
 #include "host/engine/tensor/number_list.h"
@@ -255,6 +256,7 @@ int from_bytes(lua_State* L) {
                                      " bytes, got ", bytes.size()));
   }
   if (!bytes.empty()) std::memcpy(out.data_ptr(), bytes.data(), bytes.size());
+  if (RecordingListener* listener = RecordingListener::current()) listener->add_constant(out);
   push_tensor(L, std::move(out));
   return 1;
 }

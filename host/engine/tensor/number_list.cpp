@@ -10,6 +10,7 @@
 #include "host/base/text/text.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/negative_zero.h"
+#include "host/engine/runtime/recording_listener.h"
 #include "host/engine/tensor/empty_tensor.h"
 
 namespace rtrain::engine {
@@ -19,6 +20,7 @@ template <class T>
 at::Tensor filled(at::IntArrayRef sizes, at::ScalarType dtype, const std::vector<T>& items) {
   at::Tensor out = empty_tensor(sizes, at::TensorOptions().dtype(dtype));
   if (!items.empty()) std::memcpy(out.data_ptr(), items.data(), items.size() * sizeof(T));
+  if (RecordingListener* listener = RecordingListener::current()) listener->add_constant(out);
   return out;
 }
 

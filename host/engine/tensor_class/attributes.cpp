@@ -10,6 +10,7 @@
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/dtype.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/recording_listener.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -159,6 +160,7 @@ int set_part(lua_State* L) {
 }
 
 int set_data(lua_State* L) {
+  note_read("it replaces the data of a tensor: copy_ changes them in place");
   check_tensor(L, 1).set_data(check_tensor(L, 2));
   return 0;
 }

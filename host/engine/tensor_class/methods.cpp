@@ -10,6 +10,7 @@
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/recording_listener.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/conversion.h"
 #include "host/engine/tensor/tensor.h"
@@ -64,6 +65,7 @@ int is_complex(lua_State* L) {
 }
 
 int data_ptr(lua_State* L) {
+  note_read("it takes a tensor's address (data_ptr())");
   return push_count(
       L, static_cast<int64_t>(reinterpret_cast<intptr_t>(check_tensor(L, 1).data_ptr())));
 }
@@ -98,7 +100,8 @@ int item(lua_State* L) {
                 cat("item: a tensor of ", describe(self), " has not exactly one element"));
   }
   // If this thread's operators are traced, calls item() so that the trace shows the read.
-  if (at::hasThreadLocalCallbacks() || !push_element(L, self)) push_scalar(L, self.item());
+  const bool is_traced = at::hasThreadLocalCallbacks() || RecordingListener::current() != nullptr;
+  if (is_traced || !push_element(L, self)) push_scalar(L, self.item());
   return 1;
 }
 
@@ -125,6 +128,7 @@ void push_list(lua_State* L, const at::Tensor& tensor) {
 }
 
 int tolist(lua_State* L) {
+  note_read("it reads the numbers of a tensor (tolist())");
   at::Tensor self = check_tensor(L, 1).detach().cpu();
   if (self.is_floating_point()) self = self.to(at::kDouble).contiguous();
   push_list(L, self);

@@ -129,19 +129,28 @@ local function mapped(shape, value, fn)
   return out
 end
 
+---Returns the values with fn(tensor) in the place of each tensor, in the order of arguments.tensors.
+---@param shape table
+---@param fn fun(tensor: any): any
+---@param ... any
+---@return any[] values `n` of them
+function arguments.mapped(shape, fn, ...)
+  local values = {n = shape.count}
+  for i = 1, shape.count do values[i] = mapped(shape[i], (select(i, ...)), fn) end
+  return values
+end
+
 ---Returns copies of the arguments whose tensors keep their memory: the inputs of a graph.
 ---@param shape table
 ---@param ... any
 ---@return any[] values `n` of them
 ---@return torch.Tensor[] tensors the tensors among them, in the order of arguments.tensors
 function arguments.static(shape, ...)
-  local values, tensors = {n = shape.count}, {}
-  for i = 1, shape.count do
-    values[i] = mapped(shape[i], (select(i, ...)), function(tensor)
-      tensors[#tensors + 1] = tensor:clone()
-      return tensors[#tensors]
-    end)
-  end
+  local tensors = {}
+  local values = arguments.mapped(shape, function(tensor)
+    tensors[#tensors + 1] = tensor:clone()
+    return tensors[#tensors]
+  end, ...)
   return values, tensors
 end
 

@@ -10,6 +10,7 @@ local errors = require 'base.errors'
 
 ---@class torch.cuda.capture
 ---@field current? torch.cuda.Capture
+---@field watch_module? fun(module: nn.Module) called with each module that is called, while train.compile records
 ---@field has_graphs boolean a graph was captured in this process: gradients of CUDA tensors may be in its memory
 local capture = {has_graphs = false}
 

@@ -241,6 +241,7 @@ end
 ---@param device string
 ---@return number|torch.Tensor
 function Optimizer:_lr_of(group, device)
+  if capture.current and capture.current.add_rate and not self._rates then capture.current:add_rate(group) end
   if not self._rates then return Rates.number(group.lr) end
   return self._rates:of(group, device)
 end

@@ -6,6 +6,7 @@
 -- of its left side. The other files of this folder add methods.
 
 local args = require 'base.args'
+local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local last_arguments = require 'torch.nn.module.last_arguments'
@@ -119,6 +120,8 @@ local kept_arguments, note_arguments = last_arguments.kept, last_arguments.note
 
 -- The call's frame stays on the stack, and with it the module, so that an error can name it.
 function Module:__call(...)
+  local watch = capture.watch_module
+  if watch then watch(self) end
   local kept = kept_arguments[self]
   if kept then note_arguments(kept, ...) end
   local hooks = self._fields._hooks

@@ -1,0 +1,199 @@
+// torch._C.recording: what modules/rtrain/compile calls.
+#include <array>
+#include <memory>
+
+#include "host/engine/autograd/autograd.h"
+#include "host/engine/autograd/loss_watch.h"
+#include "host/engine/recording/plan_check.h"
+#include "host/engine/recording/recorder.h"
+#include "host/engine/recording/step_plan.h"
+#include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/open.h"
+#include "host/engine/runtime/table_fields.h"
+#include "host/engine/tensor/tensor.h"
+#include "host/lua/class.h"
+
+template <>
+struct rtrain::lua::Class<rtrain::engine::Recorder> {
+  using Slot = std::unique_ptr<rtrain::engine::Recorder>;
+  static constexpr const char* kName = "torch.Recorder";
+};
+
+template <>
+struct rtrain::lua::Class<rtrain::engine::Record> {
+  using Slot = std::unique_ptr<rtrain::engine::Record>;
+  static constexpr const char* kName = "torch.Record";
+};
+
+template <>
+struct rtrain::lua::Class<rtrain::engine::StepPlan> {
+  using Slot = std::unique_ptr<rtrain::engine::StepPlan>;
+  static constexpr const char* kName = "torch.StepPlan";
+};
+
+template <>
+struct rtrain::lua::Class<rtrain::engine::PlanCheck> {
+  using Slot = std::unique_ptr<rtrain::engine::PlanCheck>;
+  static constexpr const char* kName = "torch.PlanCheck";
+};
+
+namespace rtrain::engine {
+namespace {
+
+std::vector<double> read_rates(lua_State* L, int index) {
+  std::vector<double> out;
+  luaL_checktype(L, index, LUA_TTABLE);
+  const int count = static_cast<int>(lua_objlen(L, index));
+  for (int i = 1; i <= count; ++i) {
+    lua_rawgeti(L, index, i);
+    out.push_back(luaL_checknumber(L, -1));
+    lua_pop(L, 1);
+  }
+  return out;
+}
+
+int push_text_or_nil(lua_State* L, const std::optional<std::string>& text) {
+  if (!text) {
+    lua_pushnil(L);
+  } else {
+    lua_pushlstring(L, text->data(), text->size());
+  }
+  return 1;
+}
+
+// start(arguments, record or nil, keeps_results): a Recorder, which records this thread until its
+// stop(). The record is one of an earlier call of the step.
+int start(lua_State* L) {
+  lua_settop(L, 3);
+  std::vector<at::Tensor> leaves;
+  if (!lua_isnil(L, 2)) leaves = lua::check<Record>(L, 2)->leaves;
+  lua::push<Recorder>(L, std::make_unique<Recorder>(check_tensors(L, 1), std::move(leaves),
+                                                    lua_toboolean(L, 3) != 0));
+  return 1;
+}
+
+int is_recording(lua_State* L) {
+  lua_pushboolean(L, Recorder::current() != nullptr ? 1 : 0);
+  return 1;
+}
+
+// add_rate(group): the next fused step takes the learning rate of this group, from 0.
+int add_rate(lua_State* L) {
+  const auto group = static_cast<int>(luaL_checkinteger(L, 1));
+  if (Recorder* recorder = Recorder::current()) recorder->add_rate(group);
+  return 0;
+}
+
+// refuse(reason): what the script does now cannot be in a recording.
+int refuse(lua_State* L) {
+  note_read(check_text(L, 1, "refuse: reason"));
+  return 0;
+}
+
+struct RecorderMethods {
+  static int stop(lua_State* L) {
+    lua::check<Recorder>(L, 1)->stop();
+    return 0;
+  }
+  // take(outputs): the record; or nil and why there is none.
+  static int take(lua_State* L) {
+    Recorder& recorder = *lua::check<Recorder>(L, 1);
+    Record record = recorder.take(check_tensors(L, 2));
+    if (recorder.refusal().empty()) {
+      lua::push<Record>(L, std::make_unique<Record>(std::move(record)));
+      return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, recorder.refusal().c_str());
+    return 2;
+  }
+};
+
+struct RecordMethods {
+  // difference(record): how the later record differs, or nil.
+  static int difference(lua_State* L) {
+    return push_text_or_nil(
+        L, engine::difference(*lua::check<Record>(L, 1), *lua::check<Record>(L, 2)));
+  }
+  // plan(): a StepPlan. The record is used up.
+  static int plan(lua_State* L) {
+    auto& record = lua::check<Record>(L, 1);
+    lua::push<StepPlan>(L, std::make_unique<StepPlan>(std::move(*record)));
+    record.reset();
+    return 1;
+  }
+};
+
+struct PlanMethods {
+  static int misfit(lua_State* L) {
+    return push_text_or_nil(L, lua::check<StepPlan>(L, 1)->misfit(check_tensors(L, 2)));
+  }
+  // run(arguments, rates): a list of the step's results.
+  static int run(lua_State* L) {
+    StepPlan& plan = *lua::check<StepPlan>(L, 1);
+    const std::vector<at::Tensor> out = plan.run(check_tensors(L, 2), read_rates(L, 3));
+    if (plan.loss().defined()) see_loss(vm(L), L, plan.loss());
+    lua_createtable(L, static_cast<int>(out.size()), 0);
+    for (size_t i = 0; i < out.size(); ++i) {
+      push_tensor(L, out[i].requires_grad() ? out[i].detach() : out[i]);
+      lua_rawseti(L, -2, static_cast<int>(i) + 1);
+    }
+    return 1;
+  }
+  static int changes_state(lua_State* L) {
+    lua_pushboolean(L, lua::check<StepPlan>(L, 1)->changes_state() ? 1 : 0);
+    return 1;
+  }
+  // check(arguments): a PlanCheck, before the step.
+  static int check(lua_State* L) {
+    lua::push<PlanCheck>(
+        L, std::make_unique<PlanCheck>(*lua::check<StepPlan>(L, 1), check_tensors(L, 2)));
+    return 1;
+  }
+  // summary(): {recorded, views, dropped, calls = {name = count}}
+  static int summary(lua_State* L) {
+    const PlanSummary& summary = lua::check<StepPlan>(L, 1)->summary();
+    lua_newtable(L);
+    set_number(L, "recorded", summary.recorded);
+    set_number(L, "views", summary.views);
+    set_number(L, "dropped", summary.dropped);
+    lua_newtable(L);
+    for (const auto& [name, count] : summary.calls) set_number(L, name.c_str(), count);
+    lua_setfield(L, -2, "calls");
+    return 1;
+  }
+};
+
+// difference(record, rates): what the plan computes otherwise than the recorded step, or nil.
+int check_difference(lua_State* L) {
+  return push_text_or_nil(
+      L, lua::check<PlanCheck>(L, 1)->difference(*lua::check<Record>(L, 2), read_rates(L, 3)));
+}
+
+constexpr lua::Method kFunctions[] = {
+    torch_method<&start>("start"), torch_method<&is_recording>("is_recording"),
+    torch_method<&add_rate>("add_rate"), torch_method<&refuse>("refuse")};
+
+}  // namespace
+
+void open_recording(lua_State* L) {
+  static constexpr std::array kRecorder = {torch_method<&RecorderMethods::stop>("stop"),
+                                           torch_method<&RecorderMethods::take>("take")};
+  static constexpr std::array kRecord = {torch_method<&RecordMethods::difference>("difference"),
+                                         torch_method<&RecordMethods::plan>("plan")};
+  static constexpr std::array kPlan = {
+      torch_method<&PlanMethods::misfit>("misfit"), torch_method<&PlanMethods::run>("run"),
+      torch_method<&PlanMethods::changes_state>("changes_state"),
+      torch_method<&PlanMethods::check>("check"), torch_method<&PlanMethods::summary>("summary")};
+  static constexpr std::array kCheck = {torch_method<&check_difference>("difference")};
+  lua::register_class<Recorder>(L, kRecorder);
+  lua::register_class<Record>(L, kRecord);
+  lua::register_class<StepPlan>(L, kPlan);
+  lua::register_class<PlanCheck>(L, kCheck);
+  lua_newtable(L);
+  lua::add_functions(L, kFunctions);
+  lua_setfield(L, -2, "recording");
+}
+
+}  // namespace rtrain::engine

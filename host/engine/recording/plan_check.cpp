@@ -1,0 +1,101 @@
+#include "host/engine/recording/plan_check.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/ScopeExit.h>
+
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "host/base/text/text.h"
+
+namespace rtrain::engine {
+namespace {
+
+at::Tensor random_state() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard lock(generator.mutex());
+  return generator.get_state();
+}
+
+void set_random_state(const at::Tensor& state) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard lock(generator.mutex());
+  generator.set_state(state);
+}
+
+// The same tensor in a copy of its whole memory.
+at::Tensor copied(const at::Tensor& tensor) {
+  const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
+  const at::Tensor memory = at::empty({bytes}, at::TensorOptions().dtype(at::kByte));
+  if (bytes > 0) std::memcpy(memory.data_ptr(), tensor.storage().data(), tensor.storage().nbytes());
+  at::Tensor out = at::empty({0}, tensor.options());
+  return out.set_(memory.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
+}
+
+bool has_same_bytes(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
+  const at::Tensor first = a.contiguous();
+  const at::Tensor second = b.contiguous();
+  return first.numel() == 0 ||
+         std::memcmp(first.const_data_ptr(), second.const_data_ptr(), first.nbytes()) == 0;
+}
+
+std::vector<at::Tensor> tensors_of(c10::ArrayRef<c10::IValue> results) {
+  std::vector<at::Tensor> out;
+  for (const c10::IValue& result : results) {
+    if (result.isTensor() && result.toTensor().defined()) out.push_back(result.toTensor());
+    if (!result.isTensorList()) continue;
+    for (const at::Tensor& item : result.toTensorVector()) out.push_back(item);
+  }
+  return out;
+}
+
+}  // namespace
+
+PlanCheck::PlanCheck(const StepPlan& plan, std::span<const at::Tensor> arguments)
+    : random_state_(random_state()) {
+  Record record = plan.record();
+  for (size_t i = 0; i < record.states.size(); ++i) {
+    if (!record.states[i].defined()) continue;
+    const int leaf = std::exchange(record.grad_of[i], -1);
+    record.states[i] = copied(leaf < 0 ? record.states[i].detach()
+                                       : record.grads[static_cast<size_t>(leaf)].leaf.grad());
+  }
+  record.grads.clear();
+  plan_ = std::make_unique<StepPlan>(std::move(record));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto first = static_cast<size_t>(plan.record().argument_aliases[i]);
+    if (first == i) {
+      arguments_.push_back(copied(arguments[i]));
+      continue;
+    }
+    at::Tensor shared = at::empty({0}, arguments[i].options());
+    arguments_.push_back(shared.set_(arguments_[first].storage(), arguments[i].storage_offset(),
+                                     arguments[i].sizes(), arguments[i].strides()));
+  }
+}
+
+std::optional<std::string> PlanCheck::difference(const Record& eager,
+                                                 std::span<const double> rates) {
+  if (auto found = engine::difference(plan_->record(), eager)) return found;
+  const at::Tensor after = random_state();
+  const auto restore = c10::make_scope_exit([&] { set_random_state(after); });
+  set_random_state(random_state_);
+  std::optional<std::string> found;
+  plan_->run(arguments_, rates, [&](size_t index, c10::ArrayRef<c10::IValue> results) {
+    if (found) return;
+    const RecordedCall& call = eager.calls[index];
+    const std::vector<at::Tensor> tensors = tensors_of(results);
+    for (size_t i = 0; i < tensors.size() && i < call.kept.size(); ++i) {
+      if (has_same_bytes(tensors[i], call.kept[i])) continue;
+      found = cat("operator ", index + 1, ", ", call.name(), ", gives other numbers than the step");
+      return;
+    }
+  });
+  return found;
+}
+
+}  // namespace rtrain::engine

@@ -1,0 +1,465 @@
+#include "host/engine/recording/recorder.h"
+
+#include <ATen/core/enum_tag.h>
+#include <ATen/ops/as_strided_ops.h>
+#include <ATen/ops/copy_ops.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "host/base/error.h"
+#include "host/base/text/text.h"
+
+namespace rtrain::engine {
+namespace {
+
+// LibTorch has no kernels for this key, which lies directly below autograd and above the choice of
+// a backend.
+constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;
+
+bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool has_tensors(const RecordedCall& call) { return !call.tensors.empty(); }
+
+// Operators whose schema does not say that they write: running statistics.
+bool writes_statistics(std::string_view name) { return name == "aten::native_batch_norm"; }
+
+bool allocates(std::string_view name) {
+  return name.starts_with("aten::empty") || name.starts_with("aten::new_empty");
+}
+
+// Whether a mask of booleans is among the indices, so that the result's size depends on numbers.
+bool has_mask(c10::ArrayRef<c10::IValue> arguments) {
+  return std::ranges::any_of(arguments, [](const c10::IValue& argument) {
+    if (!argument.isOptionalTensorList()) return false;
+    return std::ranges::any_of(argument.toListRef(), [](const c10::IValue& item) {
+      if (!item.isTensor() || !item.toTensor().defined()) return false;
+      const at::ScalarType dtype = item.toTensor().scalar_type();
+      return dtype == at::kBool || dtype == at::kByte;
+    });
+  });
+}
+
+// Why the operator cannot be in a recording; empty if it can.
+std::string refusal_of(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
+  const std::string& name = op.operator_name().name;
+  if (is_any_of(name, {"aten::_local_scalar_dense", "aten::item", "aten::is_nonzero"})) {
+    return "it reads a number out of a tensor (item(), or a tensor in a condition)";
+  }
+  if (!name.starts_with("aten::")) return cat("it calls ", name);
+  if (is_any_of(name, {"aten::set_", "aten::resize_", "aten::resize_as_", "aten::_resize_output_",
+                       "aten::set_data", "aten::_has_compatible_shallow_copy_type"})) {
+    return cat("it puts other memory into a tensor (", name, ")");
+  }
+  if (op.hasTag(at::Tag::inplace_view)) return cat("it changes a tensor's sizes (", name, ")");
+  const bool is_dynamic = op.hasTag(at::Tag::dynamic_output_shape);
+  if ((is_dynamic && name != "aten::index") || (name == "aten::index" && has_mask(arguments))) {
+    return cat("the size of a result depends on numbers (", name, ")");
+  }
+  return "";
+}
+
+void record_call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                 torch::jit::Stack* stack) {
+  // What the operator calls itself is a part of it.
+  const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
+  const c10::DispatchKeySet below =
+      keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
+  Recorder* recorder = Recorder::current();
+  if (recorder == nullptr || !recorder->refusal().empty()) return op.redispatchBoxed(below, stack);
+  RecordedCall call(op);
+  recorder->observe([&] { call = recorder->before(op, *stack); });
+  op.redispatchBoxed(below, stack);
+  recorder->observe([&] { recorder->after(std::move(call), *stack); });
+}
+
+TORCH_LIBRARY_IMPL(_, Fake, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&record_call>());
+}
+
+bool is_wrapped_number(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->is_wrapped_number();
+}
+
+const c10::StorageImpl* storage_key(const at::Tensor& tensor) {
+  return tensor.storage().unsafeGetStorageImpl();
+}
+
+// The operators that the recorder adds itself.
+template <class Op>
+c10::OperatorHandle handle_of() {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name);
+}
+
+}  // namespace
+
+Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> leaves,
+                   bool keeps_results)
+    : keeps_results_(keeps_results) {
+  if (current_ != nullptr) throw Error(Code::kInternal, "this thread is recorded already");
+  for (const at::Tensor& leaf : leaves) grads_before_.push_back(leaf.grad());
+  num_given_leaves_ = leaves.size();
+  record_.leaves = std::move(leaves);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const at::Tensor& argument = arguments[i];
+    if (!is_plain(argument)) return;
+    if (argument.requires_grad()) refuse(cat("argument ", i + 1, " needs a gradient"));
+    const auto storage = storages_.find(storage_key(argument));
+    const auto seen = values_.find(argument.unsafeGetTensorImpl());
+    record_.argument_aliases.push_back(static_cast<int>(i));
+    if (storage != storages_.end()) {
+      const Value& other =
+          record_
+              .values[static_cast<size_t>(memory_[static_cast<size_t>(storage->second)].values[0])];
+      record_.argument_aliases.back() = other.source;
+    }
+    record_.arguments.push_back(seen != values_.end()
+                                    ? seen->second
+                                    : add_value(argument, Origin::kArgument, static_cast<int>(i)));
+  }
+  current_ = this;
+  is_active_ = true;
+  c10::impl::tls_set_dispatch_key_included(kKey, true);
+}
+
+Recorder::~Recorder() { stop(); }
+
+void Recorder::stop() {
+  if (!is_active_) return;
+  is_active_ = false;
+  c10::impl::tls_set_dispatch_key_included(kKey, false);
+  current_ = nullptr;
+}
+
+void Recorder::refuse(std::string_view reason) {
+  if (refusal_.empty()) refusal_ = reason;
+}
+
+bool Recorder::is_plain(const at::Tensor& tensor) {
+  const bool is_strided = tensor.layout() == at::kStrided && tensor.has_storage();
+  if (is_strided && tensor.device().is_cpu() && !tensor.is_neg() && !tensor.is_conj() &&
+      !tensor.is_quantized() && !tensor.is_nested()) {
+    return true;
+  }
+  refuse(cat("it uses a tensor that is ",
+             !tensor.device().is_cpu() ? "on " + tensor.device().str() : "not a plain one",
+             ": train.compile takes plain tensors on the CPU"));
+  return false;
+}
+
+int Recorder::storage_of(const at::Tensor& tensor, bool& is_new) {
+  const auto [found, inserted] =
+      storages_.try_emplace(storage_key(tensor), static_cast<int>(memory_.size()));
+  is_new = inserted;
+  if (inserted) {
+    memory_.push_back(Memory{.held = tensor.storage().getWeakStorageImpl(), .values = {}});
+  }
+  return found->second;
+}
+
+int Recorder::add_value(const at::Tensor& tensor, Origin origin, int source) {
+  bool is_new = false;
+  const int storage = storage_of(tensor, is_new);
+  const int number = static_cast<int>(record_.values.size());
+  record_.values.push_back(Value{
+      .origin = origin, .source = source, .storage = storage, .geometry = Geometry::of(tensor)});
+  memory_[static_cast<size_t>(storage)].values.push_back(number);
+  if (values_.try_emplace(tensor.unsafeGetTensorImpl(), number).second) {
+    held_.emplace_back(tensor.getIntrusivePtr());
+  }
+  return number;
+}
+
+int Recorder::add_number(const at::Tensor& tensor) {
+  at::Tensor copy = tensor.clone();
+  copy.unsafeGetTensorImpl()->set_wrapped_number(true);
+  record_.constants.push_back(copy);
+  return add_value(copy, Origin::kConstant, static_cast<int>(record_.constants.size()) - 1);
+}
+
+void Recorder::add_leaf(const at::Tensor& tensor) {
+  if (!tensor.requires_grad() || !tensor.is_leaf()) return;
+  const bool is_known = std::ranges::any_of(
+      record_.leaves, [&](const at::Tensor& leaf) { return leaf.is_same(tensor); });
+  if (!is_known) record_.leaves.push_back(tensor);
+}
+
+int Recorder::view_of(const at::Tensor& tensor, int storage) {
+  const std::vector<int>& known = memory_[static_cast<size_t>(storage)].values;
+  for (const int number : known) {
+    if (!record_.values[static_cast<size_t>(number)].geometry.is_of(tensor)) continue;
+    if (values_.try_emplace(tensor.unsafeGetTensorImpl(), number).second) {
+      held_.emplace_back(tensor.getIntrusivePtr());
+    }
+    return number;
+  }
+  const auto base = std::ranges::find_if(known, [&](int number) {
+    return record_.values[static_cast<size_t>(number)].geometry.dtype == tensor.scalar_type();
+  });
+  if (base == known.end()) {
+    refuse("it looks at the memory of a tensor as another dtype");
+    return known.front();
+  }
+  RecordedCall call(handle_of<at::_ops::as_strided>());
+  call.arguments = {c10::IValue(), tensor.sizes(), tensor.strides(), tensor.storage_offset()};
+  call.tensors = {TensorPlace{.at = 0, .item = -1, .value = *base}};
+  call.is_view = true;
+  const int number = add_value(tensor, Origin::kMade, static_cast<int>(record_.calls.size()));
+  call.results = {TensorPlace{.at = 0, .item = -1, .value = number}};
+  record_.calls.push_back(std::move(call));
+  return number;
+}
+
+int Recorder::number_of(const at::Tensor& tensor) {
+  const auto found = values_.find(tensor.unsafeGetTensorImpl());
+  if (found != values_.end()) return found->second;
+  if (!is_plain(tensor)) return 0;
+  const auto storage = storages_.find(storage_key(tensor));
+  if (storage != storages_.end()) {
+    add_leaf(tensor);
+    return view_of(tensor, storage->second);
+  }
+  if (is_wrapped_number(tensor)) return add_number(tensor);
+  add_leaf(tensor);
+  int grad_of = -1;
+  for (size_t i = 0; i < grads_before_.size(); ++i) {
+    if (grads_before_[i].defined() && grads_before_[i].is_same(tensor)) {
+      grad_of = static_cast<int>(i);
+    }
+  }
+  record_.states.push_back(tensor);
+  record_.grad_of.push_back(grad_of);
+  return add_value(tensor, Origin::kState, static_cast<int>(record_.states.size()) - 1);
+}
+
+void Recorder::read_list(RecordedCall& call, int at, const c10::IValue& value) {
+  const c10::ArrayRef<c10::IValue> items = value.toListRef();
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!items[i].isTensor() || !items[i].toTensor().defined()) continue;
+    call.tensors.push_back(TensorPlace{
+        .at = at, .item = static_cast<int>(i), .value = number_of(items[i].toTensor())});
+  }
+  if (value.isOptionalTensorList()) call.optional_lists.push_back(at);
+  call.arguments.emplace_back(static_cast<int64_t>(items.size()));
+}
+
+void Recorder::read_argument(RecordedCall& call, int at, const c10::IValue& value) {
+  if (value.isTensorList() || value.isOptionalTensorList()) return read_list(call, at, value);
+  if (value.isStorage() || value.isStream() || value.isObject() || value.isCapsule()) {
+    refuse(cat("the operator ", call.name(), " gets something other than tensors and numbers"));
+  }
+  if (!value.isTensor()) {
+    call.arguments.push_back(value);
+    return;
+  }
+  call.arguments.emplace_back();
+  if (value.toTensor().defined()) {
+    call.tensors.push_back(TensorPlace{.at = at, .item = -1, .value = number_of(value.toTensor())});
+  } else {
+    call.undefined.push_back(at);
+  }
+}
+
+RecordedCall Recorder::before(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  RecordedCall call(op);
+  const auto& arguments = op.schema().arguments();
+  const auto given = torch::jit::last(stack, arguments.size());
+  refuse(refusal_of(op, given));
+  for (size_t i = 0; i < arguments.size() && refusal_.empty(); ++i) {
+    read_argument(call, static_cast<int>(i), given[i]);
+    if (rate_ >= 0 && arguments[i].name() == "lr" && given[i].isDouble()) {
+      call.rate_argument = static_cast<int>(i);
+      call.rate = std::exchange(rate_, -1);
+    }
+  }
+  if (refusal_.empty()) note_writes(call);
+  return call;
+}
+
+void Recorder::note_writes(RecordedCall& call) {
+  const c10::FunctionSchema& schema = call.op.schema();
+  for (const TensorPlace& place : call.tensors) {
+    const c10::AliasInfo* alias = schema.arguments()[static_cast<size_t>(place.at)].alias_info();
+    const std::string& name = schema.arguments()[static_cast<size_t>(place.at)].name();
+    const bool is_statistic = writes_statistics(schema.name()) && name.starts_with("running_");
+    if ((alias == nullptr || !alias->isWrite()) && !is_statistic) continue;
+    call.written.push_back(place.value);
+    if (record_.values[static_cast<size_t>(place.value)].origin == Origin::kConstant) {
+      refuse(cat("the operator ", call.name(), " writes to a number of the script"));
+    }
+  }
+}
+
+void Recorder::check_unwritten_reads(const RecordedCall& call) {
+  for (const TensorPlace& place : call.tensors) {
+    Memory& memory =
+        memory_[static_cast<size_t>(record_.values[static_cast<size_t>(place.value)].storage)];
+    if (!memory.is_unwritten) continue;
+    const bool is_empty =
+        std::ranges::count(record_.values[static_cast<size_t>(place.value)].geometry.sizes, 0) > 0;
+    if (std::ranges::find(call.written, place.value) != call.written.end()) {
+      memory.is_unwritten = false;
+    } else if (!is_empty && !call.is_view && !allocates(call.op.schema().name())) {
+      refuse(cat("the operator ", call.name(),
+                 " reads a tensor that no operator has written: the step fills it from the host"));
+    }
+  }
+}
+
+void Recorder::add_result(RecordedCall& call, TensorPlace place, const at::Tensor& tensor) {
+  if (!tensor.defined() || values_.contains(tensor.unsafeGetTensorImpl())) return;
+  if (!is_plain(tensor)) return;
+  const auto known = storages_.find(storage_key(tensor));
+  if (known != storages_.end()) {
+    const auto& numbers = memory_[static_cast<size_t>(known->second)].values;
+    const auto same = std::ranges::find_if(numbers, [&](int number) {
+      return record_.values[static_cast<size_t>(number)].geometry.is_of(tensor);
+    });
+    if (same != numbers.end()) {  // such as detach()
+      values_.emplace(tensor.unsafeGetTensorImpl(), *same);
+      held_.emplace_back(tensor.getIntrusivePtr());
+      return;
+    }
+  }
+  place.value = add_value(tensor, Origin::kMade, static_cast<int>(record_.calls.size()));
+  call.results.push_back(place);
+}
+
+bool Recorder::views_its_arguments(const RecordedCall& call) const {
+  if (!call.written.empty() || call.tensors.empty()) return false;
+  return std::ranges::all_of(call.results, [&](const TensorPlace& result) {
+    const int storage = record_.values[static_cast<size_t>(result.value)].storage;
+    return std::ranges::any_of(call.tensors, [&](const TensorPlace& place) {
+      return record_.values[static_cast<size_t>(place.value)].storage == storage;
+    });
+  });
+}
+
+void Recorder::keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results) {
+  for (const c10::IValue& result : results) {
+    if (result.isTensor() && result.toTensor().defined()) {
+      call.kept.push_back(result.toTensor().clone());
+    } else if (result.isTensorList()) {
+      for (const at::Tensor& item : result.toTensorVector()) {
+        call.kept.push_back(item.defined() ? item.clone() : item);
+      }
+    }
+  }
+}
+
+void Recorder::after(RecordedCall call, const torch::jit::Stack& stack) {
+  if (!refusal_.empty()) return;
+  const auto results = torch::jit::last(stack, call.op.schema().returns().size());
+  bool gives_tensors = false;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const int at = static_cast<int>(i);
+    if (results[i].isTensor()) {
+      gives_tensors = true;
+      add_result(call, TensorPlace{.at = at}, results[i].toTensor());
+    } else if (results[i].isTensorList()) {
+      gives_tensors = true;
+      const std::vector<at::Tensor> items = results[i].toTensorVector();
+      for (size_t k = 0; k < items.size(); ++k) {
+        add_result(call, TensorPlace{.at = at, .item = static_cast<int>(k)}, items[k]);
+      }
+    } else if (!results[i].isNone() && has_tensors(call)) {
+      refuse(cat("it reads a number out of a tensor (", call.name(), ")"));
+    }
+  }
+  call.is_view = views_its_arguments(call);
+  check_unwritten_reads(call);
+  if (allocates(call.op.schema().name())) {
+    for (const TensorPlace& place : call.results) {
+      memory_[static_cast<size_t>(record_.values[static_cast<size_t>(place.value)].storage)]
+          .is_unwritten = true;
+    }
+  }
+  const bool does_nothing = call.results.empty() && call.written.empty();
+  if (does_nothing && (gives_tensors || !has_tensors(call))) return;
+  if (keeps_results_) keep_results(call, results);
+  record_.calls.push_back(std::move(call));
+}
+
+void Recorder::add_constant(const at::Tensor& tensor) {
+  const auto found = values_.find(tensor.unsafeGetTensorImpl());
+  if (!refusal_.empty() || found == values_.end()) return;
+  const int number = found->second;
+  const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
+  record_.constants.push_back(tensor.detach().clone());
+  const int source = static_cast<int>(record_.constants.size()) - 1;
+  RecordedCall call(handle_of<at::_ops::copy_>());
+  call.arguments = {c10::IValue(), c10::IValue(), false};
+  call.tensors = {
+      TensorPlace{.at = 0, .item = -1, .value = number},
+      TensorPlace{.at = 1,
+                  .item = -1,
+                  .value = add_value(record_.constants.back(), Origin::kConstant, source)}};
+  call.written = {number};
+  memory_[static_cast<size_t>(record_.values[static_cast<size_t>(number)].storage)].is_unwritten =
+      false;
+  if (keeps_results_) call.kept = {record_.constants.back()};
+  record_.calls.push_back(std::move(call));
+}
+
+void Recorder::add_loss(const at::Tensor& loss) {
+  const auto found = values_.find(loss.unsafeGetTensorImpl());
+  if (found != values_.end()) record_.loss = found->second;
+}
+
+// A state that only the recorder still has was made in the step, without an operator. It is a
+// constant, if nobody has written to it.
+void Recorder::forget_dead_states() {
+  for (Value& value : record_.values) {
+    if (value.origin != Origin::kState) continue;
+    at::Tensor& state = record_.states[static_cast<size_t>(value.source)];
+    if (state.use_count() > 1 || state.storage().use_count() > 1) continue;
+    if (record_.is_written(value.storage)) {
+      refuse("it changes a tensor that it made without an operator");
+      return;
+    }
+    record_.constants.push_back(state.contiguous());
+    value.origin = Origin::kConstant;
+    value.source = static_cast<int>(record_.constants.size()) - 1;
+    state.reset();
+  }
+}
+
+void Recorder::read_grads() {
+  for (size_t i = 0; i < record_.leaves.size(); ++i) {
+    const at::Tensor& leaf = record_.leaves[i];
+    const at::Tensor& now = leaf.grad();
+    const at::Tensor before = i < num_given_leaves_ ? grads_before_[i] : at::Tensor();
+    GradEffect effect{.leaf = leaf, .was_defined = before.defined()};
+    using Kind = GradEffect::Kind;
+    const bool is_read = std::ranges::count(record_.grad_of, static_cast<int>(i)) > 0;
+    effect.needs_same = is_read || !before.defined();
+    if (!now.defined()) {
+      effect.kind = before.defined() ? Kind::kDropped : Kind::kMissing;
+    } else if (before.defined() && now.is_same(before)) {
+      effect.kind = Kind::kKept;
+    } else if (const auto found = values_.find(now.unsafeGetTensorImpl()); found != values_.end()) {
+      effect.kind = Kind::kSet;
+      effect.value = found->second;
+    } else {
+      refuse("it sets a gradient that no operator has made");
+    }
+    record_.grads.push_back(std::move(effect));
+  }
+}
+
+Record Recorder::take(const std::vector<at::Tensor>& outputs) {
+  for (const at::Tensor& output : outputs) {
+    if (refusal_.empty()) record_.outputs.push_back(number_of(output));
+  }
+  if (refusal_.empty()) read_grads();
+  if (refusal_.empty()) forget_dead_states();
+  record_.num_storages = static_cast<int>(memory_.size());
+  return std::move(record_);
+}
+
+}  // namespace rtrain::engine

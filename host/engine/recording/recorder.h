@@ -1,0 +1,96 @@
+// host/engine/recording/recorder.h: writes a Record while a step runs.
+//
+// A Recorder belongs to the thread that made it, and records the operators of that thread. It takes
+// a dispatch key below autograd that LibTorch leaves free, so that it sees what forward, backward
+// and optimizers call, without what these calls consist of. The step itself runs as always.
+#pragma once
+
+#include <c10/core/StorageImpl.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <exception>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/base/text/text.h"
+#include "host/engine/recording/record.h"
+#include "host/engine/runtime/recording_listener.h"
+
+namespace rtrain::engine {
+
+class Recorder final : public RecordingListener {
+ public:
+  // `leaves`: those that a former recording of the step found. `keeps_results`: each call keeps
+  // copies of its results.
+  Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> leaves, bool keeps_results);
+  ~Recorder() override;
+
+  // Ends the recording: the thread's operators are no longer seen.
+  void stop();
+  // The record, after stop(). `outputs` are the tensors among the step's results. It is complete
+  // only if refusal() is empty then.
+  Record take(const std::vector<at::Tensor>& outputs);
+  const std::string& refusal() const { return refusal_; }
+
+  void add_constant(const at::Tensor& tensor) override;
+  void add_loss(const at::Tensor& loss) override;
+  void refuse(std::string_view reason) override;
+  // The next call with an argument `lr` takes the learning rate of this group.
+  void add_rate(int group) { rate_ = group; }
+
+  // Calls fn(). The recording, but not the step, ends with its exceptions.
+  template <class Fn>
+  void observe(Fn fn) {
+    try {
+      fn();
+    } catch (const std::exception& e) {
+      refuse(cat("the recording failed: ", e.what()));
+    }
+  }
+  // Called around each operator, by the dispatcher's fallback.
+  RecordedCall before(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+  void after(RecordedCall call, const torch::jit::Stack& stack);
+
+  static Recorder* current() { return static_cast<Recorder*>(RecordingListener::current()); }
+
+ private:
+  struct Memory {
+    c10::weak_intrusive_ptr<c10::StorageImpl> held;  // keeps the address from being used again
+    std::vector<int> values;
+    bool is_unwritten = false;  // allocated, and no operator has written to it
+  };
+
+  void read_argument(RecordedCall& call, int at, const c10::IValue& value);
+  void read_list(RecordedCall& call, int at, const c10::IValue& value);
+  void add_result(RecordedCall& call, TensorPlace place, const at::Tensor& tensor);
+  void note_writes(RecordedCall& call);
+  void check_unwritten_reads(const RecordedCall& call);
+  bool views_its_arguments(const RecordedCall& call) const;
+  void keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results);
+
+  bool is_plain(const at::Tensor& tensor);
+  // The number of a tensor that a call gets. Adds a state where it is not known.
+  int number_of(const at::Tensor& tensor);
+  int add_value(const at::Tensor& tensor, Origin origin, int source);
+  int add_number(const at::Tensor& tensor);
+  int view_of(const at::Tensor& tensor, int storage);
+  int storage_of(const at::Tensor& tensor, bool& is_new);
+  void add_leaf(const at::Tensor& tensor);
+  void forget_dead_states();
+  void read_grads();
+
+  Record record_;
+  std::string refusal_;
+  std::vector<at::Tensor> grads_before_;  // of the given leaves
+  size_t num_given_leaves_ = 0;
+  std::unordered_map<const c10::TensorImpl*, int> values_;
+  std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> held_;
+  std::unordered_map<const c10::StorageImpl*, int> storages_;
+  std::vector<Memory> memory_;
+  int rate_ = -1;
+  bool keeps_results_ = false;
+  bool is_active_ = false;
+};
+
+}  // namespace rtrain::engine

@@ -1,0 +1,92 @@
+// host/engine/recording/step_plan.h: a StepPlan: makes the calls of a Record once more, for other
+// arguments, without the script and without autograd.
+//
+// The tensors that it changes are those that the step changed: parameters, buffers, states of
+// optimizers, gradients. One thread at a time uses it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "host/engine/recording/record.h"
+
+namespace rtrain::engine {
+
+struct PlanSummary {
+  int recorded = 0;  // calls in the record
+  int views = 0;     // without a call: their sizes are known
+  int dropped = 0;   // whose results nobody uses
+  std::map<std::string, int> calls;
+};
+
+class StepPlan {
+ public:
+  explicit StepPlan(Record record);
+
+  // Why a run for these arguments would not be the step; nothing if it is.
+  std::optional<std::string> misfit(std::span<const at::Tensor> arguments) const;
+
+  // Called after each call of the record with its index and its results.
+  using Observer = std::function<void(size_t call, c10::ArrayRef<c10::IValue> results)>;
+
+  // Runs the step and returns its results. `rates` are the learning rates by group. If it throws
+  // before changes_state(), nothing has changed.
+  std::vector<at::Tensor> run(std::span<const at::Tensor> arguments, std::span<const double> rates,
+                              const Observer& observer = nullptr);
+  bool changes_state() const { return has_changed_; }
+  // The tensor at which backward began, in the last run; undefined if there was none.
+  const at::Tensor& loss() const { return loss_; }
+
+  const Record& record() const { return record_; }
+  const PlanSummary& summary() const { return summary_; }
+
+ private:
+  struct Step {
+    int call = 0;
+    bool is_view = false;
+    bool changes_state = false;
+    std::vector<int> lists;     // arguments that are lists of tensors
+    std::vector<int> released;  // values that no later step uses
+  };
+
+  std::vector<bool> needed_calls() const;
+  // The state or argument in whose memory the value is, or -1.
+  int outside_of(int value) const;
+  void add_step(int call);
+  void plan_releases();
+  void count_writes();
+  std::optional<std::string> state_misfit() const;
+  std::optional<std::string> grad_misfit() const;
+  void bind(std::span<const at::Tensor> arguments);
+  void run_views(const RecordedCall& call);
+  void run_call(const Step& step, std::span<const double> rates, const Observer& observer);
+  void fill(const RecordedCall& call, const Step& step);
+  void keep_results(const RecordedCall& call);
+  void set_grads();
+  void clear();
+
+  Record record_;
+  PlanSummary summary_;
+  std::vector<Step> steps_;
+  std::vector<at::Tensor> values_;  // by number
+  std::vector<bool> permanent_;     // values that stay from run to run
+  std::vector<int> transient_;      // the others
+  std::vector<int> outside_;        // for each storage: the state or argument in it, or -1
+  std::vector<Geometry> state_geometry_;
+  std::vector<const c10::StorageImpl*> state_storage_;
+  std::vector<bool> state_needs_grad_;
+  std::unordered_set<const c10::StorageImpl*> storages_;
+  std::vector<std::pair<int, int>> versions_;  // value, how often a run writes to it
+  torch::jit::Stack stack_;
+  at::Tensor loss_;
+  bool has_changed_ = false;
+};
+
+}  // namespace rtrain::engine

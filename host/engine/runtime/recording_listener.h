@@ -1,0 +1,40 @@
+// host/engine/runtime/recording_listener.h: what a recording of operators must be told, because no
+// operator does it.
+//
+// host/engine/recording/recorder.h implements it. Each thread has at most one.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string_view>
+
+namespace rtrain::engine {
+
+class RecordingListener {
+ public:
+  // The listener of this thread; null while nothing is recorded.
+  static RecordingListener* current() { return current_; }
+
+  // The host has filled the tensor, which no operator had written: torch.tensor.
+  virtual void add_constant(const at::Tensor& tensor) = 0;
+  // Backward begins at this tensor.
+  virtual void add_loss(const at::Tensor& loss) = 0;
+  // What happens cannot be in a recording. The first reason counts.
+  virtual void refuse(std::string_view reason) = 0;
+
+  RecordingListener() = default;
+  RecordingListener(const RecordingListener&) = delete;
+  RecordingListener& operator=(const RecordingListener&) = delete;
+
+ protected:
+  virtual ~RecordingListener() = default;
+
+  static inline thread_local RecordingListener* current_ = nullptr;
+};
+
+// Tells this thread's recording, if there is one, that the script reads numbers of tensors.
+inline void note_read(std::string_view reason) {
+  if (RecordingListener* listener = RecordingListener::current()) listener->refuse(reason);
+}
+
+}  // namespace rtrain::engine

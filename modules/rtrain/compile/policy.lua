@@ -1,0 +1,72 @@
+-- rtrain/compile/policy.lua: decides the next call of a step under train.compile: run it eagerly, record it, or run its
+-- plan.
+--
+-- Only decisions, without tensors. The first call is eager, since optimizers make their state in it.
+
+local class = require 'base.class'
+
+-- More sets of shapes than this run eagerly.
+local MOST_PLANS = 8
+-- A step whose calls differ from one to the next this often stays eager.
+local MOST_RECORDINGS = 6
+
+---@class rtrain.compile.CompilePolicy
+---@field state string 'warming up', 'compiled' or 'eager'
+---@field reason? string why it is 'eager'
+local CompilePolicy = class 'CompilePolicy'
+
+function CompilePolicy:init()
+  self.state, self._is_warm, self._is_full = 'warming up', false, false
+end
+
+---The facts about a call before it runs.
+---@class rtrain.compile.Facts
+---@field never? string why there can be no plan at all
+---@field now? string why this call cannot use one
+---@field fits? boolean a plan is the step for this call
+---@field is_pending? boolean a recording for such arguments has begun
+---@field num_plans integer
+
+---Makes every later call eager.
+---@param reason string
+---@return string action 'eager'
+---@return string note text for the user
+function CompilePolicy:fail(reason)
+  self.state, self.reason = 'eager', reason
+  return 'eager', 'it runs eagerly from here on: ' .. reason
+end
+
+---@param facts rtrain.compile.Facts
+---@return 'eager'|'record'|'run' action
+---@return string|nil note text for the user, once
+function CompilePolicy:next(facts)
+  if self.state == 'eager' then return 'eager' end
+  if facts.never then return self:fail(facts.never) end
+  if facts.now then return 'eager', 'this call runs eagerly: ' .. facts.now end
+  if facts.fits then return 'run' end
+  if not self._is_warm then
+    self._is_warm = true
+    return 'eager'
+  end
+  if facts.is_pending or facts.num_plans < MOST_PLANS then return 'record' end
+  local note = not self._is_full and ('it has plans for %d sets of arguments: calls with others run eagerly'):format(MOST_PLANS)
+  self._is_full = true
+  return 'eager', note or nil
+end
+
+---Called after a recording. The first one of a set of arguments has nothing to be compared with.
+---@param count integer recordings for these arguments, with this one
+---@param difference? string how it differs from the one before
+---@return boolean has_plan
+---@return string|nil note text for the user, once
+function CompilePolicy:recorded(count, difference)
+  if count == 1 then return false end
+  if not difference then
+    self.state = 'compiled'
+    return true
+  end
+  if count < MOST_RECORDINGS then return false end
+  return false, (select(2, self:fail('its calls differ: ' .. difference)))
+end
+
+return CompilePolicy

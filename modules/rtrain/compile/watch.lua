@@ -1,0 +1,117 @@
+-- rtrain/compile/watch.lua: the optimizers and modules of a step that is recorded, and what a plan takes as given of
+-- them.
+--
+-- A plan runs no Lua. Options of optimizers and the training flags of modules must therefore be as in the recording. The
+-- learning rates of the fused optimizers are arguments of the plan.
+
+local capture = require 'torch.cuda.capture'
+local class = require 'base.class'
+local recording = require('torch._C').recording
+local Rates = require 'torch.optim.rates'
+
+---@class rtrain.compile.Watch: torch.cuda.Capture
+---@field refusal? string
+local Watch = capture.Capture:extend 'Watch'
+
+function Watch:init()
+  capture.Capture.init(self)
+  self._modules, self._rated, self._of_group = {}, {}, {}
+end
+
+---Keeps the first reason why the step cannot be recorded.
+---@param refusal string
+function Watch:refuse(refusal) self.refusal = self.refusal or refusal end
+
+function Watch:add_ddp()
+  self:refuse 'DistributedDataParallel exchanges gradients during backward, which a plan cannot repeat'
+end
+
+function Watch:add_scaler() self:refuse 'a GradScaler reads from the device whether gradients are finite' end
+
+---@param optimizer optim.Optimizer
+function Watch:add_optimizer(optimizer)
+  if self._seen[optimizer] then return end
+  self._seen[optimizer] = true
+  self.optimizers[#self.optimizers + 1] = optimizer
+end
+
+---Called by an optimizer whose next operator takes the learning rate of the group as a number.
+---@param group table
+function Watch:add_rate(group)
+  if not self._of_group[group] then
+    self._rated[#self._rated + 1] = group
+    self._of_group[group] = #self._rated
+  end
+  recording.add_rate(self._of_group[group] - 1)
+end
+
+---Called by a module that is called.
+---@param module nn.Module
+function Watch:add_module(module) self._modules[module] = rawget(module, 'training') end
+
+---Calls fn(…), whose participants register here.
+---@param fn function
+---@param ... any
+---@return boolean ok
+---@return any ... the results of fn, or its error
+function Watch:watch(fn, ...)
+  local before = capture.watch_module
+  capture.watch_module = function(module) self:add_module(module) end
+  local function finish(...)
+    capture.watch_module = before
+    return ...
+  end
+  return finish(capture.Capture.watch(self, fn, ...))
+end
+
+---Called when the recording is complete: keeps what the plan takes as given.
+function Watch:settle()
+  capture.Capture.settle(self)
+  self._given_rates = {}
+  for i, optimizer in ipairs(self.optimizers) do
+    self._given_rates[i] = {}
+    for k, group in ipairs(optimizer.param_groups) do
+      if not self._of_group[group] and not optimizer._rates then self._given_rates[i][k] = group.lr end
+    end
+  end
+end
+
+local function rate_change(self)
+  for i, optimizer in ipairs(self.optimizers) do
+    for k, group in ipairs(optimizer.param_groups) do
+      local given = self._given_rates[i][k]
+      if given ~= nil and given ~= group.lr then
+        return ('%s: lr of group %d was %s and is %s now'):format(class.of(optimizer).__name, k, given, group.lr)
+      end
+    end
+  end
+end
+
+---Returns what the plan takes as given and has changed.
+---@return string|nil change
+function Watch:change()
+  -- The order is irrelevant: any module that changed is a change.
+  for module, training in next, self._modules do
+    if rawget(module, 'training') ~= training then
+      return ('a %s is in %s mode now'):format(class.of(module).__name, training and 'evaluation' or 'training')
+    end
+  end
+  return capture.Capture.change(self) or rate_change(self)
+end
+
+---Returns the learning rates that the plan takes.
+---@return number[]
+function Watch:rates()
+  local out = {}
+  for i, group in ipairs(self._rated) do out[i] = Rates.number(group.lr) end
+  return out
+end
+
+---Copies changed learning rates of capturable optimizers to their tensors.
+function Watch:write_rates()
+  for _, optimizer in ipairs(self.optimizers) do
+    if optimizer._rates then optimizer._rates:write() end
+  end
+end
+
+return Watch
