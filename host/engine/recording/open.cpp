@@ -62,12 +62,20 @@ int push_text_or_nil(lua_State* L, const std::optional<std::string>& text) {
   return 1;
 }
 
-// start(arguments, record or nil, keeps_results): a Recorder, which records this thread until its
-// stop(). The record is one of an earlier call of the step.
+// The leaves that an earlier recording of the step found: in a Record or a StepPlan.
+std::vector<at::Tensor> leaves_of(lua_State* L, int index) {
+  if (lua_isnil(L, index)) return {};
+  if (lua::test<StepPlan>(L, index) != nullptr) {
+    return lua::check<StepPlan>(L, index)->record().leaves;
+  }
+  return lua::check<Record>(L, index)->leaves;
+}
+
+// start(arguments, earlier, keeps_results): a Recorder, which records this thread until its stop().
+// `earlier` is a record or a plan of the step, or nil.
 int start(lua_State* L) {
   lua_settop(L, 3);
-  std::vector<at::Tensor> leaves;
-  if (!lua_isnil(L, 2)) leaves = lua::check<Record>(L, 2)->leaves;
+  std::vector<at::Tensor> leaves = leaves_of(L, 2);
   lua::push<Recorder>(L, std::make_unique<Recorder>(check_tensors(L, 1), std::move(leaves),
                                                     lua_toboolean(L, 3) != 0));
   return 1;

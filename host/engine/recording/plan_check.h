@@ -22,6 +22,7 @@ class PlanCheck {
   std::optional<std::string> difference(const Record& eager, std::span<const double> rates);
 
  private:
+  Record recorded_;
   std::unique_ptr<StepPlan> plan_;
   std::vector<at::Tensor> arguments_;
   at::Tensor random_state_;

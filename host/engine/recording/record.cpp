@@ -32,6 +32,7 @@ bool is_same_list(const c10::IValue& a, const c10::IValue& b) {
 }
 
 std::string text_of(const c10::IValue& value) {
+  if (value.isDouble()) return cat(value.toDouble());
   std::ostringstream out;
   out << value;
   return out.str();
@@ -120,19 +121,28 @@ std::optional<std::string> state_difference(const Record& before, const Record& 
   return std::nullopt;
 }
 
+std::string number_text(const at::Tensor& number) {
+  if (number.is_complex()) return text_of(number.item());
+  return cat(number.item<double>());
+}
+
 std::optional<std::string> constant_difference(const Record& before, const Record& now) {
   if (before.constants.size() != now.constants.size()) return "it uses other numbers";
   for (size_t i = 0; i < now.constants.size(); ++i) {
     if (has_same_bytes(before.constants[i], now.constants[i])) continue;
     const std::string user = user_of(before, value_from(before, Origin::kConstant, i));
     if (now.constants[i].numel() > 1) return cat("numbers of the script", user, " change");
-    return cat("a number of the script", user, " was ", text_of(before.constants[i].item()),
-               " and is ", text_of(now.constants[i].item()), " in the next call");
+    return cat("a number of the script", user, " was ", number_text(before.constants[i]),
+               " and is ", number_text(now.constants[i]), " in the next call");
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+bool allocates(std::string_view name) {
+  return name.starts_with("aten::empty") || name.starts_with("aten::new_empty");
+}
 
 Geometry Geometry::of(const at::Tensor& tensor) {
   return {.dtype = tensor.scalar_type(),

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rtrain::engine {
@@ -94,6 +95,9 @@ struct Record {
   // The value's number in each state's storage and other facts are not kept: the tensors are.
   bool is_written(int storage) const;
 };
+
+// Whether the operator gives memory that nothing has written.
+bool allocates(std::string_view name);
 
 // How the calls of `now` differ from those of `before`; nothing if a plan made of one is the other.
 std::optional<std::string> difference(const Record& before, const Record& now);

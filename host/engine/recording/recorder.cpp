@@ -29,10 +29,6 @@ bool has_tensors(const RecordedCall& call) { return !call.tensors.empty(); }
 // Operators whose schema does not say that they write: running statistics.
 bool writes_statistics(std::string_view name) { return name == "aten::native_batch_norm"; }
 
-bool allocates(std::string_view name) {
-  return name.starts_with("aten::empty") || name.starts_with("aten::new_empty");
-}
-
 // Whether a mask of booleans is among the indices, so that the result's size depends on numbers.
 bool has_mask(c10::ArrayRef<c10::IValue> arguments) {
   return std::ranges::any_of(arguments, [](const c10::IValue& argument) {

@@ -42,7 +42,7 @@ end
 ---are other tensors now.
 function CompiledStep:reset()
   self._policy = CompilePolicy()
-  self._plans, self._pending = {}, nil
+  self._plans, self._pending = {}, {}
   if os.getenv 'RTRAIN_COMPILE' == '0' then self._policy:fail 'RTRAIN_COMPILE=0' end
   self:_tell()
 end
@@ -82,30 +82,45 @@ local function find(self, modes, ...)
   end
 end
 
+-- Returns what has been recorded for such arguments and is not a plan yet.
+local function pending(self, modes, ...)
+  for _, entry in ipairs(self._pending) do
+    if is_of(entry, modes, ...) then return entry end
+  end
+  return {modes = modes, shape = arguments.shape(...), count = 0}
+end
+
 local function facts_of(self, ...)
   local modes = modes_now()
-  local facts = {now = call_refusal(), num_plans = #self._plans}
+  local facts = {now = call_refusal(), num_plans = #self._plans + #self._pending}
   facts.entry, facts.tensors = find(self, modes, ...)
   facts.fits = facts.entry ~= nil
   if facts.fits then return facts end
-  if not self._pending or not is_of(self._pending, modes, ...) then
-    self._pending = {modes = modes, shape = arguments.shape(...), count = 0}
-  end
-  facts.is_pending = self._pending.count > 0
+  facts.entry = pending(self, modes, ...)
+  facts.is_pending = facts.entry.count > 0
   return facts
 end
 
 local function eager(self, _, ...) return arguments.detached(self._step(...)) end
 
+local function without(list, entry)
+  local out = {}
+  for _, item in ipairs(list) do
+    if item ~= entry then out[#out + 1] = item end
+  end
+  return out
+end
+
 -- Makes a plan of two equal recordings.
 local function take(self, entry, recording)
+  if entry.count == 0 then self._pending[#self._pending + 1] = entry end
   entry.count = entry.count + 1
   local difference = entry.recording and entry.recording:difference(recording)
   local has_plan, note = self._policy:recorded(entry.count, difference)
   entry.recording = recording
   if has_plan then
     entry.plan, recording.record = recording.record:plan(), nil
-    self._plans[#self._plans + 1], self._pending = entry, nil
+    self._plans[#self._plans + 1], self._pending = entry, without(self._pending, entry)
   end
   self:_tell(note)
 end
@@ -113,7 +128,7 @@ end
 local function recorded(self, entry, recording, ...)
   if recording.refusal then
     local _, note = self._policy:fail(recording.refusal)
-    self._plans, self._pending = {}, nil
+    self._plans, self._pending = {}, {}
     self:_tell(note)
   else
     take(self, entry, recording)
@@ -121,9 +136,9 @@ local function recorded(self, entry, recording, ...)
   return arguments.detached(...)
 end
 
-local function record(self, _, ...)
-  local entry, recording = self._pending, Recording()
-  local given = {tensors = arguments.tensors(entry.shape, ...), before = entry.recording}
+local function record(self, facts, ...)
+  local entry, recording = facts.entry, Recording()
+  local given = {tensors = arguments.tensors(entry.shape, ...), before = entry.recording and entry.recording.record}
   return recorded(self, entry, recording, recording:run(self._step, given, ...))
 end
 
@@ -161,7 +176,7 @@ local function run_checked(self, facts, ...)
   local entry, recording = facts.entry, Recording()
   entry.recording.watch:write_rates()
   local check = entry.plan:check(facts.tensors)
-  local given = {tensors = facts.tensors, keeps_results = true}
+  local given = {tensors = facts.tensors, before = entry.plan, keeps_results = true}
   return checked(self, entry, check, recording, recording:run(self._step, given, ...))
 end
 

@@ -25,7 +25,7 @@ end
 ---@field now? string why this call cannot use one
 ---@field fits? boolean a plan is the step for this call
 ---@field is_pending? boolean a recording for such arguments has begun
----@field num_plans integer
+---@field num_plans integer with those that are being recorded
 
 ---Makes every later call eager.
 ---@param reason string

@@ -39,15 +39,15 @@ end
 
 ---Runs the step and records it. Returns the step's results; raises its errors.
 ---@param step function
----@param given {tensors: torch.Tensor[], before?: rtrain.compile.Recording, keeps_results?: boolean} the tensors among
----  the arguments; the recording of an earlier call; whether the operators keep copies of their results
+---@param given {tensors: torch.Tensor[], before?: userdata, keeps_results?: boolean} the tensors among
+---  the arguments; the record of an earlier call, or its plan; whether the operators keep copies of their results
 ---@param ... any the arguments
 ---@return any ...
 function Recording:run(step, given, ...)
   self.watch = Watch()
   -- Casts that autocast made before the step would be taken for states.
   torch.clear_autocast_cache()
-  local recorder = recording.start(given.tensors, given.before and given.before.record, given.keeps_results or false)
+  local recorder = recording.start(given.tensors, given.before, given.keeps_results or false)
   return finish(self, recorder, self.watch:watch(step, ...))
 end
 

@@ -1,0 +1,174 @@
+// The recorder sees what forward, backward and updates call, and a plan of its record makes the
+// same changes.
+#include "host/engine/recording/recorder.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "host/engine/recording/plan_check.h"
+#include "host/engine/recording/step_plan.h"
+
+namespace rtrain::engine {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+using Step = std::function<Tensors(const Tensors&)>;
+
+struct Recorded {
+  Record record;
+  std::string refusal;
+};
+
+Recorded recorded(const Step& step, const Tensors& arguments, const Tensors& leaves = {},
+                  bool keeps_results = false) {
+  Recorder recorder(arguments, leaves, keeps_results);
+  const Tensors outputs = step(arguments);
+  recorder.stop();
+  Record record = recorder.take(outputs);
+  return {.record = std::move(record), .refusal = recorder.refusal()};
+}
+
+std::vector<std::string> names_of(const Record& record) {
+  std::vector<std::string> out;
+  for (const RecordedCall& call : record.calls) out.push_back(call.name());
+  return out;
+}
+
+TEST(Recorder, SeesOperatorsAndNotWhatTheyConsistOf) {
+  const Step step = [](const Tensors& in) { return Tensors{at::zeros({2}).add(in[0]).softmax(0)}; };
+  const Recorded found = recorded(step, {at::ones({2})});
+  EXPECT_EQ(found.refusal, "");
+  EXPECT_EQ(names_of(found.record),
+            (std::vector<std::string>{"aten::zeros", "aten::add.Tensor", "aten::_softmax"}));
+}
+
+TEST(Recorder, SeesTheBackward) {
+  const at::Tensor weight = at::ones({3}).requires_grad_();
+  const Step step = [&](const Tensors& in) {
+    const at::Tensor loss = (in[0] * weight).sum();
+    loss.backward();
+    return Tensors{loss};
+  };
+  recorded(step, {at::ones({3})});
+  const Recorded found = recorded(step, {at::ones({3})}, {weight});
+  EXPECT_EQ(found.refusal, "");
+  ASSERT_EQ(found.record.states.size(), 2);
+  EXPECT_TRUE(found.record.states[0].is_same(weight));
+  EXPECT_EQ(found.record.grad_of[1], 0) << "the gradient to which it adds";
+  EXPECT_EQ(found.record.grads[0].kind, GradEffect::Kind::kKept);
+}
+
+TEST(Recorder, EndsWithItsObject) {
+  { const Recorder recorder({}, {}, false); }
+  EXPECT_EQ(RecordingListener::current(), nullptr);
+  const Recorded found = recorded([](const Tensors& in) { return in; }, {at::ones({1})});
+  EXPECT_TRUE(found.record.calls.empty());
+  EXPECT_EQ(found.record.outputs, found.record.arguments);
+}
+
+TEST(Recorder, RefusesWhatDependsOnNumbers) {
+  const at::Tensor x = at::ones({2});
+  const auto refusal = [&](const Step& step) { return recorded(step, {x}).refusal; };
+  EXPECT_NE(refusal([](const Tensors& in) { return Tensors{in[0] * in[0][0].item()}; }), "");
+  EXPECT_NE(refusal([](const Tensors& in) { return Tensors{in[0].nonzero()}; }), "");
+  EXPECT_NE(refusal([](const Tensors& in) { return Tensors{in[0].index({in[0] > 0})}; }), "");
+  EXPECT_NE(refusal([](const Tensors& in) { return Tensors{at::empty_like(in[0]) + 1}; }), "");
+  EXPECT_NE(refusal([](const Tensors& in) { return Tensors{in[0].to_sparse()}; }), "");
+  const at::Tensor index = at::zeros({1}, at::kLong);
+  EXPECT_EQ(refusal([&](const Tensors& in) { return Tensors{in[0].index({index})}; }), "");
+}
+
+TEST(Recorder, FindsDifferencesOfTwoCalls) {
+  const at::Tensor x = at::ones({2});
+  const auto record_of = [&](double factor, const at::Tensor& state) {
+    return recorded([&](const Tensors& in) { return Tensors{in[0].mul(factor).add(state)}; }, {x})
+        .record;
+  };
+  const at::Tensor state = at::ones({2});
+  const Record first = record_of(2, state);
+  EXPECT_EQ(difference(first, record_of(2, state)), std::nullopt);
+  EXPECT_NE(difference(first, record_of(3, state)).value_or("").find("was 2 and is 3"),
+            std::string::npos);
+  EXPECT_NE(difference(first, record_of(2, at::ones({2}))).value_or("").find("another one"),
+            std::string::npos);
+}
+
+TEST(StepPlan, ChangesStatesAndGradientsAsTheStepDoes) {
+  const at::Tensor weight = at::ones({3}).requires_grad_();
+  const Step step = [&](const Tensors& in) {
+    weight.mutable_grad() = at::Tensor();
+    const at::Tensor loss = (in[0] * weight).pow(2).sum();
+    loss.backward();
+    const at::NoGradGuard no_grad;
+    weight.sub_(weight.grad(), 0.25);
+    return Tensors{loss};
+  };
+  step({at::ones({3})});
+  StepPlan plan(recorded(step, {at::ones({3})}, {weight}).record);
+  const Tensors arguments{at::full({3}, 2.0)};
+  weight.data().fill_(1);
+  const auto version = weight._version();
+  EXPECT_EQ(plan.misfit(arguments), std::nullopt);
+  const Tensors out = plan.run(arguments, {});
+  EXPECT_EQ(out[0].item<float>(), 12);
+  EXPECT_FALSE(out[0].requires_grad());
+  EXPECT_TRUE(at::equal(weight.grad(), at::full({3}, 8.0)));
+  EXPECT_TRUE(at::equal(weight.detach(), at::full({3}, -1.0)));
+  EXPECT_EQ(weight._version(), version + 1);
+  EXPECT_TRUE(plan.changes_state());
+}
+
+TEST(StepPlan, SaysWhatDoesNotFit) {
+  const at::Tensor state = at::ones({2});
+  StepPlan plan(
+      recorded([&](const Tensors& in) { return Tensors{in[0] + state}; }, {at::ones({2})}).record);
+  const auto misfit = [&](const at::Tensor& argument) {
+    return plan.misfit(Tensors{argument}).value_or("fits");
+  };
+  EXPECT_EQ(misfit(at::ones({2})), "fits");
+  EXPECT_NE(misfit(at::ones({3})), "fits");
+  EXPECT_NE(misfit(at::ones({2}, at::kDouble)), "fits");
+  EXPECT_NE(misfit(at::ones({4}).slice(0, 0, 4, 2)), "fits");
+  EXPECT_NE(misfit(at::ones({2}).requires_grad_()), "fits");
+  EXPECT_NE(misfit(state), "fits");
+  state.requires_grad_();
+  EXPECT_NE(misfit(at::ones({2})), "fits");
+}
+
+TEST(StepPlan, LeavesOutWhatNobodyUses) {
+  const Step step = [](const Tensors& in) {
+    (in[0] + 1).exp();
+    return Tensors{in[0].t() * 2};
+  };
+  const StepPlan plan(recorded(step, {at::ones({2, 2})}).record);
+  EXPECT_EQ(plan.summary().dropped, 2);
+  EXPECT_EQ(plan.summary().views, 1);
+  EXPECT_EQ(plan.summary().calls, (std::map<std::string, int>{{"aten::mul.Scalar", 1}}));
+}
+
+TEST(PlanCheck, NamesTheFirstOperatorThatDiffers) {
+  double factor = 2;
+  const at::Tensor state = at::zeros({2});
+  const Step step = [&](const Tensors& in) {
+    state.add_(in[0]);
+    return Tensors{state.mul(3).add(in[0]), at::rand({2})};
+  };
+  const Tensors arguments{at::ones({2})};
+  const StepPlan plan(recorded(step, arguments).record);
+  PlanCheck same(plan, arguments);
+  EXPECT_EQ(same.difference(recorded(step, arguments, {}, true).record, {}), std::nullopt);
+  PlanCheck check(plan, arguments);
+  const Step disturbed = [&](const Tensors& in) {
+    state.add_(in[0]);
+    state.data_ptr<float>()[0] += static_cast<float>(factor);  // which no operator does
+    return Tensors{state.mul(3).add(in[0]), at::rand({2})};
+  };
+  EXPECT_EQ(check.difference(recorded(disturbed, arguments, {}, true).record, {}),
+            "operator 2, aten::mul.Scalar, gives other numbers than the step");
+  EXPECT_EQ(state[0].item<float>(), 5) << "the step's results count";
+}
+
+}  // namespace
+}  // namespace rtrain::engine
