@@ -159,13 +159,17 @@ struct PlanMethods {
         L, std::make_unique<PlanCheck>(*lua::check<StepPlan>(L, 1), check_tensors(L, 2)));
     return 1;
   }
-  // summary(): {recorded, views, dropped, calls = {name = count}}
+  // summary(): {recorded, views, dropped, regions, region_calls, bytes_saved, calls = {name =
+  // count}}
   static int summary(lua_State* L) {
     const PlanSummary& summary = lua::check<StepPlan>(L, 1)->summary();
     lua_newtable(L);
     set_number(L, "recorded", summary.recorded);
     set_number(L, "views", summary.views);
     set_number(L, "dropped", summary.dropped);
+    set_number(L, "regions", summary.regions);
+    set_number(L, "region_calls", summary.region_calls);
+    set_number(L, "bytes_saved", summary.bytes_saved);
     lua_newtable(L);
     for (const auto& [name, count] : summary.calls) set_number(L, name.c_str(), count);
     lua_setfield(L, -2, "calls");

@@ -66,55 +66,38 @@ StepPlan::StepPlan(Record record) : record_(std::move(record)) {
     const bool is_outside = value.origin == Origin::kState || value.origin == Origin::kArgument;
     if (is_outside) outside_[at(value.storage)] = static_cast<int>(i);
   }
-  const std::vector<bool> needed = needed_calls();
+  const std::vector<bool> needed = needed_calls(record_);
   summary_.recorded = static_cast<int>(record_.calls.size());
-  for (size_t i = 0; i < record_.calls.size(); ++i) {
-    if (needed[i]) {
-      add_step(static_cast<int>(i));
+  summary_.dropped = static_cast<int>(std::ranges::count(needed, false));
+  for (PlanItem& item : plan_order(record_, needed)) {
+    if (item.region) {
+      add_region(item);
     } else {
-      ++summary_.dropped;
+      add_call(item.calls[0]);
     }
   }
   plan_releases();
-  count_writes();
 }
 
 int StepPlan::outside_of(int value) const {
   return outside_[at(record_.values[at(value)].storage)];
 }
 
-// A call is needed if it changes what is outside or random numbers, or if a needed call or the
-// caller uses the memory that it writes.
-std::vector<bool> StepPlan::needed_calls() const {
-  std::vector<bool> storages(at(record_.num_storages));
-  const auto need = [&](int value) {
-    if (value >= 0) storages[at(record_.values[at(value)].storage)] = true;
-  };
-  for (const int value : outside_) need(value);
-  for (const int output : record_.outputs) need(output);
-  for (const GradEffect& effect : record_.grads) need(effect.value);
-  need(record_.loss);
-  std::vector<bool> out(record_.calls.size());
-  for (size_t i = record_.calls.size(); i-- > 0;) {
-    const RecordedCall& call = record_.calls[i];
-    const auto is_used = [&](int value) {
-      return static_cast<bool>(storages[at(record_.values[at(value)].storage)]);
-    };
-    out[i] = (call.results.empty() && call.written.empty()) ||
-             call.op.hasTag(at::Tag::nondeterministic_seeded) ||
-             std::ranges::any_of(call.written, is_used) ||
-             std::ranges::any_of(call.results, is_used, &TensorPlace::value);
-    if (!out[i]) continue;
-    for (const TensorPlace& place : call.tensors) need(place.value);
-    for (const TensorPlace& place : call.results) need(place.value);
+void StepPlan::note_changes(Step& step, const RecordedCall& call) {
+  step.changes_state =
+      step.changes_state || call.op.hasTag(at::Tag::nondeterministic_seeded) ||
+      std::ranges::any_of(call.written, [&](int value) { return outside_of(value) >= 0; });
+  for (const int value : call.written) {
+    if (outside_of(value) >= 0) ++versions_[outside_of(value)];
   }
-  return out;
 }
 
-void StepPlan::add_step(int index) {
+void StepPlan::add_call(int index) {
   const RecordedCall& call = record_.calls[at(index)];
-  Step step{.call = index, .is_view = call.is_view, .lists = {}, .released = {}};
+  Step step;
+  step.call = index;
   if (call.is_view) {
+    step.kind = Step::Kind::kView;
     ++summary_.views;
     const bool is_permanent = std::ranges::all_of(
         call.tensors, [&](const TensorPlace& place) { return permanent_[at(place.value)]; });
@@ -124,6 +107,7 @@ void StepPlan::add_step(int index) {
       return;
     }
   } else {
+    if (is_mask_draw(record_, call)) step.kind = Step::Kind::kMask;
     ++summary_.calls[call.name()];
   }
   const auto& arguments = call.op.schema().arguments();
@@ -132,9 +116,45 @@ void StepPlan::add_step(int index) {
                          arguments[i].type()->isSubtypeOf(*c10::ListType::ofOptionalTensors());
     if (is_list && call.arguments[i].isInt()) step.lists.push_back(static_cast<int>(i));
   }
-  step.changes_state =
-      call.op.hasTag(at::Tag::nondeterministic_seeded) ||
-      std::ranges::any_of(call.written, [&](int value) { return outside_of(value) >= 0; });
+  note_changes(step, call);
+  for (const TensorPlace& place : call.tensors) step.uses.push_back(place.value);
+  for (const TensorPlace& place : call.results) step.uses.push_back(place.value);
+  steps_.push_back(std::move(step));
+}
+
+int64_t StepPlan::num_bytes(const RecordedCall& call) const {
+  int64_t out = 0;
+  const auto add = [&](int value) {
+    int64_t count = sizeof(float);
+    for (const int64_t size : record_.values[at(value)].geometry.sizes) count *= size;
+    out += count;
+  };
+  for (const TensorPlace& place : call.tensors) add(place.value);
+  for (const TensorPlace& place : call.results) add(place.value);
+  for (const int value : call.written) add(value);
+  return out;
+}
+
+void StepPlan::add_region(PlanItem& item) {
+  Step step;
+  step.kind = Step::Kind::kRegion;
+  step.region = static_cast<int>(regions_.size());
+  regions_.push_back(std::make_unique<RegionStep>(record_, std::move(*item.region)));
+  const RegionStep& region = *regions_.back();
+  ++summary_.regions;
+  summary_.region_calls += static_cast<int>(item.calls.size());
+  summary_.bytes_saved -= region.num_bytes();
+  for (const int call : item.calls) {
+    note_changes(step, record_.calls[at(call)]);
+    summary_.bytes_saved += num_bytes(record_.calls[at(call)]);
+    for (const TensorPlace& place : record_.calls[at(call)].results) {
+      last_writer_[place.value] = call;
+    }
+    for (const int value : record_.calls[at(call)].written) last_writer_[value] = call;
+  }
+  for (const int value : region.outputs()) step.writers.push_back(last_writer_.at(value));
+  step.uses = region.inputs();
+  step.uses.insert(step.uses.end(), region.outputs().begin(), region.outputs().end());
   steps_.push_back(std::move(step));
 }
 
@@ -153,25 +173,12 @@ void StepPlan::plan_releases() {
   }
   for (size_t i = steps_.size(); i-- > 0;) {
     Step& step = steps_[i];
-    const RecordedCall& call = record_.calls[at(step.call)];
-    for (const auto* places : {&call.tensors, &call.results}) {
-      for (const TensorPlace& place : *places) {
-        if (is_kept[at(place.value)]) continue;
-        is_kept[at(place.value)] = true;
-        step.released.push_back(place.value);
-      }
+    for (const int value : step.uses) {
+      if (is_kept[at(value)]) continue;
+      is_kept[at(value)] = true;
+      step.released.push_back(value);
     }
   }
-}
-
-void StepPlan::count_writes() {
-  std::map<int, int> counts;
-  for (const Step& step : steps_) {
-    for (const int value : record_.calls[at(step.call)].written) {
-      if (outside_of(value) >= 0) ++counts[outside_of(value)];
-    }
-  }
-  versions_.assign(counts.begin(), counts.end());
 }
 
 std::optional<std::string> StepPlan::state_misfit() const {
@@ -279,6 +286,39 @@ void StepPlan::run_call(const Step& step, std::span<const double> rates, const O
   stack_.clear();
 }
 
+void StepPlan::run_mask(const Step& step, const Observer& observer) {
+  const RecordedCall& call = record_.calls[at(step.call)];
+  has_changed_ = true;
+  const at::Tensor& mask = values_[at(call.written[0])];
+  draw_mask_(mask, call.arguments[1].toDouble());
+  const c10::IValue result = mask;
+  if (observer) observer(at(step.call), result);
+}
+
+void StepPlan::run_region(const Step& step, const Observer& observer) {
+  RegionStep& region = *regions_[at(step.region)];
+  has_changed_ = has_changed_ || step.changes_state;
+  region.run(values_);
+  if (!observer) return;
+  for (size_t i = 0; i < step.writers.size(); ++i) {
+    const c10::IValue result = values_[at(region.outputs()[i])];
+    observer(at(step.writers[i]), result);
+  }
+}
+
+void StepPlan::run_step(const Step& step, std::span<const double> rates, const Observer& observer) {
+  switch (step.kind) {
+    case Step::Kind::kCall:
+      return run_call(step, rates, observer);
+    case Step::Kind::kView:
+      return run_views(record_.calls[at(step.call)]);
+    case Step::Kind::kMask:
+      return run_mask(step, observer);
+    case Step::Kind::kRegion:
+      return run_region(step, observer);
+  }
+}
+
 void StepPlan::set_grads() {
   for (const GradEffect& effect : record_.grads) {
     if (!effect.leaf.defined()) continue;
@@ -302,11 +342,7 @@ std::vector<at::Tensor> StepPlan::run(std::span<const at::Tensor> arguments,
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     for (const Step& step : steps_) {
-      if (step.is_view) {
-        run_views(record_.calls[at(step.call)]);
-      } else {
-        run_call(step, rates, observer);
-      }
+      run_step(step, rates, observer);
       for (const int value : step.released) values_[at(value)].reset();
     }
   }

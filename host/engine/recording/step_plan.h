@@ -9,13 +9,16 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "host/engine/recording/plan_order.h"
 #include "host/engine/recording/record.h"
+#include "host/engine/recording/region_step.h"
 
 namespace rtrain::engine {
 
@@ -23,6 +26,9 @@ struct PlanSummary {
   int recorded = 0;  // calls in the record
   int views = 0;     // without a call: their sizes are known
   int dropped = 0;   // whose results nobody uses
+  int regions = 0;
+  int region_calls = 0;     // calls that are in regions
+  int64_t bytes_saved = 0;  // that regions do not read or write
   std::map<std::string, int> calls;
 };
 
@@ -49,24 +55,32 @@ class StepPlan {
 
  private:
   struct Step {
-    int call = 0;
-    bool is_view = false;
+    enum class Kind { kCall, kView, kMask, kRegion };
+    Kind kind = Kind::kCall;
+    int call = -1;
+    int region = -1;
     bool changes_state = false;
+    std::vector<int> uses;      // values
+    std::vector<int> writers;   // of a region: for each output the last call that writes it
     std::vector<int> lists;     // arguments that are lists of tensors
     std::vector<int> released;  // values that no later step uses
   };
 
-  std::vector<bool> needed_calls() const;
   // The state or argument in whose memory the value is, or -1.
   int outside_of(int value) const;
-  void add_step(int call);
+  void add_call(int index);
+  void add_region(PlanItem& item);
+  void note_changes(Step& step, const RecordedCall& call);
+  int64_t num_bytes(const RecordedCall& call) const;
   void plan_releases();
-  void count_writes();
   std::optional<std::string> state_misfit() const;
   std::optional<std::string> grad_misfit() const;
   void bind(std::span<const at::Tensor> arguments);
   void run_views(const RecordedCall& call);
   void run_call(const Step& step, std::span<const double> rates, const Observer& observer);
+  void run_mask(const Step& step, const Observer& observer);
+  void run_region(const Step& step, const Observer& observer);
+  void run_step(const Step& step, std::span<const double> rates, const Observer& observer);
   void fill(const RecordedCall& call, const Step& step);
   void keep_results(const RecordedCall& call);
   void set_grads();
@@ -75,6 +89,7 @@ class StepPlan {
   Record record_;
   PlanSummary summary_;
   std::vector<Step> steps_;
+  std::vector<std::unique_ptr<RegionStep>> regions_;
   std::vector<at::Tensor> values_;  // by number
   std::vector<bool> permanent_;     // values that stay from run to run
   std::vector<int> transient_;      // the others
@@ -83,7 +98,8 @@ class StepPlan {
   std::vector<const c10::StorageImpl*> state_storage_;
   std::vector<bool> state_needs_grad_;
   std::unordered_set<const c10::StorageImpl*> storages_;
-  std::vector<std::pair<int, int>> versions_;  // value, how often a run writes to it
+  std::map<int, int> versions_;     // value → how often a run writes to it
+  std::map<int, int> last_writer_;  // value → the call of a region
   torch::jit::Stack stack_;
   at::Tensor loss_;
   bool has_changed_ = false;

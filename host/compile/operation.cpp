@@ -1,0 +1,148 @@
+#include "host/compile/operation.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace rtrain::compile {
+namespace {
+
+template <bool kHasFma>
+[[gnu::always_inline]] inline float multiply_add(float a, float b, float c) {
+  if constexpr (kHasFma) return __builtin_fmaf(a, b, c);
+  return a * b + c;
+}
+
+// The formulas. Operands that an operation does not have are 0.
+template <Operation kOperation, bool kHasFma>
+[[gnu::always_inline]] inline float apply(float a, float b, float c, float d) {
+  using enum Operation;
+  if constexpr (kOperation == kCopy) return a;
+  if constexpr (kOperation == kNegate) return -a;
+  if constexpr (kOperation == kAbsolute) return __builtin_fabsf(a);
+  if constexpr (kOperation == kSquareRoot) return __builtin_sqrtf(a);
+  if constexpr (kOperation == kReciprocal) return 1.0F / a;
+  if constexpr (kOperation == kReciprocalRoot) return 1.0F / __builtin_sqrtf(a);
+  if constexpr (kOperation == kRelu) return a < 0.0F ? 0.0F : a;
+  if constexpr (kOperation == kAdd) return a + b;
+  if constexpr (kOperation == kSubtract) return a - b;
+  if constexpr (kOperation == kMultiply) return a * b;
+  if constexpr (kOperation == kDivide) return a / b;
+  if constexpr (kOperation == kMaximum) return b != b ? b : (a < b ? b : a);
+  if constexpr (kOperation == kMinimum) return b != b ? b : (b < a ? b : a);
+  if constexpr (kOperation == kTanhBackward) return a * (1.0F - b * b);
+  if constexpr (kOperation == kSigmoidBackward) return a * (1.0F - b) * b;
+  if constexpr (kOperation == kAddScaled) return multiply_add<kHasFma>(b, c, a);
+  if constexpr (kOperation == kAddProduct) return a + d * b * c;
+  if constexpr (kOperation == kAddQuotient) return a + d * b / c;
+  if constexpr (kOperation == kThresholdBackward) return b <= c ? 0.0F : a;
+  if constexpr (kOperation == kSelect) return a != 0.0F ? b : c;
+}
+
+constexpr int kCounts[] = {1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 3, 3};
+constexpr std::string_view kNames[] = {"copy",
+                                       "neg",
+                                       "abs",
+                                       "sqrt",
+                                       "reciprocal",
+                                       "rsqrt",
+                                       "relu",
+                                       "add",
+                                       "sub",
+                                       "mul",
+                                       "div",
+                                       "maximum",
+                                       "minimum",
+                                       "tanh_backward",
+                                       "sigmoid_backward",
+                                       "add_scaled",
+                                       "addcmul",
+                                       "addcdiv",
+                                       "threshold_backward",
+                                       "where"};
+constexpr size_t kNumOperations = std::size(kCounts);
+static_assert(std::size(kNames) == kNumOperations);
+constexpr size_t kNumMasks = 1U << kMostOperands;
+
+template <int kCount, unsigned kSingle, int kAt>
+[[gnu::always_inline]] inline float number_of(const LoopOperand* operands, size_t i) {
+  if constexpr (kAt >= kCount) return 0.0F;
+  if constexpr ((kSingle >> kAt & 1U) != 0) return operands[kAt].number;
+  if constexpr (kAt < kCount) return operands[kAt].numbers[i];
+}
+
+template <Operation kOperation, unsigned kSingle, bool kHasFma>
+[[gnu::always_inline]] inline void each(float* out, const LoopOperand* given, size_t count) {
+  constexpr int kCount = kCounts[static_cast<size_t>(kOperation)];
+  // Copies of our own, which writes to `out` cannot change.
+  LoopOperand operands[kCount];
+  for (int i = 0; i < kCount; ++i) operands[i] = given[i];
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) {
+    out[i] = apply<kOperation, kHasFma>(
+        number_of<kCount, kSingle, 0>(operands, i), number_of<kCount, kSingle, 1>(operands, i),
+        number_of<kCount, kSingle, 2>(operands, i), number_of<kCount, kSingle, 3>(operands, i));
+  }
+}
+
+template <Operation kOperation, unsigned kSingle>
+void plain_loop(float* out, const LoopOperand* operands, size_t count) {
+  each<kOperation, kSingle, false>(out, operands, count);
+}
+
+#if defined(__x86_64__)
+template <Operation kOperation, unsigned kSingle>
+[[gnu::target("avx2,fma")]] void fma_loop(float* out, const LoopOperand* operands, size_t count) {
+  each<kOperation, kSingle, true>(out, operands, count);
+}
+#else
+template <Operation kOperation, unsigned kSingle>
+void fma_loop(float* out, const LoopOperand* operands, size_t count) {
+  each<kOperation, kSingle, true>(out, operands, count);
+}
+#endif
+
+struct Loops {
+  Loop plain = nullptr;
+  Loop fma = nullptr;
+};
+
+using Table = std::array<std::array<Loops, kNumMasks>, kNumOperations>;
+
+template <size_t kIndex>
+constexpr Loops entry() {
+  constexpr auto kOperation = static_cast<Operation>(kIndex / kNumMasks);
+  constexpr unsigned kSingle = kIndex % kNumMasks;
+  if constexpr (kSingle >> kCounts[kIndex / kNumMasks] != 0) return {};
+  return {.plain = &plain_loop<kOperation, kSingle>, .fma = &fma_loop<kOperation, kSingle>};
+}
+
+template <size_t... kIndex>
+constexpr Table table(std::index_sequence<kIndex...>) {
+  Table out;
+  ((out[kIndex / kNumMasks][kIndex % kNumMasks] = entry<kIndex>()), ...);
+  return out;
+}
+
+constexpr Table kTable = table(std::make_index_sequence<kNumOperations * kNumMasks>());
+
+}  // namespace
+
+int num_operands(Operation operation) { return kCounts[static_cast<size_t>(operation)]; }
+
+std::string_view name_of(Operation operation) { return kNames[static_cast<size_t>(operation)]; }
+
+Loop loop_of(Operation operation, unsigned single_mask, bool has_fma) {
+  const Loops& loops = kTable[static_cast<size_t>(operation)][single_mask];
+  return has_fma ? loops.fma : loops.plain;
+}
+
+bool has_fma() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return false;
+#endif
+}
+
+}  // namespace rtrain::compile

@@ -1,0 +1,60 @@
+// host/compile/region.h: a Region: operators that work element by element on tensors of one shape.
+//
+// Invariants, which valid() checks: every operand of an instruction is an input, a constant or an
+// earlier instruction; an output is an instruction. Outputs cover each element once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "host/compile/operation.h"
+
+namespace rtrain::compile {
+
+enum class Type : uint8_t { kFloat32, kBool };
+
+// A tensor of the region: its strides in elements, one for each dimension of the region. A stride
+// of 0 repeats the elements.
+struct Tensor {
+  Type type = Type::kFloat32;
+  std::vector<int64_t> strides;
+};
+
+struct Operand {
+  enum class Kind : uint8_t { kInput, kConstant, kInstruction };
+  Kind kind = Kind::kInput;
+  int index = 0;
+
+  bool operator==(const Operand&) const = default;
+};
+
+struct Instruction {
+  Operation operation = Operation::kCopy;
+  std::vector<Operand> operands;
+
+  bool operator==(const Instruction&) const = default;
+};
+
+struct Output {
+  Operand from;
+  Tensor tensor;
+  int shared_input = -1;  // the input whose memory it may be
+};
+
+struct Region {
+  std::vector<int64_t> sizes;
+  std::vector<Tensor> inputs;
+  std::vector<float> constants;
+  std::vector<Instruction> instructions;
+  std::vector<Output> outputs;
+
+  int64_t num_elements() const;
+  bool valid() const;
+  // Adds the instruction, or finds an equal one.
+  Operand add(Operation operation, std::vector<Operand> operands);
+  Operand add_constant(float value);
+  // Removes instructions that no output needs.
+  void remove_dead();
+};
+
+}  // namespace rtrain::compile

@@ -1,0 +1,133 @@
+#include "host/engine/recording/plan_order.h"
+
+#include <ATen/core/enum_tag.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "host/compile/grouping.h"
+
+namespace rtrain::engine {
+namespace {
+
+// A region keeps at most this many calls, so that its registers stay in the first-level cache.
+constexpr size_t kMostMembers = 32;
+
+size_t at(int index) { return static_cast<size_t>(index); }
+
+// Memory that outlives a run, or that the caller gets.
+std::vector<bool> kept_storages(const Record& record) {
+  std::vector<bool> out(at(record.num_storages));
+  const auto keep = [&](int value) {
+    if (value >= 0) out[at(record.values[at(value)].storage)] = true;
+  };
+  for (size_t i = 0; i < record.values.size(); ++i) {
+    const Origin origin = record.values[i].origin;
+    if (origin == Origin::kState || origin == Origin::kArgument) keep(static_cast<int>(i));
+  }
+  for (const int output : record.outputs) keep(output);
+  for (const GradEffect& effect : record.grads) keep(effect.value);
+  keep(record.loss);
+  return out;
+}
+
+compile::GroupedCall grouped(const Record& record, const RecordedCall& call,
+                             std::map<std::vector<int64_t>, int>& shapes) {
+  const auto storage_of = [&](int value) { return record.values[at(value)].storage; };
+  compile::GroupedCall out;
+  for (const TensorPlace& place : call.tensors) out.reads.push_back(storage_of(place.value));
+  for (const int value : call.written) out.writes.push_back(storage_of(value));
+  for (const TensorPlace& place : call.results) out.writes.push_back(storage_of(place.value));
+  if (const auto sizes = pointwise_sizes(record, call)) {
+    out.shape = shapes.try_emplace(*sizes, static_cast<int>(shapes.size())).first->second;
+  }
+  return out;
+}
+
+// Builds the regions of an order, from its end: what later items use is needed.
+class RegionsOfOrder {
+ public:
+  explicit RegionsOfOrder(const Record& record) : record_(record), used_(kept_storages(record)) {}
+
+  // The items of a group, in reverse order.
+  std::vector<PlanItem> items_of(const std::vector<int>& calls) {
+    std::vector<PlanItem> out;
+    auto region = calls.size() > 1 ? built(calls) : std::nullopt;
+    if (region) {
+      out.push_back({.calls = calls, .region = std::move(region)});
+    } else {
+      for (size_t i = calls.size(); i-- > 0;) out.push_back({.calls = {calls[i]}, .region = {}});
+    }
+    for (const int call : calls) use(record_.calls[at(call)]);
+    return out;
+  }
+
+ private:
+  std::optional<RegionBuilder::Built> built(const std::vector<int>& calls) const {
+    const RecordedCall& first = record_.calls[at(calls[0])];
+    const auto sizes = pointwise_sizes(record_, first);
+    RegionBuilder builder(record_, *sizes);
+    for (const int call : calls) {
+      if (!builder.add(record_.calls[at(call)])) return std::nullopt;
+    }
+    std::vector<bool> is_needed(record_.values.size());
+    for (const auto& [value, operand] : builder.written()) {
+      is_needed[at(value)] = used_[at(record_.values[at(value)].storage)];
+    }
+    return builder.build(is_needed);
+  }
+
+  void use(const RecordedCall& call) {
+    for (const TensorPlace& place : call.tensors) {
+      used_[at(record_.values[at(place.value)].storage)] = true;
+    }
+  }
+
+  const Record& record_;
+  std::vector<bool> used_;  // storages, by later items or by the caller
+};
+
+}  // namespace
+
+std::vector<bool> needed_calls(const Record& record) {
+  std::vector<bool> storages = kept_storages(record);
+  const auto storage_of = [&](int value) { return at(record.values[at(value)].storage); };
+  const auto is_used = [&](int value) { return static_cast<bool>(storages[storage_of(value)]); };
+  std::vector<bool> out(record.calls.size());
+  for (size_t i = record.calls.size(); i-- > 0;) {
+    const RecordedCall& call = record.calls[i];
+    out[i] = (call.results.empty() && call.written.empty()) ||
+             call.op.hasTag(at::Tag::nondeterministic_seeded) ||
+             std::ranges::any_of(call.written, is_used) ||
+             std::ranges::any_of(call.results, is_used, &TensorPlace::value);
+    if (!out[i]) continue;
+    for (const TensorPlace& place : call.tensors) storages[storage_of(place.value)] = true;
+    for (const TensorPlace& place : call.results) storages[storage_of(place.value)] = true;
+  }
+  return out;
+}
+
+std::vector<PlanItem> plan_order(const Record& record, const std::vector<bool>& is_needed) {
+  std::map<std::vector<int64_t>, int> shapes;
+  std::vector<int> indices;
+  std::vector<compile::GroupedCall> calls;
+  for (size_t i = 0; i < record.calls.size(); ++i) {
+    if (!is_needed[i]) continue;
+    indices.push_back(static_cast<int>(i));
+    calls.push_back(grouped(record, record.calls[i], shapes));
+  }
+  const auto order = compile::group_calls(calls, kMostMembers);
+  RegionsOfOrder regions(record);
+  std::vector<PlanItem> out;
+  for (size_t i = order.size(); i-- > 0;) {
+    std::vector<int> group;
+    for (const size_t member : order[i]) group.push_back(indices[member]);
+    for (PlanItem& item : regions.items_of(group)) out.push_back(std::move(item));
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+}  // namespace rtrain::engine

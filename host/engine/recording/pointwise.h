@@ -1,0 +1,51 @@
+// host/engine/recording/pointwise.h: ATen's operators that work element by element, as instructions
+// of a region of host/compile.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "host/compile/region.h"
+#include "host/engine/recording/record.h"
+
+namespace rtrain::engine {
+
+// The sizes over which the call works element by element; nothing if it has no formula here.
+std::optional<std::vector<int64_t>> pointwise_sizes(const Record& record, const RecordedCall& call);
+
+// Makes a region of calls of equal sizes, in their order.
+class RegionBuilder {
+ public:
+  RegionBuilder(const Record& record, std::vector<int64_t> sizes);
+
+  // Returns false if the call cannot be added: no formula, or it looks at memory in another way
+  // than a call before it that writes there.
+  bool add(const RecordedCall& call);
+
+  struct Built {
+    compile::Region region;
+    std::vector<int> inputs;   // values
+    std::vector<int> outputs;  // values
+  };
+  // The region with the written values that `is_needed` says are needed later.
+  Built build(const std::vector<bool>& is_needed) const;
+  const std::map<int, compile::Operand>& written() const { return current_; }
+
+ private:
+  friend class Formula;
+
+  std::optional<compile::Operand> operand(int value);
+  bool set(int value, compile::Operand result);
+  std::optional<std::vector<int64_t>> strides_of(const Geometry& geometry) const;
+
+  const Record& record_;
+  compile::Region region_;
+  std::vector<int> inputs_;                  // values
+  std::map<int, compile::Operand> current_;  // of each value that a call wrote
+  std::set<int> written_storages_;
+  std::map<int, int> read_from_;  // storage → the value that was read in it, or -1 for several
+};
+
+}  // namespace rtrain::engine

@@ -1,0 +1,139 @@
+#include "host/engine/recording/region_step.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <ATen/ops/bernoulli.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "host/compile/mersenne.h"
+
+namespace rtrain::engine {
+namespace {
+
+size_t at(int index) { return static_cast<size_t>(index); }
+
+// A part of fewer elements is not worth a thread: as in LibTorch.
+constexpr int64_t kGrain = 32768;
+
+// LibTorch's own kernels may be those without FMA (ATEN_CPU_CAPABILITY).
+bool uses_fma() { return compile::has_fma() && at::get_cpu_capability() != "DEFAULT"; }
+
+compile::Mersenne twister_of(const at::mt19937_data_pod& data) {
+  compile::Mersenne out;
+  out.state = data.state_;
+  out.next = data.left_ == 1 ? compile::Mersenne::kSize : data.next_;
+  return out;
+}
+
+void draw(at::CPUGeneratorImpl& generator, float* out, size_t count, double probability) {
+  if (count == 0) return;
+  at::mt19937 engine = generator.engine();
+  at::mt19937_data_pod data = engine.data();
+  compile::Mersenne twister = twister_of(data);
+  twister.draw_mask(out, count, probability);
+  data.state_ = twister.state;
+  data.next_ = static_cast<uint32_t>(twister.next);
+  data.left_ = static_cast<int>(compile::Mersenne::kSize + 1 - twister.next);
+  engine.set_data(data);
+  generator.set_engine(engine);
+}
+
+// LibTorch draws in another way where MKL has a processor of Intel.
+bool draws_as_libtorch() {
+  constexpr uint64_t kSeed = 7;
+  constexpr int64_t kCount = 1000;
+  const auto theirs = at::make_generator<at::CPUGeneratorImpl>(kSeed);
+  const auto ours = at::make_generator<at::CPUGeneratorImpl>(kSeed);
+  const at::Tensor expected = at::empty({kCount}).bernoulli_(0.3, theirs);
+  const at::Tensor got = at::empty({kCount});
+  draw(*at::check_generator<at::CPUGeneratorImpl>(ours), got.mutable_data_ptr<float>(), kCount,
+       0.3);
+  const bool has_same_state = theirs.get_state().equal(ours.get_state());
+  return has_same_state && got.equal(expected);
+}
+
+bool is_without_gaps(const Geometry& geometry) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (size_t i = 0; i < geometry.sizes.size(); ++i) {
+    if (geometry.sizes[i] != 1) dims.emplace_back(geometry.strides[i], geometry.sizes[i]);
+  }
+  std::ranges::sort(dims);
+  int64_t expected = 1;
+  for (const auto& [stride, size] : dims) {
+    if (stride != expected) return false;
+    expected *= size;
+  }
+  return true;
+}
+
+}  // namespace
+
+RegionStep::RegionStep(const Record& record, RegionBuilder::Built built)
+    : inputs_(std::move(built.inputs)),
+      outputs_(std::move(built.outputs)),
+      program_(std::move(built.region), uses_fma()),
+      scratch_(program_),
+      sources_(inputs_.size()),
+      targets_(outputs_.size()) {
+  for (const int output : outputs_) geometry_.push_back(record.values[at(output)].geometry);
+}
+
+void RegionStep::run(std::vector<at::Tensor>& values) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    at::Tensor& output = values[at(outputs_[i])];
+    if (!output.defined()) {
+      output = at::empty_strided(geometry_[i].sizes, geometry_[i].strides,
+                                 at::TensorOptions().dtype(at::kFloat));
+    }
+    targets_[i] = output.mutable_data_ptr();
+  }
+  for (size_t i = 0; i < inputs_.size(); ++i) sources_[i] = values[at(inputs_[i])].const_data_ptr();
+  const int64_t count = program_.num_elements();
+  if (count <= kGrain || at::get_num_threads() == 1) {
+    program_.run(sources_, targets_, 0, count, scratch_);
+    return;
+  }
+  at::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) {
+    compile::TileProgram::Scratch scratch(program_);
+    program_.run(sources_, targets_, begin, end, scratch);
+  });
+}
+
+int64_t RegionStep::num_bytes() const {
+  int64_t out = 0;
+  const auto& sizes = program_.sizes();
+  for (const compile::Tensor& input : program_.region().inputs) {
+    int64_t count = input.type == compile::Type::kBool ? 1 : sizeof(float);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (input.strides[i] != 0) count *= sizes[i];
+    }
+    out += count;
+  }
+  return out + static_cast<int64_t>(outputs_.size() * sizeof(float)) * program_.num_elements();
+}
+
+bool is_mask_draw(const Record& record, const RecordedCall& call) {
+  static const bool kDrawsAsLibtorch = draws_as_libtorch();
+  if (!kDrawsAsLibtorch || call.name() != "aten::bernoulli_.float" || call.written.size() != 1) {
+    return false;
+  }
+  const Geometry& geometry = record.values[at(call.written[0])].geometry;
+  return geometry.dtype == at::kFloat && is_without_gaps(geometry) &&
+         call.arguments[1].isDouble() && call.arguments[2].isNone();
+}
+
+void draw_mask_(const at::Tensor& tensor, double probability) {
+  auto* generator = at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
+  const std::lock_guard lock(generator->mutex_);
+  draw(*generator, tensor.mutable_data_ptr<float>(), static_cast<size_t>(tensor.numel()),
+       probability);
+}
+
+}  // namespace rtrain::engine
