@@ -20,7 +20,6 @@ template <Operation kOperation, bool kHasFma>
   if constexpr (kOperation == kCopy) return a;
   if constexpr (kOperation == kNegate) return -a;
   if constexpr (kOperation == kAbsolute) return __builtin_fabsf(a);
-  if constexpr (kOperation == kSquareRoot) return __builtin_sqrtf(a);
   if constexpr (kOperation == kReciprocal) return 1.0F / a;
   if constexpr (kOperation == kReciprocalRoot) return 1.0F / __builtin_sqrtf(a);
   if constexpr (kOperation == kRelu) return a < 0.0F ? 0.0F : a;
@@ -30,35 +29,25 @@ template <Operation kOperation, bool kHasFma>
   if constexpr (kOperation == kDivide) return a / b;
   if constexpr (kOperation == kMaximum) return b != b ? b : (a < b ? b : a);
   if constexpr (kOperation == kMinimum) return b != b ? b : (b < a ? b : a);
-  if constexpr (kOperation == kTanhBackward) return a * (1.0F - b * b);
+  if constexpr (kOperation == kTanhBackward) return a * multiply_add<kHasFma>(-b, b, 1.0F);
   if constexpr (kOperation == kSigmoidBackward) return a * (1.0F - b) * b;
   if constexpr (kOperation == kAddScaled) return multiply_add<kHasFma>(b, c, a);
-  if constexpr (kOperation == kAddProduct) return a + d * b * c;
+  if constexpr (kOperation == kAddProduct) return multiply_add<kHasFma>(d * b, c, a);
   if constexpr (kOperation == kAddQuotient) return a + d * b / c;
   if constexpr (kOperation == kThresholdBackward) return b <= c ? 0.0F : a;
   if constexpr (kOperation == kSelect) return a != 0.0F ? b : c;
 }
 
-constexpr int kCounts[] = {1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 3, 3};
-constexpr std::string_view kNames[] = {"copy",
-                                       "neg",
-                                       "abs",
-                                       "sqrt",
-                                       "reciprocal",
-                                       "rsqrt",
-                                       "relu",
-                                       "add",
-                                       "sub",
-                                       "mul",
-                                       "div",
-                                       "maximum",
-                                       "minimum",
-                                       "tanh_backward",
-                                       "sigmoid_backward",
-                                       "add_scaled",
-                                       "addcmul",
-                                       "addcdiv",
-                                       "threshold_backward",
+constexpr int kCounts[] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 3, 3};
+constexpr std::string_view kNames[] = {"copy",          "neg",
+                                       "abs",           "reciprocal",
+                                       "rsqrt",         "relu",
+                                       "add",           "sub",
+                                       "mul",           "div",
+                                       "maximum",       "minimum",
+                                       "tanh_backward", "sigmoid_backward",
+                                       "add_scaled",    "addcmul",
+                                       "addcdiv",       "threshold_backward",
                                        "where"};
 constexpr size_t kNumOperations = std::size(kCounts);
 static_assert(std::size(kNames) == kNumOperations);

@@ -14,7 +14,6 @@ enum class Operation : uint8_t {
   kCopy,               // a
   kNegate,             // -a
   kAbsolute,           // |a|
-  kSquareRoot,         // √a
   kReciprocal,         // 1 / a
   kReciprocalRoot,     // 1 / √a
   kRelu,               // max(a, 0); a NaN stays
@@ -24,10 +23,10 @@ enum class Operation : uint8_t {
   kDivide,             // a / b
   kMaximum,            // a NaN stays
   kMinimum,            // a NaN stays
-  kTanhBackward,       // a · (1 - b²)
+  kTanhBackward,       // a · (1 - b²), the difference in one rounding
   kSigmoidBackward,    // a · (1 - b) · b
   kAddScaled,          // a + c · b, in one rounding
-  kAddProduct,         // a + d · b · c
+  kAddProduct,         // a + (d · b) · c, the sum in one rounding
   kAddQuotient,        // a + d · b / c
   kThresholdBackward,  // 0 where b ≤ c, else a
   kSelect,             // b where a ≠ 0, else c
