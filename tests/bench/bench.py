@@ -29,6 +29,7 @@ from benchmarks.tools import chart, dash, flame, listing, listing_many, repl, st
 from benchmarks.training import (
     cifar_epoch,
     collectives,
+    compiled_step,
     epochs,
     examples,
     language_models,
@@ -77,6 +78,7 @@ BUILDERS = {
     "log_ingest": log_ingest.build,
     "operators": operators.build,
     "train_step": single_process.build_steps,
+    "compiled_step": compiled_step.build,
     "optimizers": single_process.build_optimizers,
     "memory_growth": single_process.build_memory_growth,
     "report": report.build,

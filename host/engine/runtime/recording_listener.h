@@ -1,5 +1,5 @@
-// host/engine/runtime/recording_listener.h: what a recording of operators must be told, because no
-// operator does it.
+// host/engine/runtime/recording_listener.h: what a recording of operators gets to know from
+// elsewhere, because no operator does it.
 //
 // host/engine/recording/recorder.h implements it. Each thread has at most one.
 #pragma once

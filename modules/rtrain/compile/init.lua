@@ -207,8 +207,9 @@ local function explain_plan(entry, i, lines)
     if summary.calls[a] ~= summary.calls[b] then return summary.calls[a] > summary.calls[b] end
     return a < b
   end)
-  lines[#lines + 1] = ('plan %d: %d operators of %d recorded; %d views need no call, the results of %d are not used'):format(i,
-    count, summary.recorded, summary.views, summary.dropped)
+  lines[#lines + 1] = ('plan %d: %d operators recorded, %d of them called; %d in %d regions, which save %.3g MB of memory '
+    .. 'traffic; %d views need no call, the results of %d are not used'):format(i, summary.recorded, count, summary.region_calls,
+    summary.regions, summary.bytes_saved / 1e6, summary.views, summary.dropped)
   for _, name in ipairs(names) do lines[#lines + 1] = ('  %4d  %s'):format(summary.calls[name], name) end
 end
 

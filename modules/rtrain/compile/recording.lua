@@ -3,7 +3,6 @@
 
 local arguments = require 'rtrain.graph.arguments'
 local class = require 'base.class'
-local errors = require 'base.errors'
 local recording = require('torch._C').recording
 local torch = require 'torch'
 local Watch = require 'rtrain.compile.watch'
@@ -67,7 +66,8 @@ end
 ---@param tensors torch.Tensor[]
 ---@return any ...
 function Recording:results_of(tensors)
-  local values = arguments.mapped(self._shape, function(place) return tensors[place] end, unpack(self._results, 1, self._results.n))
+  local results = self._results
+  local values = arguments.mapped(self._shape, function(place) return tensors[place] end, unpack(results, 1, results.n))
   return unpack(values, 1, values.n)
 end
 

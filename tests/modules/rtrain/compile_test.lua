@@ -35,6 +35,8 @@ local function grads_of(model)
   return out
 end
 
+local function adamw(params) return torch.optim.AdamW(params, {lr = 0.01}) end
+
 -- Trains twice, eagerly and under train.compile, and compares losses, parameters, buffers, gradients and states.
 local function compare(make, options)
   options = options or {}
@@ -42,7 +44,7 @@ local function compare(make, options)
   for k = 1, 2 do
     torch.manual_seed(3)
     local model, batch, loss_of = make()
-    local optimizer = (options.optimizer or function(params) return torch.optim.AdamW(params, {lr = 0.01}) end)(model:parameters())
+    local optimizer = (options.optimizer or adamw)(model:parameters())
     local function step(...)
       optimizer:zero_grad()
       local loss = loss_of(model, ...)
@@ -83,14 +85,17 @@ function TestSteps:test_mlp_with_each_optimizer()
   for _, name in ipairs{'SGD', 'Adam', 'AdamW', 'RMSprop', 'Adagrad'} do
     compare(mlp, {optimizer = function(params) return torch.optim[name](params, {lr = 0.01, weight_decay = 0.01}) end})
   end
-  compare(mlp, {optimizer = function(params) return torch.optim.SGD(params, {lr = 0.01, momentum = 0.9, nesterov = true}) end})
-  compare(mlp, {optimizer = function(params) return torch.optim.AdamW(params, {lr = 0.01, amsgrad = true, maximize = true}) end})
+  local function with(name, options)
+    return {optimizer = function(params) return torch.optim[name](params, options) end}
+  end
+  compare(mlp, with('SGD', {lr = 0.01, momentum = 0.9, nesterov = true}))
+  compare(mlp, with('AdamW', {lr = 0.01, amsgrad = true, maximize = true}))
 end
 
 function TestSteps:test_convnet_with_batch_norm_and_dropout()
   compare(function()
-    local model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
-      nn.Linear(36, 3))
+    local model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25),
+      nn.Flatten(), nn.Linear(36, 3))
     return model, function() return torch.randn(4, 1, 8, 8), classes(4) end,
       function(net, x, y) return F.cross_entropy(net(x), y) end
   end)
@@ -124,7 +129,9 @@ function TestSteps:test_learning_rates_may_change()
 end
 
 function TestSteps:test_other_options_of_optimizers_make_another_plan()
-  local compiled = compare(mlp, {before = function(i, optimizer) optimizer.param_groups[1].weight_decay = i > 10 and 0.1 or 0 end})
+  local compiled = compare(mlp, {before = function(i, optimizer)
+    optimizer.param_groups[1].weight_decay = i > 10 and 0.1 or 0
+  end})
   lu.assertStrContains(compiled.step:explain(), 'plan 2: ')
 end
 
@@ -349,6 +356,7 @@ function TestRefusals:test_arguments()
 end
 
 function TestRefusals:test_anomaly_detection_runs_the_step()
+  if os.getenv 'RTRAIN_COMPILE_CHECK' == '1' then lu.skip 'the check runs the step in each call' end
   local calls = 0
   local step = warmed(function(x) calls = calls + 1 return x + 1 end, torch.ones(1))
   step(torch.ones(1))

@@ -1,0 +1,28 @@
+"""Training steps under train.compile next to the same steps run eagerly, in turn in one process on one core."""
+
+import os
+
+from harness import sides
+from harness.benchmark import OWN, Benchmark, Goal, Metric
+from harness.single import sampler
+
+RATIOS = {"mlp": 0.90, "small_mlp": 0.60, "convnet": 1.0, "transformer": 0.88, "transformer_plain": 1.0, "chain": 0.50}
+
+
+def build(config):
+    command = [
+        config.rtrain,
+        "exec",
+        os.path.join(sides.HERE, "compiled_step.lua"),
+        "quick" if config.quick else "full",
+    ]
+    return Benchmark(
+        name="compiled_step",
+        text="a step under train.compile ÷ the same step run eagerly; milliseconds of the three calls before its plan runs",
+        metrics=[
+            *(Metric(name, "×", "compiled / eager", places=3) for name in RATIOS),
+            *(Metric(f"{name}_first", "ms", places=1) for name in RATIOS),
+        ],
+        goals=[Goal(name, limit) for name, limit in RATIOS.items()],
+        sides={OWN: sampler(config, OWN, command)},
+    )

@@ -1,0 +1,89 @@
+-- One process, one thread: training steps under train.compile next to the same steps run eagerly, in turn. Prints
+-- "name<TAB>ratio" lines, compiled ÷ eager, and the milliseconds of the first three calls.
+--
+--   compiled_step.lua quick|full
+local torch = require 'torch'
+local train = require 'rtrain'
+local clock = require 'events'
+local models = require 'vision.models'
+local nn, F, optim = torch.nn, torch.nn.functional, torch.optim
+
+torch.set_num_threads(1)
+torch.manual_seed(0)
+local ROUNDS = arg[1] == 'quick' and 2 or 15
+
+local function median(values)
+  table.sort(values)
+  return values[math.ceil(#values / 2)]
+end
+
+local function milliseconds(fn, count)
+  local start = clock.now()
+  for _ = 1, count do fn() end
+  return (clock.now() - start) * 1e3 / count
+end
+
+-- Prints the ratio of the medians of rounds of `count` calls each.
+local function compare(name, fn, count)
+  local compiled, eager_ms, compiled_ms = train.compile(fn), {}, {}
+  local first = milliseconds(compiled, 3) * 3
+  assert(compiled.state == 'compiled', compiled.reason)
+  for i = 1, ROUNDS do
+    eager_ms[i] = milliseconds(fn, count)
+    compiled_ms[i] = milliseconds(compiled, count)
+  end
+  io.write(('%s\t%.6f\n%s_first\t%.3f\n'):format(name, median(compiled_ms) / median(eager_ms), name, first))
+end
+
+local function training(model, optimizer, x, y)
+  return function()
+    optimizer:zero_grad()
+    local loss = F.cross_entropy(model(x), y)
+    loss:backward()
+    optimizer:step()
+    return loss
+  end
+end
+
+local function mlp()
+  local net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+  return training(net, optim.SGD(net:parameters(), {lr = 1e-3}), torch.randn(64, 784), torch.randint(0, 10, {64}))
+end
+
+local function small_mlp()
+  local net = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
+  return training(net, optim.AdamW(net:parameters(), {lr = 1e-3}), torch.randn(8, 32), torch.randint(0, 10, {8}))
+end
+
+local function convnet()
+  local net = models.ConvNet()
+  return training(net, optim.Adadelta(net:parameters(), {lr = 1}), torch.randn(64, 1, 28, 28), torch.randint(0, 10, {64}))
+end
+
+-- 3 layers, 192 wide, 8 × 128 tokens; `dropout` of its layers.
+local function transformer(dropout)
+  local Net = nn.Module:extend 'Net'
+  function Net:init()
+    self.embed = nn.Embedding(100, 192)
+    self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(192, 6, {dim_feedforward = 768, dropout = dropout,
+      batch_first = true, activation = 'gelu', norm_first = true}), 3)
+    self.head = nn.Linear(192, 100)
+  end
+  function Net:forward(x) return self.head(self.encoder(self.embed(x))):reshape(-1, 100) end
+  local net = Net()
+  return training(net, optim.AdamW(net:parameters(), {lr = 1e-3}), torch.randint(0, 100, {8, 128}),
+    torch.randint(0, 100, {8 * 128}))
+end
+
+-- Eight operators over 10⁶ elements.
+local function chain()
+  local a, b = torch.randn(10 ^ 6), torch.randn(10 ^ 6)
+  return function() return (((a + b) * a - b) * 0.5 + a):relu():mul(b):neg() end
+end
+
+compare('mlp', mlp(), 30)
+compare('small_mlp', small_mlp(), 200)
+compare('convnet', convnet(), 2)
+compare('transformer', transformer(0.1), 1)
+compare('transformer_plain', transformer(0), 1)
+compare('chain', chain(), 10)
