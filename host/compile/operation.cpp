@@ -98,22 +98,24 @@ struct Loops {
 
 using Table = std::array<std::array<Loops, kNumMasks>, kNumOperations>;
 
-template <size_t kIndex>
+template <size_t kIndex, unsigned kSingle>
 constexpr Loops entry() {
-  constexpr auto kOperation = static_cast<Operation>(kIndex / kNumMasks);
-  constexpr unsigned kSingle = kIndex % kNumMasks;
-  if constexpr (kSingle >> kCounts[kIndex / kNumMasks] != 0) return {};
+  constexpr auto kOperation = static_cast<Operation>(kIndex);
+  if constexpr (kSingle >> kCounts[kIndex] != 0) return {};
   return {.plain = &plain_loop<kOperation, kSingle>, .fma = &fma_loop<kOperation, kSingle>};
+}
+
+template <size_t kIndex, unsigned... kSingle>
+constexpr std::array<Loops, kNumMasks> row(std::integer_sequence<unsigned, kSingle...>) {
+  return {entry<kIndex, kSingle>()...};
 }
 
 template <size_t... kIndex>
 constexpr Table table(std::index_sequence<kIndex...>) {
-  Table out;
-  ((out[kIndex / kNumMasks][kIndex % kNumMasks] = entry<kIndex>()), ...);
-  return out;
+  return {row<kIndex>(std::make_integer_sequence<unsigned, kNumMasks>())...};
 }
 
-constexpr Table kTable = table(std::make_index_sequence<kNumOperations * kNumMasks>());
+constexpr Table kTable = table(std::make_index_sequence<kNumOperations>());
 
 }  // namespace
 

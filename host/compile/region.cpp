@@ -1,7 +1,7 @@
 #include "host/compile/region.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 namespace rtrain::compile {
 namespace {
@@ -22,7 +22,7 @@ bool exists(const Region& region, const Operand& operand, size_t num_instruction
   return false;
 }
 
-bool covers_once(const Tensor& tensor, const std::vector<int64_t>& sizes) {
+bool covers_once(const RegionTensor& tensor, const std::vector<int64_t>& sizes) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] > 1 && tensor.strides[i] == 0) return false;
   }
@@ -38,7 +38,7 @@ int64_t Region::num_elements() const {
 }
 
 bool Region::valid() const {
-  const auto has_strides = [&](const Tensor& tensor) {
+  const auto has_strides = [&](const RegionTensor& tensor) {
     return tensor.strides.size() == sizes.size();
   };
   if (!std::ranges::all_of(inputs, has_strides)) return false;
@@ -68,7 +68,7 @@ Operand Region::add(Operation operation, std::vector<Operand> operands) {
 
 Operand Region::add_constant(float value) {
   const auto has_its_bits = [&](float other) {
-    return std::memcmp(&other, &value, sizeof value) == 0;
+    return std::bit_cast<uint32_t>(other) == std::bit_cast<uint32_t>(value);
   };
   const auto found = std::ranges::find_if(constants, has_its_bits);
   const auto index = static_cast<int>(found - constants.begin());

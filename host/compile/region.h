@@ -15,7 +15,7 @@ enum class Type : uint8_t { kFloat32, kBool };
 
 // A tensor of the region: its strides in elements, one for each dimension of the region. A stride
 // of 0 repeats the elements.
-struct Tensor {
+struct RegionTensor {
   Type type = Type::kFloat32;
   std::vector<int64_t> strides;
 };
@@ -37,13 +37,13 @@ struct Instruction {
 
 struct Output {
   Operand from;
-  Tensor tensor;
+  RegionTensor tensor;
   int shared_input = -1;  // the input whose memory it may be
 };
 
 struct Region {
   std::vector<int64_t> sizes;
-  std::vector<Tensor> inputs;
+  std::vector<RegionTensor> inputs;
   std::vector<float> constants;
   std::vector<Instruction> instructions;
   std::vector<Output> outputs;

@@ -15,7 +15,7 @@ float number_at(const void* memory, Type type, int64_t index) {
   return static_cast<const float*>(memory)[index];
 }
 
-void read_row(const Tensor& tensor, const void* memory, int64_t offset, int64_t stride,
+void read_row(const RegionTensor& tensor, const void* memory, int64_t offset, int64_t stride,
               int64_t count, float* to) {
   if (tensor.type == Type::kFloat32 && stride == 1) {
     std::memcpy(to, static_cast<const float*>(memory) + offset, at(count) * sizeof(float));
@@ -35,12 +35,12 @@ TileProgram::TileProgram(Region region, bool has_fma)
 
 // Joins neighbours that every tensor walks through as one, and drops dimensions of size 1.
 void TileProgram::join_dimensions() {
-  std::vector<Tensor*> tensors;
-  for (Tensor& input : region_.inputs) tensors.push_back(&input);
+  std::vector<RegionTensor*> tensors;
+  for (RegionTensor& input : region_.inputs) tensors.push_back(&input);
   for (Output& output : region_.outputs) tensors.push_back(&output.tensor);
   const auto erase = [&](size_t dim) {
     sizes_.erase(sizes_.begin() + static_cast<std::ptrdiff_t>(dim));
-    for (Tensor* tensor : tensors) {
+    for (RegionTensor* tensor : tensors) {
       tensor->strides.erase(tensor->strides.begin() + static_cast<std::ptrdiff_t>(dim));
     }
   };
@@ -48,7 +48,7 @@ void TileProgram::join_dimensions() {
     if (sizes_[dim] == 1) erase(dim);
   }
   for (size_t dim = sizes_.size(); dim-- > 1;) {
-    const bool can_join = std::ranges::all_of(tensors, [&](const Tensor* tensor) {
+    const bool can_join = std::ranges::all_of(tensors, [&](const RegionTensor* tensor) {
       return tensor->strides[dim - 1] == tensor->strides[dim] * sizes_[dim];
     });
     if (!can_join) continue;
@@ -59,7 +59,7 @@ void TileProgram::join_dimensions() {
 }
 
 // Whether a tile's elements lie one after the other in memory.
-bool TileProgram::is_direct(const Tensor& tensor) const {
+bool TileProgram::is_direct(const RegionTensor& tensor) const {
   int64_t expected = 1;
   for (size_t dim = sizes_.size(); dim-- > 0;) {
     if (tensor.strides[dim] != expected) return false;
@@ -68,7 +68,7 @@ bool TileProgram::is_direct(const Tensor& tensor) const {
   return tensor.type == Type::kFloat32;
 }
 
-bool TileProgram::is_single(const Tensor& tensor) const {
+bool TileProgram::is_single(const RegionTensor& tensor) const {
   return std::ranges::all_of(tensor.strides, [](int64_t stride) { return stride == 0; });
 }
 
@@ -159,7 +159,8 @@ TileProgram::Scratch::Scratch(const TileProgram& program)
 
 // Calls row(offset, stride, count) for the parts of a tile that lie in one row.
 template <class Row>
-void TileProgram::for_each_row(const Tensor& tensor, int64_t begin, int64_t count, Row row) const {
+void TileProgram::for_each_row(const RegionTensor& tensor, int64_t begin, int64_t count,
+                               Row row) const {
   if (sizes_.empty()) return row(0, 0, count);
   const int64_t width = sizes_.back();
   for (int64_t done = 0; done < count;) {
@@ -178,7 +179,7 @@ void TileProgram::for_each_row(const Tensor& tensor, int64_t begin, int64_t coun
 
 void TileProgram::load(const Load& load, const void* memory, int64_t begin, int64_t count,
                        float* to) const {
-  const Tensor& tensor = region_.inputs[at(load.input)];
+  const RegionTensor& tensor = region_.inputs[at(load.input)];
   for_each_row(tensor, begin, count, [&](int64_t offset, int64_t stride, int64_t part) {
     read_row(tensor, memory, offset, stride, part, to);
     to += part;
@@ -187,7 +188,7 @@ void TileProgram::load(const Load& load, const void* memory, int64_t begin, int6
 
 void TileProgram::store(const Store& store, void* memory, int64_t begin, int64_t count,
                         const float* from) const {
-  const Tensor& tensor = region_.outputs[at(store.output)].tensor;
+  const RegionTensor& tensor = region_.outputs[at(store.output)].tensor;
   auto* numbers = static_cast<float*>(memory);
   for_each_row(tensor, begin, count, [&](int64_t offset, int64_t stride, int64_t part) {
     if (stride == 1) {

@@ -65,8 +65,8 @@ class TileProgram {
   };
 
   void join_dimensions();
-  bool is_direct(const Tensor& tensor) const;
-  bool is_single(const Tensor& tensor) const;
+  bool is_direct(const RegionTensor& tensor) const;
+  bool is_single(const RegionTensor& tensor) const;
   void assign_registers();
   int direct_output(size_t instruction) const;
   Place place_of(const Operand& operand) const;
@@ -74,7 +74,7 @@ class TileProgram {
   void store(const Store& store, void* memory, int64_t begin, int64_t count,
              const float* from) const;
   template <class Row>
-  void for_each_row(const Tensor& tensor, int64_t begin, int64_t count, Row row) const;
+  void for_each_row(const RegionTensor& tensor, int64_t begin, int64_t count, Row row) const;
 
   Region region_;
   std::vector<int64_t> sizes_;

@@ -37,9 +37,9 @@ compile::GroupedCall grouped(const Record& record, const RecordedCall& call,
                              std::map<std::vector<int64_t>, int>& shapes) {
   const auto storage_of = [&](int value) { return record.values[at(value)].storage; };
   compile::GroupedCall out;
-  for (const TensorPlace& place : call.tensors) out.reads.push_back(storage_of(place.value));
+  for (const ValuePlace& place : call.tensors) out.reads.push_back(storage_of(place.value));
   for (const int value : call.written) out.writes.push_back(storage_of(value));
-  for (const TensorPlace& place : call.results) out.writes.push_back(storage_of(place.value));
+  for (const ValuePlace& place : call.results) out.writes.push_back(storage_of(place.value));
   if (const auto sizes = pointwise_sizes(record, call)) {
     out.shape = shapes.try_emplace(*sizes, static_cast<int>(shapes.size())).first->second;
   }
@@ -80,7 +80,7 @@ class RegionsOfOrder {
   }
 
   void use(const RecordedCall& call) {
-    for (const TensorPlace& place : call.tensors) {
+    for (const ValuePlace& place : call.tensors) {
       used_[at(record_.values[at(place.value)].storage)] = true;
     }
   }
@@ -101,10 +101,10 @@ std::vector<bool> needed_calls(const Record& record) {
     out[i] = (call.results.empty() && call.written.empty()) ||
              call.op.hasTag(at::Tag::nondeterministic_seeded) ||
              std::ranges::any_of(call.written, is_used) ||
-             std::ranges::any_of(call.results, is_used, &TensorPlace::value);
+             std::ranges::any_of(call.results, is_used, &ValuePlace::value);
     if (!out[i]) continue;
-    for (const TensorPlace& place : call.tensors) storages[storage_of(place.value)] = true;
-    for (const TensorPlace& place : call.results) storages[storage_of(place.value)] = true;
+    for (const ValuePlace& place : call.tensors) storages[storage_of(place.value)] = true;
+    for (const ValuePlace& place : call.results) storages[storage_of(place.value)] = true;
   }
   return out;
 }

@@ -26,7 +26,7 @@ class Formula {
 
   // A tensor argument.
   std::optional<Operand> tensor(int argument) {
-    const auto found = std::ranges::find_if(call_.tensors, [&](const TensorPlace& place) {
+    const auto found = std::ranges::find_if(call_.tensors, [&](const ValuePlace& place) {
       return place.at == argument && place.item < 0;
     });
     if (found == call_.tensors.end()) return std::nullopt;
@@ -42,7 +42,7 @@ class Formula {
   bool is_none(int argument) const {
     return call_.arguments[at(argument)].isNone() &&
            std::ranges::none_of(call_.tensors,
-                                [&](const TensorPlace& place) { return place.at == argument; });
+                                [&](const ValuePlace& place) { return place.at == argument; });
   }
   bool set(std::optional<Operand> result) { return result && builder_.set(target(), *result); }
 
@@ -274,7 +274,7 @@ bool RegionBuilder::add(const RecordedCall& call) {
   if (rule == nullptr) return false;
   const auto& arguments = call.op.schema().arguments();
   // The masks of where and masked_fill are the only tensors of another dtype.
-  for (const TensorPlace& place : call.tensors) {
+  for (const ValuePlace& place : call.tensors) {
     const std::string& name = arguments[at(place.at)].name();
     const Value& value = record_.values[at(place.value)];
     const bool may_be_mask = name == "condition" || name == "mask";
@@ -315,7 +315,7 @@ RegionBuilder::Built RegionBuilder::build(const std::vector<bool>& is_needed) co
     list = std::move(permuted);
   };
   permute(out.region.sizes);
-  for (compile::Tensor& input : out.region.inputs) permute(input.strides);
+  for (compile::RegionTensor& input : out.region.inputs) permute(input.strides);
   for (compile::Output& output : out.region.outputs) permute(output.tensor.strides);
   RT_CHECK(out.region.valid());
   return out;

@@ -1,6 +1,7 @@
 #include "host/engine/recording/record.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <string_view>
@@ -14,9 +15,7 @@ bool is_same_list(const c10::IValue& a, const c10::IValue& b);
 
 bool is_same(const c10::IValue& a, const c10::IValue& b) {
   if (a.isDouble() && b.isDouble()) {
-    const double first = a.toDouble();
-    const double second = b.toDouble();
-    return std::memcmp(&first, &second, sizeof first) == 0;
+    return std::bit_cast<uint64_t>(a.toDouble()) == std::bit_cast<uint64_t>(b.toDouble());
   }
   if (a.isList() && b.isList()) return is_same_list(a, b);
   if (a.tagKind() != b.tagKind()) return false;
@@ -81,7 +80,7 @@ bool has_same_bytes(const at::Tensor& a, const at::Tensor& b) {
 
 std::string user_of(const Record& record, int value) {
   for (const RecordedCall& call : record.calls) {
-    for (const TensorPlace& place : call.tensors) {
+    for (const ValuePlace& place : call.tensors) {
       if (place.value == value) return cat(", first used by ", call.name());
     }
   }

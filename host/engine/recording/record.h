@@ -40,26 +40,26 @@ struct Value {
 };
 
 // A tensor among the arguments of a call, or among its results.
-struct TensorPlace {
+struct ValuePlace {
   int at = 0;     // argument or result
   int item = -1;  // of a list
   int value = -1;
 
-  bool operator==(const TensorPlace&) const = default;
+  bool operator==(const ValuePlace&) const = default;
 };
 
 struct RecordedCall {
   explicit RecordedCall(c10::OperatorHandle given) : op(given) {}
 
   c10::OperatorHandle op;
-  torch::jit::Stack arguments;       // tensors are None; a list of tensors is its length
-  std::vector<int> optional_lists;   // arguments that are lists of optional tensors
-  std::vector<TensorPlace> tensors;  // without undefined ones
-  std::vector<int> undefined;        // arguments that are undefined tensors
-  std::vector<TensorPlace> results;  // without those that were given
-  std::vector<int> written;          // values that it changes
-  bool is_view = false;              // all results are views of arguments
-  int rate_argument = -1;            // the argument that is the learning rate of group `rate`
+  torch::jit::Stack arguments;      // tensors are None; a list of tensors is its length
+  std::vector<int> optional_lists;  // arguments that are lists of optional tensors
+  std::vector<ValuePlace> tensors;  // without undefined ones
+  std::vector<int> undefined;       // arguments that are undefined tensors
+  std::vector<ValuePlace> results;  // without those that were given
+  std::vector<int> written;         // values that it changes
+  bool is_view = false;             // all results are views of arguments
+  int rate_argument = -1;           // the argument that is the learning rate of group `rate`
   int rate = -1;
   std::vector<at::Tensor> kept;  // copies of the results and of what it wrote, in a check
 

@@ -97,7 +97,7 @@ c10::OperatorHandle handle_of() {
 Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> leaves,
                    bool keeps_results)
     : keeps_results_(keeps_results) {
-  if (current_ != nullptr) throw Error(Code::kInternal, "this thread is recorded already");
+  if (listener != nullptr) throw Error(Code::kInternal, "this thread is recorded already");
   for (const at::Tensor& leaf : leaves) grads_before_.push_back(leaf.grad());
   num_given_leaves_ = leaves.size();
   record_.leaves = std::move(leaves);
@@ -118,7 +118,7 @@ Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> le
                                     ? seen->second
                                     : add_value(argument, Origin::kArgument, static_cast<int>(i)));
   }
-  current_ = this;
+  listener = this;
   is_active_ = true;
   c10::impl::tls_set_dispatch_key_included(kKey, true);
 }
@@ -129,7 +129,7 @@ void Recorder::stop() {
   if (!is_active_) return;
   is_active_ = false;
   c10::impl::tls_set_dispatch_key_included(kKey, false);
-  current_ = nullptr;
+  listener = nullptr;
 }
 
 void Recorder::refuse(std::string_view reason) {
@@ -203,10 +203,10 @@ int Recorder::view_of(const at::Tensor& tensor, int storage) {
   }
   RecordedCall call(handle_of<at::_ops::as_strided>());
   call.arguments = {c10::IValue(), tensor.sizes(), tensor.strides(), tensor.storage_offset()};
-  call.tensors = {TensorPlace{.at = 0, .item = -1, .value = *base}};
+  call.tensors = {ValuePlace{.at = 0, .item = -1, .value = *base}};
   call.is_view = true;
   const int number = add_value(tensor, Origin::kMade, static_cast<int>(record_.calls.size()));
-  call.results = {TensorPlace{.at = 0, .item = -1, .value = number}};
+  call.results = {ValuePlace{.at = 0, .item = -1, .value = number}};
   record_.calls.push_back(std::move(call));
   return number;
 }
@@ -237,8 +237,8 @@ void Recorder::read_list(RecordedCall& call, int at, const c10::IValue& value) {
   const c10::ArrayRef<c10::IValue> items = value.toListRef();
   for (size_t i = 0; i < items.size(); ++i) {
     if (!items[i].isTensor() || !items[i].toTensor().defined()) continue;
-    call.tensors.push_back(TensorPlace{
-        .at = at, .item = static_cast<int>(i), .value = number_of(items[i].toTensor())});
+    call.tensors.push_back(
+        ValuePlace{.at = at, .item = static_cast<int>(i), .value = number_of(items[i].toTensor())});
   }
   if (value.isOptionalTensorList()) call.optional_lists.push_back(at);
   call.arguments.emplace_back(static_cast<int64_t>(items.size()));
@@ -255,7 +255,7 @@ void Recorder::read_argument(RecordedCall& call, int at, const c10::IValue& valu
   }
   call.arguments.emplace_back();
   if (value.toTensor().defined()) {
-    call.tensors.push_back(TensorPlace{.at = at, .item = -1, .value = number_of(value.toTensor())});
+    call.tensors.push_back(ValuePlace{.at = at, .item = -1, .value = number_of(value.toTensor())});
   } else {
     call.undefined.push_back(at);
   }
@@ -279,7 +279,7 @@ RecordedCall Recorder::before(const c10::OperatorHandle& op, const torch::jit::S
 
 void Recorder::note_writes(RecordedCall& call) {
   const c10::FunctionSchema& schema = call.op.schema();
-  for (const TensorPlace& place : call.tensors) {
+  for (const ValuePlace& place : call.tensors) {
     const c10::AliasInfo* alias = schema.arguments()[static_cast<size_t>(place.at)].alias_info();
     const std::string& name = schema.arguments()[static_cast<size_t>(place.at)].name();
     const bool is_statistic = writes_statistics(schema.name()) && name.starts_with("running_");
@@ -292,7 +292,7 @@ void Recorder::note_writes(RecordedCall& call) {
 }
 
 void Recorder::check_unwritten_reads(const RecordedCall& call) {
-  for (const TensorPlace& place : call.tensors) {
+  for (const ValuePlace& place : call.tensors) {
     Memory& memory =
         memory_[static_cast<size_t>(record_.values[static_cast<size_t>(place.value)].storage)];
     if (!memory.is_unwritten) continue;
@@ -307,7 +307,7 @@ void Recorder::check_unwritten_reads(const RecordedCall& call) {
   }
 }
 
-void Recorder::add_result(RecordedCall& call, TensorPlace place, const at::Tensor& tensor) {
+void Recorder::add_result(RecordedCall& call, ValuePlace place, const at::Tensor& tensor) {
   if (!tensor.defined() || values_.contains(tensor.unsafeGetTensorImpl())) return;
   if (!is_plain(tensor)) return;
   const auto known = storages_.find(storage_key(tensor));
@@ -328,9 +328,9 @@ void Recorder::add_result(RecordedCall& call, TensorPlace place, const at::Tenso
 
 bool Recorder::views_its_arguments(const RecordedCall& call) const {
   if (!call.written.empty() || call.tensors.empty()) return false;
-  return std::ranges::all_of(call.results, [&](const TensorPlace& result) {
+  return std::ranges::all_of(call.results, [&](const ValuePlace& result) {
     const int storage = record_.values[static_cast<size_t>(result.value)].storage;
-    return std::ranges::any_of(call.tensors, [&](const TensorPlace& place) {
+    return std::ranges::any_of(call.tensors, [&](const ValuePlace& place) {
       return record_.values[static_cast<size_t>(place.value)].storage == storage;
     });
   });
@@ -356,12 +356,12 @@ void Recorder::after(RecordedCall call, const torch::jit::Stack& stack) {
     const int at = static_cast<int>(i);
     if (results[i].isTensor()) {
       gives_tensors = true;
-      add_result(call, TensorPlace{.at = at}, results[i].toTensor());
+      add_result(call, ValuePlace{.at = at}, results[i].toTensor());
     } else if (results[i].isTensorList()) {
       gives_tensors = true;
       const std::vector<at::Tensor> items = results[i].toTensorVector();
       for (size_t k = 0; k < items.size(); ++k) {
-        add_result(call, TensorPlace{.at = at, .item = static_cast<int>(k)}, items[k]);
+        add_result(call, ValuePlace{.at = at, .item = static_cast<int>(k)}, items[k]);
       }
     } else if (!results[i].isNone() && has_tensors(call)) {
       refuse(cat("it reads a number out of a tensor (", call.name(), ")"));
@@ -370,7 +370,7 @@ void Recorder::after(RecordedCall call, const torch::jit::Stack& stack) {
   call.is_view = views_its_arguments(call);
   check_unwritten_reads(call);
   if (allocates(call.op.schema().name())) {
-    for (const TensorPlace& place : call.results) {
+    for (const ValuePlace& place : call.results) {
       memory_[static_cast<size_t>(record_.values[static_cast<size_t>(place.value)].storage)]
           .is_unwritten = true;
     }
@@ -391,10 +391,10 @@ void Recorder::add_constant(const at::Tensor& tensor) {
   RecordedCall call(handle_of<at::_ops::copy_>());
   call.arguments = {c10::IValue(), c10::IValue(), false};
   call.tensors = {
-      TensorPlace{.at = 0, .item = -1, .value = number},
-      TensorPlace{.at = 1,
-                  .item = -1,
-                  .value = add_value(record_.constants.back(), Origin::kConstant, source)}};
+      ValuePlace{.at = 0, .item = -1, .value = number},
+      ValuePlace{.at = 1,
+                 .item = -1,
+                 .value = add_value(record_.constants.back(), Origin::kConstant, source)}};
   call.written = {number};
   memory_[static_cast<size_t>(record_.values[static_cast<size_t>(number)].storage)].is_unwritten =
       false;

@@ -63,7 +63,7 @@ class Recorder final : public RecordingListener {
 
   void read_argument(RecordedCall& call, int at, const c10::IValue& value);
   void read_list(RecordedCall& call, int at, const c10::IValue& value);
-  void add_result(RecordedCall& call, TensorPlace place, const at::Tensor& tensor);
+  void add_result(RecordedCall& call, ValuePlace place, const at::Tensor& tensor);
   void note_writes(RecordedCall& call);
   void check_unwritten_reads(const RecordedCall& call);
   bool views_its_arguments(const RecordedCall& call) const;

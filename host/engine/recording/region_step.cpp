@@ -109,7 +109,7 @@ void RegionStep::run(std::vector<at::Tensor>& values) {
 int64_t RegionStep::num_bytes() const {
   int64_t out = 0;
   const auto& sizes = program_.sizes();
-  for (const compile::Tensor& input : program_.region().inputs) {
+  for (const compile::RegionTensor& input : program_.region().inputs) {
     int64_t count = input.type == compile::Type::kBool ? 1 : sizeof(float);
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (input.strides[i] != 0) count *= sizes[i];

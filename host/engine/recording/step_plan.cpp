@@ -100,10 +100,10 @@ void StepPlan::add_call(int index) {
     step.kind = Step::Kind::kView;
     ++summary_.views;
     const bool is_permanent = std::ranges::all_of(
-        call.tensors, [&](const TensorPlace& place) { return permanent_[at(place.value)]; });
+        call.tensors, [&](const ValuePlace& place) { return permanent_[at(place.value)]; });
     if (is_permanent) {
       run_views(call);
-      for (const TensorPlace& place : call.results) permanent_[at(place.value)] = true;
+      for (const ValuePlace& place : call.results) permanent_[at(place.value)] = true;
       return;
     }
   } else {
@@ -117,8 +117,8 @@ void StepPlan::add_call(int index) {
     if (is_list && call.arguments[i].isInt()) step.lists.push_back(static_cast<int>(i));
   }
   note_changes(step, call);
-  for (const TensorPlace& place : call.tensors) step.uses.push_back(place.value);
-  for (const TensorPlace& place : call.results) step.uses.push_back(place.value);
+  for (const ValuePlace& place : call.tensors) step.uses.push_back(place.value);
+  for (const ValuePlace& place : call.results) step.uses.push_back(place.value);
   steps_.push_back(std::move(step));
 }
 
@@ -129,8 +129,8 @@ int64_t StepPlan::num_bytes(const RecordedCall& call) const {
     for (const int64_t size : record_.values[at(value)].geometry.sizes) count *= size;
     out += count;
   };
-  for (const TensorPlace& place : call.tensors) add(place.value);
-  for (const TensorPlace& place : call.results) add(place.value);
+  for (const ValuePlace& place : call.tensors) add(place.value);
+  for (const ValuePlace& place : call.results) add(place.value);
   for (const int value : call.written) add(value);
   return out;
 }
@@ -147,7 +147,7 @@ void StepPlan::add_region(PlanItem& item) {
   for (const int call : item.calls) {
     note_changes(step, record_.calls[at(call)]);
     summary_.bytes_saved += num_bytes(record_.calls[at(call)]);
-    for (const TensorPlace& place : record_.calls[at(call)].results) {
+    for (const ValuePlace& place : record_.calls[at(call)].results) {
       last_writer_[place.value] = call;
     }
     for (const int value : record_.calls[at(call)].written) last_writer_[value] = call;
@@ -242,9 +242,9 @@ void StepPlan::bind(std::span<const at::Tensor> arguments) {
 }
 
 void StepPlan::run_views(const RecordedCall& call) {
-  for (const TensorPlace& place : call.results) {
+  for (const ValuePlace& place : call.results) {
     const Value& value = record_.values[at(place.value)];
-    const auto base = std::ranges::find_if(call.tensors, [&](const TensorPlace& given) {
+    const auto base = std::ranges::find_if(call.tensors, [&](const ValuePlace& given) {
       return record_.values[at(given.value)].storage == value.storage;
     });
     values_[at(place.value)] = view_of(values_[at(base->value)], value.geometry);
@@ -254,12 +254,12 @@ void StepPlan::run_views(const RecordedCall& call) {
 void StepPlan::fill(const RecordedCall& call, const Step& step) {
   stack_ = call.arguments;
   for (const int argument : call.undefined) stack_[at(argument)] = at::Tensor();
-  for (const TensorPlace& place : call.tensors) {
+  for (const ValuePlace& place : call.tensors) {
     if (place.item < 0) stack_[at(place.at)] = values_[at(place.value)];
   }
   for (const int list : step.lists) {
     std::vector<at::Tensor> items(at(static_cast<int>(call.arguments[at(list)].toInt())));
-    for (const TensorPlace& place : call.tensors) {
+    for (const ValuePlace& place : call.tensors) {
       if (place.at == list) items[at(place.item)] = values_[at(place.value)];
     }
     const bool is_optional = std::ranges::count(call.optional_lists, list) > 0;
@@ -268,7 +268,7 @@ void StepPlan::fill(const RecordedCall& call, const Step& step) {
 }
 
 void StepPlan::keep_results(const RecordedCall& call) {
-  for (const TensorPlace& place : call.results) {
+  for (const ValuePlace& place : call.results) {
     c10::IValue& result = stack_[at(place.at)];
     values_[at(place.value)] =
         place.item < 0 ? result.toTensor() : result.toListRef()[at(place.item)].toTensor();

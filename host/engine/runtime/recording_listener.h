@@ -13,7 +13,7 @@ namespace rtrain::engine {
 class RecordingListener {
  public:
   // The listener of this thread; null while nothing is recorded.
-  static RecordingListener* current() { return current_; }
+  static RecordingListener* current() { return listener; }
 
   // The host has filled the tensor, which no operator had written: torch.tensor.
   virtual void add_constant(const at::Tensor& tensor) = 0;
@@ -29,12 +29,12 @@ class RecordingListener {
  protected:
   virtual ~RecordingListener() = default;
 
-  static inline thread_local RecordingListener* current_ = nullptr;
+  static inline thread_local RecordingListener* listener = nullptr;
 };
 
 // Tells this thread's recording, if there is one, that the script reads numbers of tensors.
 inline void note_read(std::string_view reason) {
-  if (RecordingListener* listener = RecordingListener::current()) listener->refuse(reason);
+  if (RecordingListener::current() != nullptr) RecordingListener::current()->refuse(reason);
 }
 
 }  // namespace rtrain::engine

@@ -197,8 +197,7 @@ function CompiledStep.__tostring(self)
 end
 
 local function explain_plan(entry, i, lines)
-  local summary, names = entry.plan:summary(), {}
-  local count = 0
+  local summary, names, count = entry.plan:summary(), {}, 0
   for name, number in next, summary.calls do
     names[#names + 1] = name
     count = count + number
@@ -208,8 +207,8 @@ local function explain_plan(entry, i, lines)
     return a < b
   end)
   lines[#lines + 1] = ('plan %d: %d operators recorded, %d of them called; %d in %d regions, which save %.3g MB of memory '
-    .. 'traffic; %d views need no call, the results of %d are not used'):format(i, summary.recorded, count, summary.region_calls,
-    summary.regions, summary.bytes_saved / 1e6, summary.views, summary.dropped)
+    .. 'traffic; %d views need no call, the results of %d are not used'):format(i, summary.recorded, count,
+    summary.region_calls, summary.regions, summary.bytes_saved / 1e6, summary.views, summary.dropped)
   for _, name in ipairs(names) do lines[#lines + 1] = ('  %4d  %s'):format(summary.calls[name], name) end
 end
 

@@ -309,7 +309,7 @@ function TestRefusals:test_reads_of_numbers()
   local x = torch.ones(2)
   lu.assertStrContains(reason_of(function(a) return a * a:sum():item() end, x), 'it reads a number out of a tensor')
   lu.assertStrContains(reason_of(function(a) return a:tolist()[1] end, x), 'it reads the numbers of a tensor')
-  lu.assertStrContains(reason_of(function(a) return torch.equal(a, a) end, x), 'it reads a number out of a tensor (aten::equal)')
+  lu.assertStrContains(reason_of(function(a) return torch.equal(a, a) end, x), 'out of a tensor (aten::equal)')
 end
 
 function TestRefusals:test_sizes_that_depend_on_numbers()
@@ -352,7 +352,8 @@ function TestRefusals:test_arguments()
   lu.assertStrContains(message_of(train.compile, print, {full_graph = true}), "did you mean 'fullgraph'?")
   lu.assertStrContains(message_of(train.compile, print, {dynamic = 1}), 'dynamic is a boolean, got number')
   lu.assertStrContains(message_of(train.compile, print, {mode = 'fast'}), 'mode')
-  lu.assertStrContains(reason_of(function(a) return a * 2 end, torch.ones(1, {requires_grad = true})), 'argument 1 needs a gradient')
+  local leaf = torch.ones(1, {requires_grad = true})
+  lu.assertStrContains(reason_of(function(a) return a * 2 end, leaf), 'argument 1 needs a gradient')
 end
 
 function TestRefusals:test_anomaly_detection_runs_the_step()

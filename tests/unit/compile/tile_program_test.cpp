@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <random>
 
 namespace rtrain::compile {
@@ -95,7 +95,7 @@ class World {
   float number() { return static_cast<float>(draw(2000) - 1000) / 128; }
 
   // Dense strides in a random order of dimensions; some repeat, some leave gaps.
-  Memory memory(Tensor& tensor, bool may_repeat) {
+  Memory memory(RegionTensor& tensor, bool may_repeat) {
     std::vector<size_t> order(region.sizes.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     if (draw(2) == 0) std::shuffle(order.begin(), order.end(), random_);
@@ -119,7 +119,7 @@ class World {
   }
 
   void add_input() {
-    Tensor tensor{.type = draw(5) == 0 ? Type::kBool : Type::kFloat32, .strides = {}};
+    RegionTensor tensor{.type = draw(5) == 0 ? Type::kBool : Type::kFloat32, .strides = {}};
     inputs.push_back(memory(tensor, true));
     region.inputs.push_back(tensor);
   }
@@ -150,7 +150,7 @@ class World {
     Memory own = memory(output.tensor, false);
     // Sometimes in the memory of an input that covers each element once.
     const int input = draw(static_cast<int>(region.inputs.size()));
-    const Tensor& shared = region.inputs[at(input)];
+    const RegionTensor& shared = region.inputs[at(input)];
     bool can_share = shared.type == Type::kFloat32 && draw(2) == 0;
     for (size_t i = 0; i < region.sizes.size(); ++i) {
       can_share = can_share && (region.sizes[i] <= 1 || shared.strides[i] != 0);
@@ -166,7 +166,7 @@ class World {
     region.outputs.push_back(output);
   }
 
-  int64_t offset_of(const Tensor& tensor, int64_t element) const {
+  int64_t offset_of(const RegionTensor& tensor, int64_t element) const {
     int64_t out = 0;
     for (size_t dim = region.sizes.size(); dim-- > 0;) {
       out += element % region.sizes[dim] * tensor.strides[dim];
@@ -203,7 +203,8 @@ class World {
 };
 
 bool has_same_bits(float a, float b) {
-  return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
+  return (std::isnan(a) && std::isnan(b)) ||
+         std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
 // Runs the region in two parts and compares each output with plain loops.
