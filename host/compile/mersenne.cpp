@@ -24,11 +24,11 @@ constexpr size_t kMiddle = 397;
 // Words that are computed together are further apart than a vector is long.
 [[gnu::always_inline]] inline void advance_words(uint32_t* state) {
   constexpr size_t kSize = Mersenne::kSize;
-#pragma GCC ivdep
+#pragma omp simd safelen(64)
   for (size_t i = 0; i < kSize - kMiddle; ++i) {
     state[i] = state[i + kMiddle] ^ twisted(state[i], state[i + 1]);
   }
-#pragma GCC ivdep
+#pragma omp simd safelen(64)
   for (size_t i = kSize - kMiddle; i < kSize - 1; ++i) {
     state[i] = state[i + kMiddle - kSize] ^ twisted(state[i], state[i + 1]);
   }

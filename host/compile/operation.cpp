@@ -66,7 +66,7 @@ template <Operation kOperation, unsigned kSingle, bool kHasFma>
   // Copies of our own, which writes to `out` cannot change.
   LoopOperand operands[kCount];
   for (int i = 0; i < kCount; ++i) operands[i] = given[i];
-#pragma GCC ivdep
+#pragma omp simd safelen(64)
   for (size_t i = 0; i < count; ++i) {
     out[i] = apply<kOperation, kHasFma>(
         number_of<kCount, kSingle, 0>(operands, i), number_of<kCount, kSingle, 1>(operands, i),

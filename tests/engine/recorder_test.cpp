@@ -166,7 +166,7 @@ TEST(PlanCheck, NamesTheFirstOperatorThatDiffers) {
     return Tensors{state.mul(3).add(in[0]), at::rand({2})};
   };
   EXPECT_EQ(check.difference(recorded(disturbed, arguments, {}, true).record, {}),
-            "operator 2, aten::mul.Scalar, gives other numbers than the step");
+            "operator 3, aten::add.Tensor, gives other numbers than the step");
   EXPECT_EQ(state[0].item<float>(), 5) << "the step's results count";
 }
 

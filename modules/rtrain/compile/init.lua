@@ -56,11 +56,20 @@ function CompiledStep:_tell(note)
   warnings.warn('train.compile: ' .. note)
 end
 
--- Returns the modes on which the recorded operators depend.
+-- Returns the modes on which the recorded operators depend, as one string that needs no concatenation.
+local MODES = {}
 local function modes_now()
-  local grad, autocast = torch.is_grad_enabled() and 'grad' or 'no_grad', 'no autocast'
-  if torch.is_autocast_enabled('cpu') then autocast = 'autocast to ' .. torch.get_autocast_dtype('cpu') end
-  return grad .. ', ' .. autocast .. ', ' .. torch.get_default_dtype()
+  local autocast = torch.is_autocast_enabled('cpu') and torch.get_autocast_dtype('cpu') or 'none'
+  local dtype = torch.get_default_dtype()
+  local of_dtype = MODES[dtype] or {}
+  MODES[dtype] = of_dtype
+  local modes = of_dtype[autocast]
+  if not modes then
+    modes = {[true] = ('grad, autocast %s, %s'):format(autocast, dtype),
+             [false] = ('no_grad, autocast %s, %s'):format(autocast, dtype)}
+    of_dtype[autocast] = modes
+  end
+  return modes[torch.is_grad_enabled()]
 end
 
 local function call_refusal()
