@@ -95,7 +95,7 @@ int add_rate(lua_State* L) {
 
 // refuse(reason): what the script does now cannot be in a recording.
 int refuse(lua_State* L) {
-  note_read(check_text(L, 1, "refuse: reason"));
+  refuse_in_recording(check_text(L, 1, "refuse: reason"));
   return 0;
 }
 

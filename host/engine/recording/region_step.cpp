@@ -3,11 +3,14 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <ATen/ops/_softmax.h>
 #include <ATen/ops/bernoulli.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
+#include <ATen/ops/sum.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -83,16 +86,47 @@ RegionStep::RegionStep(const Record& record, RegionBuilder::Built built)
       sources_(inputs_.size()),
       targets_(outputs_.size()) {
   for (const int output : outputs_) geometry_.push_back(record.values[at(output)].geometry);
+  taken_.assign(outputs_.size(), -1);
+}
+
+void RegionStep::take_memory_of(const Record& record, const std::vector<int>& released) {
+  compile::Region region = program_.region();
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (region.outputs[i].shared_input >= 0) continue;
+    for (size_t k = 0; k < inputs_.size(); ++k) {
+      const int input = static_cast<int>(k);
+      const bool can_take = std::ranges::count(released, inputs_[k]) > 0 &&
+                            std::ranges::count(taken_, input) == 0 &&
+                            std::ranges::count(outputs_, inputs_[k]) == 0 &&
+                            record.values[at(inputs_[k])].geometry == geometry_[i];
+      if (!can_take) continue;
+      taken_[i] = region.outputs[i].shared_input = input;
+      break;
+    }
+  }
+  program_ = compile::TileProgram(std::move(region), uses_fma());
+  scratch_ = compile::TileProgram::Scratch(program_);
+}
+
+// Gives the output memory: that of an input, if nothing else holds it.
+void RegionStep::make_output(size_t index, std::vector<at::Tensor>& values) const {
+  at::Tensor& output = values[at(outputs_[index])];
+  if (output.defined()) return;
+  if (taken_[index] >= 0) {
+    const at::Tensor& input = values[at(inputs_[at(taken_[index])])];
+    if (input.use_count() == 1 && input.storage().use_count() == 1) {
+      output = input;
+      return;
+    }
+  }
+  output = at::empty_strided(geometry_[index].sizes, geometry_[index].strides,
+                             at::TensorOptions().dtype(at::kFloat));
 }
 
 void RegionStep::run(std::vector<at::Tensor>& values) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    at::Tensor& output = values[at(outputs_[i])];
-    if (!output.defined()) {
-      output = at::empty_strided(geometry_[i].sizes, geometry_[i].strides,
-                                 at::TensorOptions().dtype(at::kFloat));
-    }
-    targets_[i] = output.mutable_data_ptr();
+    make_output(i, values);
+    targets_[i] = values[at(outputs_[i])].mutable_data_ptr();
   }
   for (size_t i = 0; i < inputs_.size(); ++i) sources_[i] = values[at(inputs_[i])].const_data_ptr();
   const int64_t count = program_.num_elements();
@@ -117,6 +151,14 @@ int64_t RegionStep::num_bytes() const {
     out += count;
   }
   return out + static_cast<int64_t>(outputs_.size() * sizeof(float)) * program_.num_elements();
+}
+
+std::optional<at::Tensor> safe_softmax(const at::Tensor& self, int64_t dim) {
+  if (self.scalar_type() != at::kFloat) return std::nullopt;
+  at::Tensor out = at::_softmax(self, dim, false);
+  // The sum of a row of softmax is NaN where the row is all -inf, or where it has a NaN.
+  if (std::isnan(out.sum().item<float>())) return std::nullopt;
+  return out;
 }
 
 bool is_mask_draw(const Record& record, const RecordedCall& call) {

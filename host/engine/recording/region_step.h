@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <vector>
 
 #include "host/compile/tile_program.h"
@@ -20,20 +21,30 @@ class RegionStep {
   // become new tensors.
   void run(std::vector<at::Tensor>& values);
 
+  // Lets new outputs take the memory of inputs that no later step uses.
+  void take_memory_of(const Record& record, const std::vector<int>& released);
+
   const std::vector<int>& inputs() const { return inputs_; }
   const std::vector<int>& outputs() const { return outputs_; }
   // Bytes that the region reads and writes.
   int64_t num_bytes() const;
 
  private:
+  void make_output(size_t index, std::vector<at::Tensor>& values) const;
+
   std::vector<int> inputs_;
   std::vector<int> outputs_;
   std::vector<Geometry> geometry_;  // of the outputs
+  std::vector<int> taken_;          // for each output: the input whose memory it takes, or -1
   compile::TileProgram program_;
   compile::TileProgram::Scratch scratch_;
   std::vector<const void*> sources_;
   std::vector<void*> targets_;
 };
+
+// The result of _safe_softmax(self, dim), which is softmax but for rows that are all -inf. Nothing
+// if there may be such rows.
+std::optional<at::Tensor> safe_softmax(const at::Tensor& self, int64_t dim);
 
 // Whether draw_mask_ is the call: bernoulli_ of a probability, of memory without gaps, from the
 // default generator, whose numbers this process can make itself.

@@ -108,6 +108,7 @@ void StepPlan::add_call(int index) {
     }
   } else {
     if (is_mask_draw(record_, call)) step.kind = Step::Kind::kMask;
+    step.is_safe_softmax = call.name() == "aten::_safe_softmax" && call.arguments[2].isNone();
     ++summary_.calls[call.name()];
   }
   const auto& arguments = call.op.schema().arguments();
@@ -178,6 +179,7 @@ void StepPlan::plan_releases() {
       is_kept[at(value)] = true;
       step.released.push_back(value);
     }
+    if (step.region >= 0) regions_[at(step.region)]->take_memory_of(record_, step.released);
   }
 }
 
@@ -280,7 +282,16 @@ void StepPlan::run_call(const Step& step, std::span<const double> rates, const O
   fill(call, step);
   if (call.rate >= 0) stack_[at(call.rate_argument)] = rates[at(call.rate)];
   has_changed_ = has_changed_ || step.changes_state;
-  call.op.callBoxed(stack_);
+  if (step.is_safe_softmax) {
+    const auto result = safe_softmax(stack_[0].toTensor(), stack_[1].toInt());
+    if (result) {
+      stack_.assign(1, *result);
+    } else {
+      call.op.callBoxed(stack_);
+    }
+  } else {
+    call.op.callBoxed(stack_);
+  }
   keep_results(call);
   if (observer) observer(at(step.call), stack_);
   stack_.clear();
@@ -347,6 +358,7 @@ std::vector<at::Tensor> StepPlan::run(std::span<const at::Tensor> arguments,
     }
   }
   for (const auto& [value, count] : versions_) {
+    if (values_[at(value)].is_inference()) continue;
     for (int i = 0; i < count; ++i) values_[at(value)].unsafeGetTensorImpl()->bump_version();
   }
   set_grads();

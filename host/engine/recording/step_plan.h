@@ -60,6 +60,7 @@ class StepPlan {
     int call = -1;
     int region = -1;
     bool changes_state = false;
+    bool is_safe_softmax = false;
     std::vector<int> uses;      // values
     std::vector<int> writers;   // of a region: for each output the last call that writes it
     std::vector<int> lists;     // arguments that are lists of tensors

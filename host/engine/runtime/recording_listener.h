@@ -32,8 +32,8 @@ class RecordingListener {
   static inline thread_local RecordingListener* listener = nullptr;
 };
 
-// Tells this thread's recording, if there is one, that the script reads numbers of tensors.
-inline void note_read(std::string_view reason) {
+// Tells this thread's recording, if there is one, that the script does what a plan cannot repeat.
+inline void refuse_in_recording(std::string_view reason) {
   if (RecordingListener::current() != nullptr) RecordingListener::current()->refuse(reason);
 }
 

@@ -11,6 +11,7 @@
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/loader_thread.h"
 #include "host/engine/runtime/open.h"
+#include "host/engine/runtime/recording_listener.h"
 #include "host/engine/runtime/scalars.h"
 #include "host/engine/tensor/tensor.h"
 
@@ -40,7 +41,10 @@ at::Tensor state_of(at::Generator generator) {
   return generator.get_state();
 }
 
+constexpr const char* kSetsState = "it sets the state of random numbers";
+
 void set_state(at::Generator generator, const at::Tensor& state) {
+  refuse_in_recording(kSetsState);
   const std::lock_guard lock(generator.mutex());
   generator.set_state(state);
 }
@@ -48,6 +52,7 @@ void set_state(at::Generator generator, const at::Tensor& state) {
 int initial_seed(lua_State* L) { return push_seed(L, default_generator()); }
 
 int reseed(lua_State* L, at::Generator generator) {
+  refuse_in_recording(kSetsState);
   {
     const std::lock_guard lock(generator.mutex());
     generator.seed();
@@ -87,6 +92,7 @@ struct GeneratorMethods {
   static int seed_with(lua_State* L) {
     at::Generator& self = *lua::check<at::Generator>(L, 1);
     const auto number = check_seed(L, 2);
+    refuse_in_recording(kSetsState);
     const std::lock_guard lock(self.mutex());
     self.set_current_seed(number);
     lua_settop(L, 1);
@@ -180,6 +186,7 @@ int push_default_generator(lua_State* L) {
 }
 
 int manual_seed(lua_State* L) {
+  refuse_in_recording(kSetsState);
   refuse_in_loader_thread("torch.manual_seed");
   at::manual_seed(check_seed(L, 1));
   return push_default_generator(L);

@@ -160,7 +160,7 @@ int set_part(lua_State* L) {
 }
 
 int set_data(lua_State* L) {
-  note_read("it replaces the data of a tensor: copy_ changes them in place");
+  refuse_in_recording("it replaces the data of a tensor: copy_ changes them in place");
   check_tensor(L, 1).set_data(check_tensor(L, 2));
   return 0;
 }

@@ -65,7 +65,7 @@ int is_complex(lua_State* L) {
 }
 
 int data_ptr(lua_State* L) {
-  note_read("it takes a tensor's address (data_ptr())");
+  refuse_in_recording("it takes a tensor's address (data_ptr())");
   return push_count(
       L, static_cast<int64_t>(reinterpret_cast<intptr_t>(check_tensor(L, 1).data_ptr())));
 }
@@ -128,7 +128,7 @@ void push_list(lua_State* L, const at::Tensor& tensor) {
 }
 
 int tolist(lua_State* L) {
-  note_read("it reads the numbers of a tensor (tolist())");
+  refuse_in_recording("it reads the numbers of a tensor (tolist())");
   at::Tensor self = check_tensor(L, 1).detach().cpu();
   if (self.is_floating_point()) self = self.to(at::kDouble).contiguous();
   push_list(L, self);

@@ -110,6 +110,35 @@ function TestSteps:test_transformer()
   end)
 end
 
+function TestSteps:test_attention_with_rows_that_are_masked()
+  compare(function()
+    local model = nn.MultiheadAttention(8, 2, {dropout = 0.1, batch_first = true})
+    return model, function(i)
+      local mask = torch.rand(2, 5):gt(0.6)
+      if i % 3 == 0 then mask:fill_(true) end
+      return torch.randn(2, 5, 8), mask
+    end, function(net, x, mask)
+      return (net(x, x, x, {key_padding_mask = mask})):nan_to_num(0):square():mean()
+    end
+  end)
+end
+
+function TestSteps:test_clipped_gradients()
+  local function make()
+    local model, batch, loss_of = mlp()
+    local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.1})
+    return model, batch, function(net, x, y)
+      local loss = loss_of(net, x, y)
+      loss:backward({retain_graph = true})
+      nn.utils.clip_grad_norm_(net:parameters(), 0.1)
+      optimizer:step()
+      optimizer:zero_grad()
+      return loss
+    end
+  end
+  compare(make)
+end
+
 function TestSteps:test_lstm_and_embedding()
   compare(function()
     local Net = nn.Module:extend 'Net'
@@ -316,6 +345,15 @@ function TestRefusals:test_sizes_that_depend_on_numbers()
   local x = torch.ones(2)
   lu.assertStrContains(reason_of(function(a) return a:nonzero() end, x), 'the size of a result depends on numbers')
   lu.assertStrContains(reason_of(function(a) return a[a:gt(0)] end, x), 'the size of a result depends on numbers')
+end
+
+function TestRefusals:test_random_numbers_that_the_step_seeds()
+  local reason = 'it sets the state of random numbers'
+  lu.assertEquals(reason_of(function(a) torch.manual_seed(1) return a + torch.rand(2) end, torch.ones(2)), reason)
+  local layer = nn.Linear(2, 2)
+  lu.assertEquals(reason_of(function(a)
+    torch.utils.checkpoint.checkpoint(function(x) return layer(x) end, a, {use_reentrant = false}):sum():backward()
+  end, torch.ones(2, 2)), reason)
 end
 
 function TestRefusals:test_calls_that_differ()
