@@ -22,12 +22,15 @@ end
 ---@param refusal string
 function Watch:refuse(refusal) self.refusal = self.refusal or refusal end
 
+---Called by a DistributedDataParallel that runs forward.
 function Watch:add_ddp()
   self:refuse 'DistributedDataParallel exchanges gradients during backward, which a plan cannot repeat'
 end
 
+---Called by a GradScaler that scales.
 function Watch:add_scaler() self:refuse 'a GradScaler reads from the device whether gradients are finite' end
 
+---Called by an optimizer that steps.
 ---@param optimizer optim.Optimizer
 function Watch:add_optimizer(optimizer)
   if self._seen[optimizer] then return end
