@@ -78,7 +78,7 @@ local METHODS = {numel = true, get_device = true}
 local DEFAULT_SEED = 67280421310721
 
 -- Modules of PyTorch that this version lacks: name → alternative, or true.
-local ABSENT = {compile = 'call the function or module itself', vmap = true}
+local ABSENT = {compile = 'train.compile takes a whole training step', vmap = true}
 
 local function unknown(name)
   if ABSENT[name] then require('base.args').no_such('torch', name, {}, ABSENT) end

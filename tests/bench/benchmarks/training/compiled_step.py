@@ -20,7 +20,7 @@ def build(config):
         name="compiled_step",
         text="a step under train.compile ÷ the same step run eagerly; milliseconds of the three calls before its plan runs",
         metrics=[
-            *(Metric(name, "×", "compiled / eager", places=3) for name in RATIOS),
+            *(Metric(name, "×", f"{name}, compiled / eager", places=3) for name in RATIOS),
             *(Metric(f"{name}_first", "ms", places=1) for name in RATIOS),
         ],
         goals=[Goal(name, limit) for name, limit in RATIOS.items()],
