@@ -27,8 +27,6 @@ template <Operation kOperation, bool kHasFma>
   if constexpr (kOperation == kSubtract) return a - b;
   if constexpr (kOperation == kMultiply) return a * b;
   if constexpr (kOperation == kDivide) return a / b;
-  if constexpr (kOperation == kMaximum) return b != b ? b : (a < b ? b : a);
-  if constexpr (kOperation == kMinimum) return b != b ? b : (b < a ? b : a);
   if constexpr (kOperation == kTanhBackward) return a * multiply_add<kHasFma>(-b, b, 1.0F);
   if constexpr (kOperation == kSigmoidBackward) return a * (1.0F - b) * b;
   if constexpr (kOperation == kAddScaled) return multiply_add<kHasFma>(b, c, a);
@@ -38,17 +36,13 @@ template <Operation kOperation, bool kHasFma>
   if constexpr (kOperation == kSelect) return a != 0.0F ? b : c;
 }
 
-constexpr int kCounts[] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 3, 3};
-constexpr std::string_view kNames[] = {"copy",          "neg",
-                                       "abs",           "reciprocal",
-                                       "rsqrt",         "relu",
-                                       "add",           "sub",
-                                       "mul",           "div",
-                                       "maximum",       "minimum",
-                                       "tanh_backward", "sigmoid_backward",
-                                       "add_scaled",    "addcmul",
-                                       "addcdiv",       "threshold_backward",
-                                       "where"};
+constexpr int kCounts[] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 4, 4, 3, 3};
+constexpr std::string_view kNames[] = {
+    "copy",       "neg",     "abs",           "reciprocal",
+    "rsqrt",      "relu",    "add",           "sub",
+    "mul",        "div",     "tanh_backward", "sigmoid_backward",
+    "add_scaled", "addcmul", "addcdiv",       "threshold_backward",
+    "where"};
 constexpr size_t kNumOperations = std::size(kCounts);
 static_assert(std::size(kNames) == kNumOperations);
 constexpr size_t kNumMasks = 1U << kMostOperands;

@@ -21,8 +21,6 @@ enum class Operation : uint8_t {
   kSubtract,           // a - b
   kMultiply,           // a · b
   kDivide,             // a / b
-  kMaximum,            // a NaN stays
-  kMinimum,            // a NaN stays
   kTanhBackward,       // a · (1 - b²), the difference in one rounding
   kSigmoidBackward,    // a · (1 - b) · b
   kAddScaled,          // a + c · b, in one rounding

@@ -141,7 +141,8 @@ bool masked_fill(Formula& f) {
   return f.set(f.compute(Operation::kSelect, f.tensor(1), f.constant(f.number(2)), f.tensor(0)));
 }
 
-// Not sqrt: LibTorch takes it from MKL, whose last bit is its own.
+// Not sqrt: LibTorch takes it from MKL, whose last bit is its own. Not maximum and minimum: which
+// of two zeros they give depends on the place in the tensor.
 const std::unordered_map<std::string_view, Rule>& rules() {
   using enum Operation;
   static const std::unordered_map<std::string_view, Rule> kRules = {
@@ -171,8 +172,6 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::div_.Tensor", &binary<kDivide>},
       {"aten::div.Scalar", &binary_with_number<kDivide>},
       {"aten::div_.Scalar", &binary_with_number<kDivide>},
-      {"aten::maximum", &binary<kMaximum>},
-      {"aten::minimum", &binary<kMinimum>},
       {"aten::tanh_backward", &binary<kTanhBackward>},
       {"aten::sigmoid_backward", &binary<kSigmoidBackward>},
       {"aten::threshold_backward", &threshold_backward},

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rtrain::engine {
@@ -89,6 +90,7 @@ struct Record {
   std::vector<int> arguments;         // values
   std::vector<int> outputs;           // values of the step's results
   std::vector<int> argument_aliases;  // for each argument: the first one in the same storage
+  std::vector<std::pair<int, int>> versions;  // value, by how much its version grew
   int num_storages = 0;
   int loss = -1;  // the value at which backward began
 

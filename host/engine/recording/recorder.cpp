@@ -118,6 +118,9 @@ Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> le
                                     ? seen->second
                                     : add_value(argument, Origin::kArgument, static_cast<int>(i)));
   }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    watch_version(arguments[i], record_.arguments[i]);
+  }
   listener = this;
   is_active_ = true;
   c10::impl::tls_set_dispatch_key_included(kKey, true);
@@ -230,7 +233,29 @@ int Recorder::number_of(const at::Tensor& tensor) {
   }
   record_.states.push_back(tensor);
   record_.grad_of.push_back(grad_of);
-  return add_value(tensor, Origin::kState, static_cast<int>(record_.states.size()) - 1);
+  const int number = add_value(tensor, Origin::kState, static_cast<int>(record_.states.size()) - 1);
+  watch_version(tensor, number);
+  return number;
+}
+
+// The version of tensor data grows with each change that autograd sees.
+void Recorder::watch_version(const at::Tensor& tensor, int value) {
+  if (!tensor.is_inference()) versions_.push_back({tensor, value, tensor._version()});
+}
+
+void Recorder::read_versions() {
+  for (const Version& each : versions_) {
+    const auto grown = static_cast<int>(each.tensor._version() - each.before);
+    const auto storage_of = [&](int value) {
+      return record_.values[static_cast<size_t>(value)].storage;
+    };
+    // Views have the version of their base.
+    const bool is_counted = std::ranges::any_of(record_.versions, [&](const auto& counted) {
+      return storage_of(counted.first) == storage_of(each.value);
+    });
+    if (grown > 0 && !is_counted) record_.versions.emplace_back(each.value, grown);
+  }
+  versions_.clear();  // before the count of a state's owners
 }
 
 void Recorder::read_list(RecordedCall& call, int at, const c10::IValue& value) {
@@ -453,6 +478,7 @@ Record Recorder::take(const std::vector<at::Tensor>& outputs) {
     if (refusal_.empty()) record_.outputs.push_back(number_of(output));
   }
   if (refusal_.empty()) read_grads();
+  read_versions();
   if (refusal_.empty()) forget_dead_states();
   record_.num_storages = static_cast<int>(memory_.size());
   return std::move(record_);

@@ -78,12 +78,20 @@ class Recorder final : public RecordingListener {
   int storage_of(const at::Tensor& tensor, bool& is_new);
   void add_leaf(const at::Tensor& tensor);
   void forget_dead_states();
+  void watch_version(const at::Tensor& tensor, int value);
+  void read_versions();
   void read_grads();
 
   Record record_;
   std::string refusal_;
   std::vector<at::Tensor> grads_before_;  // of the given leaves
   size_t num_given_leaves_ = 0;
+  struct Version {
+    at::Tensor tensor;
+    int value;
+    int64_t before;
+  };
+  std::vector<Version> versions_;  // of arguments and states
   std::unordered_map<const c10::TensorImpl*, int> values_;
   std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> held_;
   std::unordered_map<const c10::StorageImpl*, int> storages_;

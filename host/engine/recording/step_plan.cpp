@@ -87,9 +87,6 @@ void StepPlan::note_changes(Step& step, const RecordedCall& call) {
   step.changes_state =
       step.changes_state || call.op.hasTag(at::Tag::nondeterministic_seeded) ||
       std::ranges::any_of(call.written, [&](int value) { return outside_of(value) >= 0; });
-  for (const int value : call.written) {
-    if (outside_of(value) >= 0) ++versions_[outside_of(value)];
-  }
 }
 
 void StepPlan::add_call(int index) {
@@ -166,8 +163,9 @@ void StepPlan::plan_releases() {
     if (effect.value >= 0) is_kept[at(effect.value)] = true;
   }
   if (record_.loss >= 0) is_kept[at(record_.loss)] = true;
-  for (const int value : outside_) {
-    if (value >= 0) is_kept[at(value)] = true;
+  for (size_t i = 0; i < is_kept.size(); ++i) {
+    const Origin origin = record_.values[i].origin;
+    if (origin == Origin::kArgument || origin == Origin::kState) is_kept[i] = true;
   }
   for (size_t i = 0; i < permanent_.size(); ++i) {
     if (!permanent_[i]) transient_.push_back(static_cast<int>(i));
@@ -357,7 +355,7 @@ std::vector<at::Tensor> StepPlan::run(std::span<const at::Tensor> arguments,
       for (const int value : step.released) values_[at(value)].reset();
     }
   }
-  for (const auto& [value, count] : versions_) {
+  for (const auto& [value, count] : record_.versions) {
     if (values_[at(value)].is_inference()) continue;
     for (int i = 0; i < count; ++i) values_[at(value)].unsafeGetTensorImpl()->bump_version();
   }

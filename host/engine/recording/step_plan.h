@@ -99,7 +99,6 @@ class StepPlan {
   std::vector<const c10::StorageImpl*> state_storage_;
   std::vector<bool> state_needs_grad_;
   std::unordered_set<const c10::StorageImpl*> storages_;
-  std::map<int, int> versions_;     // value → how often a run writes to it
   std::map<int, int> last_writer_;  // value → the call of a region
   torch::jit::Stack stack_;
   at::Tensor loss_;

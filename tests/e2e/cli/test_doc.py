@@ -109,8 +109,8 @@ def test_a_guide_is_printed_as_it_is_written(rtrain, path):
         (
             "guide/qqqqqqqqqqqq",
             (
-                "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/commands, guide/compile, guide/dashboard, guide/data, "
-                "guide/deepdive, guide/events, guide/failures, "
+                "there is no guide 'guide/qqqqqqqqqqqq': valid names: guide/commands, guide/compile, guide/dashboard, "
+                "guide/data, guide/deepdive, guide/events, guide/failures, "
             ),
         ),
     ],

@@ -66,6 +66,12 @@ local function compare(make, options)
   assert_same_bits(compiled.losses, eager.losses, 'loss')
   assert_same_bits(compiled.model:parameters(), eager.model:parameters(), 'parameter')
   assert_same_bits(compiled.model:buffers(), eager.model:buffers(), 'buffer')
+  for i, buffer in ipairs(compiled.model:buffers()) do
+    lu.assertEquals(buffer._version, eager.model:buffers()[i]._version, 'version of buffer ' .. i)
+  end
+  for i, param in ipairs(compiled.model:parameters()) do
+    lu.assertEquals(param._version, eager.model:parameters()[i]._version, 'version of parameter ' .. i)
+  end
   assert_same_bits(grads_of(compiled.model), grads_of(eager.model), 'gradient')
   assert_same_bits(states_of(compiled.optimizer), states_of(eager.optimizer), 'state')
   lu.assertEquals(bits(compiled.next), bits(eager.next), 'the next random numbers')
@@ -311,6 +317,16 @@ function TestValues:test_arguments_that_share_memory()
   lu.assertEquals(step(a, a):tolist(), {4, 4})
   lu.assertEquals(step(a, b):tolist(), {4, 4})  -- no plan: they do not share memory
   lu.assertEquals(b:tolist(), {1, 1})
+end
+
+function TestValues:test_arguments_that_are_views_of_one_tensor()
+  local base = torch.zeros(4)
+  local function fn(a, b) a:add_(1) b:mul_(2) return a + 1 end
+  local step = warmed(fn, base:narrow(0, 0, 3), base:narrow(0, 1, 3))
+  base:fill_(1)
+  local version = base._version
+  lu.assertEquals(step(base:narrow(0, 0, 3), base:narrow(0, 1, 3)):tolist(), {3, 5, 5})
+  lu.assertEquals({base:tolist(), base._version - version}, {{2, 4, 4, 2}, 2})
 end
 
 function TestValues:test_arguments_with_other_strides()

@@ -40,10 +40,6 @@ float expected(Operation operation, const std::vector<float>& x, bool has_fma) {
       return x[0] * x[1];
     case Operation::kDivide:
       return x[0] / x[1];
-    case Operation::kMaximum:
-      return std::isnan(x[1]) || x[0] < x[1] ? x[1] : x[0];
-    case Operation::kMinimum:
-      return std::isnan(x[1]) || x[1] < x[0] ? x[1] : x[0];
     case Operation::kTanhBackward:
       return x[0] * fused(-x[1], x[1], 1, has_fma);
     case Operation::kSigmoidBackward:
