@@ -321,7 +321,9 @@ Error Group::located(const char* operation, const Error& error, double waited_s)
 }
 
 void Group::call(const char* operation, const std::function<void()>& body, WaitKind kind) {
-  refuse_in_recording(cat("it exchanges tensors with other ranks (", operation, ")"));
+  if (RecordingListener* recording = RecordingListener::current()) {
+    recording->refuse(cat("it exchanges tensors with other ranks (", operation, ")"));
+  }
   const PhaseRegion phase(host_, TrainPhase::kCommunication);
   if (members_ == nullptr) {
     const BlockingRegion region(host_, kind, operation);

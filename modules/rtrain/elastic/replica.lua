@@ -52,7 +52,7 @@ end
 local function twin_of(self, optimizer)
   local twin = setmetatable({}, getmetatable(optimizer))
   for name, value in next, optimizer do twin[name] = value end
-  twin.step, twin._hooks = nil, nil
+  twin.step, twin._hooks, twin._has_warned = nil, nil, true  -- the given one warns
   twin.state, twin._plans, twin.param_groups = state_map.new(), {}, {}
   for i, group in ipairs(optimizer.param_groups) do
     local params = {}
