@@ -1,16 +1,10 @@
 """train.elastic over two nodes: lost ranks on either node are replaced while the other ranks live."""
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import pytest
 
-from conftest import ALL, RTRAIN, nightly, wait_until
-from test_heal import LOSE, SAVE, attempts, ends, statuses, training
+from conftest import ALL, nightly, wait_until
+from test_heal import LOSE, SAVE, attempts, check_random_kills, ends, statuses, training
 
-KILLS = pathlib.Path(__file__).resolve().parent.parent / "soak" / "kills" / "elastic.py"
 GLOO = "torch_config = train.TorchConfig {backend = 'gloo'},"
 
 
@@ -78,16 +72,7 @@ def test_the_only_rank_of_a_node_is_replaced(rtrain, job):
 
 @nightly
 def test_workers_killed_at_random_moments_leave_the_bits_alone(hosts, tmp_path):
-    command = [sys.executable, KILLS, "--kills", "12" if ALL else "4", "--hosts", "2"]
-    result = subprocess.run(
-        command,
-        env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "the same bits" in result.stdout
+    check_random_kills(tmp_path, 12 if ALL else 4, "--hosts", "2")
 
 
 # Each fault point with the rank that reaches it.

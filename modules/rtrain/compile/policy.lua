@@ -21,7 +21,6 @@ end
 
 ---The facts about a call before it runs.
 ---@class rtrain.compile.Facts
----@field never? string why there can be no plan at all
 ---@field now? string why this call cannot use one
 ---@field fits? boolean a plan is the step for this call
 ---@field is_pending? boolean a recording for such arguments has begun
@@ -41,7 +40,6 @@ end
 ---@return string|nil note text for the user, once
 function CompilePolicy:next(facts)
   if self.state == 'eager' then return 'eager' end
-  if facts.never then return self:fail(facts.never) end
   if facts.now then return 'eager', 'this call runs eagerly: ' .. facts.now end
   if facts.fits then return 'run' end
   if not self._is_warm then

@@ -1,5 +1,6 @@
 -- rtrain/elastic/holders.lua: which rank has which rows after a loss, and how the ranks that need them get them.
 
+local all_gather_object = require('torch.distributed.objects').all_gather_object
 local class = require 'base.class'
 local messages = require 'rtrain.elastic.messages'
 local rows = require 'rtrain.state.rows'
@@ -24,13 +25,14 @@ end
 ---@param context table
 ---@param replica elastic.Replica that of the group before the loss
 function Holders:init(context, replica)
-  local place = replica:place()
   self._rank, self._world_size = context.world_rank, context.world_size
-  self._sizes = messages.gathered(context, place.size)
-  self._before = messages.gathered(context, place.rank)
-  self._rank_of, self._is_kept = holders_of(self._before, messages.gathered(context, place.previous), context.world_size)
-  self._size = 0
-  for rank = 0, context.world_size - 1 do self._size = math.max(self._size, self._sizes[rank]) end
+  self._sizes, self._before, self._size = {}, {}, 0
+  local previous = {}
+  for i, place in ipairs(all_gather_object({}, replica:place())) do
+    self._sizes[i - 1], self._before[i - 1], previous[i - 1] = place.size, place.rank, place.previous
+    self._size = math.max(self._size, place.size)
+  end
+  self._rank_of, self._is_kept = holders_of(self._before, previous, context.world_size)
 end
 
 ---Returns whether the ranks have all rows. They have not after the loss of a rank and of the one that kept its rows, and

@@ -4,35 +4,22 @@ of copies and collectives has real numbers."""
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
-from conftest import ALL, RTRAIN, SOURCE, nightly, set_cpus, wait_until
+from conftest import ALL, nightly, set_cpus, wait_until
 from fake_driver import FAKE_DRIVER, simulate_gpus
+from test_heal import check_random_kills
 
 pytestmark = nightly
-
-KILLS = SOURCE / "tests" / "soak" / "kills" / "elastic.py"
 
 # The gradients are reduced on the devices, where the parameters are; the optimizer computes on the CPU. Prints the
 # parameters of each rank.
 TRAINING = """
 local files = require 'files'
 local torch, train = require 'torch', require 'rtrain'
-local dist, optim = torch.distributed, torch.optim
-
-local HostSGD = optim.Optimizer:extend 'HostSGD'
-function HostSGD:init(params) optim.Optimizer.init(self, params, {lr = 0.1}) end
-function HostSGD:step()
-  for _, group in ipairs(self.param_groups) do
-    for _, param in ipairs(group.params) do
-      torch.no_grad(function() param:copy_(param:to 'cpu' - param.grad:to 'cpu' * group.lr) end)
-    end
-  end
-end
+local dist = torch.distributed
 
 local function train_func()
   local rank = train.get_context():get_world_rank()
@@ -40,7 +27,7 @@ local function train_func()
   local net = torch.nn.Linear(3, 1)
   for _, param in ipairs(net:parameters()) do torch.nn.init.ones_(param) end
   net:to 'cuda'
-  local optimizer = HostSGD(net:parameters())
+  local optimizer = require 'host_sgd'(net:parameters())
   local state = train.state {model = net, optimizer = optimizer, step = 0}
   @BEFORE@
   train.elastic(state, function()
@@ -123,15 +110,7 @@ def test_ranks_that_wait_on_their_devices_come_back_and_lose_nothing(gpus):
 
 
 def test_workers_killed_at_random_moments_leave_the_bits_alone(gpus, tmp_path):
-    result = subprocess.run(
-        [sys.executable, KILLS, "--kills", "8" if ALL else "3", "--gpus", FAKE_DRIVER],
-        env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "the same bits" in result.stdout
+    check_random_kills(tmp_path, 8 if ALL else 3, "--gpus", FAKE_DRIVER)
 
 
 def test_a_rank_that_is_lost_between_its_collectives_and_its_step(gpus):

@@ -12,22 +12,12 @@ local files = require 'files'
 local torch, train = require 'torch', require 'rtrain'
 local nn, fsdp = torch.nn, torch.distributed.fsdp
 
-local HostSGD = torch.optim.Optimizer:extend 'HostSGD'
-function HostSGD:init(params) torch.optim.Optimizer.init(self, params, {lr = 0.1}) end
-function HostSGD:step()
-  for _, group in ipairs(self.param_groups) do
-    for _, param in ipairs(group.params) do
-      torch.no_grad(function() param:copy_(param:to 'cpu' - param.grad:to 'cpu' * group.lr) end)
-    end
-  end
-end
-
 local function train_func()
   local rank = train.get_context():get_world_rank()
   torch.manual_seed(5)
   local net = nn.Sequential(nn.Linear(6, 5, {bias = false}), nn.Linear(5, 7, {bias = false}), nn.Linear(7, 3, {bias = false}))
   local model = train.torch.prepare_model(net, {parallel_strategy = 'fsdp', parallel_strategy_kwargs = {@OPTIONS@}})
-  local optimizer = HostSGD(model:parameters())
+  local optimizer = require 'host_sgd'(model:parameters())
   local device = train.torch.get_device()
   torch.manual_seed(7 + rank)
   local state = train.state{model = model, optimizer = optimizer, step = 0}

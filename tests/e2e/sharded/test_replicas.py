@@ -1,18 +1,12 @@
 """train.elastic with a sharded model: a lost rank's rows come from the rank that keeps a copy of them."""
 
-import os
-import re
-import subprocess
-import sys
-
 import pytest
 
-from conftest import ALL, RTRAIN, SOURCE, set_cpus
+from conftest import ALL, set_cpus
 from grown import check_grown, larger
+from test_heal import check_random_kills, ends, statuses
 from test_heal_smaller import LOSE as LOSE_LAST
 from test_heal_smaller import NO_FOURTH, check_lost_and_left_out, end_of_reference, reference, smaller
-
-KILLS = SOURCE / "tests" / "soak" / "kills" / "elastic.py"
 
 TRAINING = """
 local files = require 'files'
@@ -81,18 +75,6 @@ def training(prepare=FSDP, workers=2, backend="nil", at_step="", after_step=""):
     }.items():
         text = text.replace(f"@{name}@", value)
     return text
-
-
-def ends(result):
-    """Returns the END lines that the ranks printed, by rank."""
-    return sorted(re.findall(r"\[rank (\d)\] END (.*)", result.stdout + result.stderr))
-
-
-def statuses(rtrain, name="healed"):
-    rows = rtrain.query(
-        "SELECT attempts.status FROM attempts JOIN runs USING(run_id) WHERE name = ? ORDER BY attempt", name
-    )
-    return [status for (status,) in rows]
 
 
 def lose(*losses):
@@ -228,12 +210,4 @@ def test_a_smaller_group_grows_again(rtrain):
 
 
 def test_workers_killed_at_random_moments_leave_the_bits_alone(tmp_path):
-    result = subprocess.run(
-        [sys.executable, KILLS, "--sharded", "--kills", "15" if ALL else "4"],
-        env={**os.environ, "RTRAIN": str(RTRAIN), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "the same bits" in result.stdout
+    check_random_kills(tmp_path, 15 if ALL else 4, "--sharded")
