@@ -8,14 +8,13 @@ local errors = require 'base.errors'
 ---@param ... any its arguments
 ---@return any result the first one of fn
 return function(model, fn, ...)
-  local sharded = {}
+  local gathered = {}
   for _, module in ipairs(model:modules()) do
-    if module.unshard then sharded[#sharded + 1] = module end
+    if module.unshard and module:unshard() then gathered[#gathered + 1] = module end
   end
-  if #sharded == 0 then return (fn(...)) end
-  for _, module in ipairs(sharded) do module:unshard() end
+  if #gathered == 0 then return (fn(...)) end
   local ok, result = xpcall(fn, errors.wrap, ...)
-  for _, module in ipairs(sharded) do module:reshard() end
+  for _, module in ipairs(gathered) do module:reshard() end
   if not ok then error(result, 0) end
   return result
 end

@@ -1,8 +1,12 @@
 -- text/lora/layer.lua: a linear layer with adapters of low rank (Hu et al. 2021), also those of DoRA (Liu et al. 2024).
 
 local nn = require 'torch.nn'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 local F = torch.nn.functional
+
+-- Returns the whole parameter: of one that is sharded a copy, for which every rank calls this.
+local function whole(parameter) return shards.of(parameter) and parameter:full_tensor() or parameter end
 
 ---@class text.LoraLayer: nn.Module
 local LoraLayer = nn.Module:extend 'LoraLayer'
@@ -23,7 +27,7 @@ end
 
 ---Returns the base layer's weight, (outputs, inputs).
 function LoraLayer:weight()
-  local weight = self.base_layer.weight
+  local weight = whole(self.base_layer.weight)
   return self.is_turned and weight:t() or weight
 end
 
@@ -50,7 +54,9 @@ end
 
 ---Returns what the adapter adds to the weight, (outputs, inputs).
 ---@param name string
-function LoraLayer:delta(name) return self.lora_B[name].weight:matmul(self.lora_A[name].weight) * self.scalings[name] end
+function LoraLayer:delta(name)
+  return whole(self.lora_B[name].weight):matmul(whole(self.lora_A[name].weight)) * self.scalings[name]
+end
 
 local function magnitude_of(self, name)
   return self.lora_magnitude_vector and self.lora_magnitude_vector:contains(name) and self.lora_magnitude_vector[name].weight
@@ -62,7 +68,7 @@ function LoraLayer:merged_weight(name)
   local weight = self:weight() + self:delta(name)
   local magnitude = magnitude_of(self, name)
   if not magnitude then return weight end
-  return weight * (magnitude / weight:norm{dim = 1}):unsqueeze(1)
+  return weight * (whole(magnitude) / weight:norm{dim = 1}):unsqueeze(1)
 end
 
 function LoraLayer:forward(x)
@@ -86,14 +92,18 @@ function LoraLayer:forward(x)
   return out + (scale - 1) * plain + scale * added
 end
 
----Writes the adapter into the base layer's weight, if the layer has one of that name.
+---Writes the adapter into the base layer's weight, if the layer has one of that name. Of a sharded weight each rank
+---writes its rows.
 ---@param name string
 function LoraLayer:merge(name)
   if self.merged or not self.lora_A:contains(name) then return end
   torch.no_grad(function()
-    local weight = self:merged_weight(name)
-    self.kept = self.base_layer.weight:detach():clone()
-    self.base_layer.weight:copy_(self.is_turned and weight:t() or weight)
+    local merged = self:merged_weight(name)
+    if self.is_turned then merged = merged:t() end
+    local weight = self.base_layer.weight
+    local shard = shards.of(weight)
+    self.kept = (shard and weight:to_local() or weight:detach()):clone()
+    weight:copy_(shard and merged:narrow(0, shard.begin, shard.count) or merged)
   end)
   self.merged = name
 end

@@ -7,9 +7,11 @@ local LoraConfig = require 'text.lora.config'
 local LoraLayer = require 'text.lora.layer'
 local nn = require 'torch.nn'
 local ordered = require 'base.ordered'
+local shards = require 'torch.tensor.shards'
 local system = require 'base._system'
 local torch = require 'torch'
 local unsharded = require 'text.generation.unsharded'
+local weights = require 'text.models.weights'
 
 local FILE = 'adapter_model.safetensors'
 -- What peft takes for a model, unless the config says otherwise.
@@ -110,10 +112,20 @@ local function each_layer(self, kind)
   return out
 end
 
+-- Raises an error if a layer is sharded already.
+local function check_whole(owner, layers, advice)
+  for _, entry in ipairs(layers) do
+    local layer = class.is(entry[2], LoraLayer) and entry[2].base_layer or entry[2]
+    if shards.of(layer.weight) then
+      errors.raise('argument', ("%s: '%s' is sharded (fully_shard): %s"):format(owner, entry[1], advice))
+    end
+  end
+end
+
 ---Adds an adapter of that name.
 ---@param name string
 ---@param config text.LoraConfig
----Errors: 'argument' if no layer is meant, or if the name is in use.
+---Errors: 'argument' if no layer is meant, if the name is in use, or if the model is sharded already.
 function PeftModel:add_adapter(name, config)
   if self.peft_config[name] then errors.raise('argument', ("add_adapter: there is an adapter '%s'"):format(name)) end
   local model = self.base_model.model
@@ -135,6 +147,7 @@ function PeftModel:add_adapter(name, config)
     errors.raise('argument', ('get_peft_model: no linear layer has a name of target_modules: the model has %s')
       :format(table.concat(ordered.names_of(names), ', ')))
   end
+  check_whole('add_adapter', found, 'add adapters first, then shard the model')
   for _, entry in ipairs(found) do
     local path, module, is_layer = unpack(entry)
     local layer = is_layer and module or LoraLayer(module)
@@ -182,7 +195,8 @@ function PeftModel:disable_adapter(fn, ...)
   return unpack(results, 2)
 end
 
----Writes the active adapter into the weights: computing costs what the base model costs.
+---Writes the active adapter into the weights: computing costs what the base model costs. Every rank calls it if the model
+---is sharded.
 function PeftModel:merge_adapter()
   for _, entry in ipairs(each_layer(self, LoraLayer)) do entry[2]:merge(self.active_adapter) end
 end
@@ -194,7 +208,10 @@ end
 
 ---Writes the active adapter into the weights, removes all adapters, and returns the model.
 ---@return nn.Module
+---Errors: 'argument' for a sharded model.
 function PeftModel:merge_and_unload()
+  check_whole('merge_and_unload', each_layer(self, LoraLayer),
+    'save_pretrained writes the adapter, and PeftModel.from_pretrained gives it to a model that is not sharded')
   local model = self.base_model.model
   local modules = {}
   for path, module in model:named_modules() do modules[path] = module end
@@ -282,14 +299,17 @@ function PeftModel:load_state_dict(state)
   return {missing_keys = missing, unexpected_keys = unexpected}
 end
 
----Writes adapter_config.json and adapter_model.safetensors, which peft reads.
+---Writes adapter_config.json and adapter_model.safetensors, which peft reads. Of a sharded model rank 0 writes them, and
+---every rank calls this.
 ---@param folder string is made if it is not there
 function PeftModel:save_pretrained(folder)
+  local state = weights.state_of(self)
+  if not state then return end
   system.make_folders(folder)
   local is_turned = false
   for _, entry in ipairs(each_layer(self, LoraLayer)) do is_turned = is_turned or entry[2].is_turned end
   self.peft_config[self.active_adapter]:save(folder, is_turned)
-  torch.save_safetensors(get_peft_model_state_dict(self), folder .. '/' .. FILE, {metadata = {format = 'pt'}})
+  torch.save_safetensors(state, folder .. '/' .. FILE, {metadata = {format = 'pt'}})
 end
 
 ---Adds an adapter from a folder of peft.

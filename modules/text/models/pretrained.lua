@@ -156,14 +156,16 @@ end
 
 local save_names = {'max_shard_bytes'}
 
----Writes config.json and model.safetensors, which transformers reads. Parameters that share memory are written once.
+---Writes config.json and model.safetensors, which transformers reads. Parameters that share memory are written once. Of a
+---sharded model rank 0 writes them, and every rank calls this.
 ---@param folder string is made if it is not there
 ---@param options? {max_shard_bytes: integer} default 5e9: larger models are several files with an index
 local function save_pretrained(self, folder, options)
   options = args.options(options, save_names, 'save_pretrained')
+  local state = weights.state_of(self)
+  if not state then return end
   system.make_folders(folder)
   local out = ordered.new()
-  local state = self:state_dict()
   for _, name in ipairs(ordered.keys_of(state)) do
     if not self._tied_names[name] then out[name] = state[name] end
   end

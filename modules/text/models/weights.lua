@@ -4,6 +4,7 @@ local errors = require 'base.errors'
 local json = require 'json'
 local ordered = require 'base.ordered'
 local read_file = require 'base.read_file'
+local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 local write_file = require 'base.write_file'
 
@@ -25,14 +26,14 @@ local function read_shards(folder)
   if type(map) ~= 'table' then
     errors.raise('argument', ("%s/%s: there is no 'weight_map'"):format(folder, INDEX))
   end
-  local shards, out = {}, ordered.new()
+  local files, out = {}, ordered.new()
   for _, name in ipairs(ordered.keys_of(map)) do
     local file = map[name]
     if type(file) ~= 'string' or file:find '[/\\]' then
       errors.raise('argument', ('%s/%s: %s: expected the name of a file in this folder'):format(folder, INDEX, tostring(name)))
     end
-    shards[file] = shards[file] or torch.load_safetensors(folder .. '/' .. file, {mmap = true})
-    local tensor = shards[file][name]
+    files[file] = files[file] or torch.load_safetensors(folder .. '/' .. file, {mmap = true})
+    local tensor = files[file][name]
     if not tensor then
       errors.raise('argument', ("%s/%s: it has no tensor '%s', which %s says"):format(folder, file, name, INDEX))
     end
@@ -50,6 +51,25 @@ function weights.read(folder)
   if exists(folder .. '/' .. INDEX) then return read_shards(folder) end
   if exists(folder .. '/pytorch_model.bin') then return torch.load(folder .. '/pytorch_model.bin', {mmap = true}) end
   errors.raise('not_found', ('%s: there is neither %s nor %s'):format(folder, ONE, INDEX))
+end
+
+local function is_sharded(model)
+  for _, parameter in ipairs(model:parameters()) do
+    if shards.of(parameter) then return true end
+  end
+  return false
+end
+
+---Returns the state dict of a model for its files. That of a sharded model is gathered from all ranks, which all call
+---this: rank 0 has it, in the memory of the CPU.
+---@param model nn.Module
+---@return table|nil state nil on the other ranks, which write nothing
+function weights.state_of(model)
+  if not is_sharded(model) then return model:state_dict() end
+  local distributed = torch.distributed
+  local options = {full_state_dict = true, cpu_offload = true}
+  local state = distributed.checkpoint.state_dict.get_model_state_dict(model, options)
+  return distributed.get_rank() == 0 and state or nil
 end
 
 local function bytes_of(tensor) return tensor:numel() * tensor:element_size() end

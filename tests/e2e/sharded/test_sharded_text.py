@@ -102,3 +102,89 @@ def test_the_gradients_of_t5_are_those_of_ddp(sharded):
         "frozen": True,
         "frozen_count": 59,
     }
+
+
+def test_a_sharded_model_is_written_with_whole_tensors(sharded, tmp_path):
+    out = sharded(
+        MODELS
+        + f"""
+        local folder = {str(tmp_path)!r} .. '/'
+        for _, make in ipairs{{gpt2, t5}} do
+          local whole, parts = make(), sharded(make())
+          parts:save_pretrained(folder .. whole.__name)
+          dist.barrier()
+          local read = require('text').models[whole.__name].from_pretrained(folder .. whole.__name)
+          local same = true
+          for name, p in whole:named_parameters() do same = same and torch.equal(read:state_dict()[name], p) end
+          out[whole.__name] = all(same)
+        end
+        """
+    )
+    assert out == {"GPT2LMHeadModel": True, "T5ForConditionalGeneration": True}
+    assert (tmp_path / "GPT2LMHeadModel" / "model.safetensors").exists()
+
+
+def test_adapters_of_a_sharded_model_are_merged_and_written(sharded, tmp_path):
+    out = sharded(
+        MODELS
+        + f"""
+        local folder = {str(tmp_path)!r} .. '/'
+        local function adapted(config)
+          local model = gpt2()
+          torch.manual_seed(4)
+          model = lora.get_peft_model(model, lora.LoraConfig(config))
+          torch.no_grad(function()
+            for name, p in model:named_parameters() do
+              if name:find 'lora_B' then torch.nn.init.normal_(p) end
+            end
+          end)
+          return model:eval()
+        end
+        local function near(a, b) return all(torch.allclose(a, b, {{atol = 1e-5}})) end
+        local configs = {{plain = {{r = 2, target_modules = {{'c_attn', 'c_proj'}}}},
+                         dora = {{r = 2, target_modules = {{'c_attn'}}, use_dora = true}}}}
+        for _, name in ipairs{{'plain', 'dora'}} do
+          local config = configs[name]
+          local whole, parts = adapted(config), adapted(config)
+          for _, block in ipairs(parts:get_base_model().transformer.h) do fully_shard(block) end
+          fully_shard(parts)
+          local function logits(model) return torch.no_grad(function() return model(ids).logits end) end
+          local before = logits(parts)
+          out[name] = near(before, logits(whole))
+          parts:save_pretrained(folder .. name)
+          dist.barrier()
+          local read = lora.PeftModel.from_pretrained(gpt2(), folder .. name)
+          out[name .. '_read'] = near(logits(read), before)
+          parts:merge_adapter()
+          out[name .. '_merged'] = near(logits(parts), before)
+          out[name .. '_changed'] = all(not torch.equal(
+            parts:get_base_model().transformer.h[1].attn.c_attn.base_layer.weight:full_tensor(),
+            gpt2().transformer.h[1].attn.c_attn.weight))
+          parts:unmerge_adapter()
+          out[name .. '_again'] = all(torch.equal(logits(parts), before))
+          local _, message = pcall(parts.merge_and_unload, parts)
+          out.unload = tostring(message)
+          _, message = pcall(parts.add_adapter, parts, 'second', lora.LoraConfig(config))
+          out.add = tostring(message)
+        end
+        """
+    )
+    assert "merge_and_unload: 'transformer.h.0." in out["unload"] and "save_pretrained writes the adapter" in out.pop("unload")
+    assert "add adapters first, then shard the model" in out.pop("add")
+    ends = ("", "_read", "_merged", "_changed", "_again")
+    assert out == {name + end: True for name in ("plain", "dora") for end in ends}
+
+
+def test_generation_leaves_gathered_what_the_script_gathered(sharded):
+    out = sharded(
+        MODELS
+        + """
+        local model = sharded(gpt2())
+        model:unshard()
+        model:generate(ids, {max_new_tokens = 2})
+        out.kept = all(model:parameters()[1]:size(0) == 40)
+        model:reshard()
+        out.rows = all(model:parameters()[1]:size(0) == 20)
+        """
+    )
+    assert out == {"kept": True, "rows": True}

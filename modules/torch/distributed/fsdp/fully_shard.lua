@@ -133,12 +133,14 @@ local function recurse_of(name, options) return args.options(options, {'recurse'
 
 ---Gathers the module's own parameters, so that they are whole outside of its forward, until reshard is called. Every
 ---rank calls it. A second call does nothing.
+---@return boolean gathered false: an earlier call has done it
 function METHODS:unshard()
   local group = group_of[self]
-  if group.is_unsharded then return end
+  if group.is_unsharded then return false end
   pass.publish{group}
   group:show()
   group.is_unsharded = true
+  return true
 end
 
 ---Ends unshard: the parameters are the rows of this rank again. Frees parameters that are kept after forward.
