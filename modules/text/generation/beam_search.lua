@@ -1,6 +1,6 @@
 -- text/generation/beam_search.lua: the likeliest text of several that are written at the same time.
 
-local attention = require 'text.models.attention'
+local Cache = require 'text.models.cache'
 local next_token = require 'text.generation.next_token'
 local torch = require 'torch'
 
@@ -78,7 +78,7 @@ return function(model, input_ids, given, settings, next_logits)
   settings.length_penalty, settings.early_stopping = given.length_penalty or 1, given.early_stopping
   for _, id in ipairs(settings.ends) do settings.is_end[id] = true end
   local state = {ids = input_ids:repeat_interleave(beams, 0), mask = settings.mask:repeat_interleave(beams, 0),
-                 padded = settings.padded, cache = attention.Cache()}
+                 padded = settings.padded, cache = Cache()}
   local source = settings.source
   if source then
     state.source = {states = source.states:repeat_interleave(beams, 0),

@@ -1,17 +1,18 @@
 -- text/generation/generate.lua: model:generate: tokens after a prompt, one at a time or from several beams.
 
 local args = require 'base.args'
-local attention = require 'text.models.attention'
+local Cache = require 'text.models.cache'
 local beam_search = require 'text.generation.beam_search'
 local errors = require 'base.errors'
 local next_token = require 'text.generation.next_token'
 local prompt_lookup = require 'text.generation.prompt_lookup'
+local StaticStep = require 'text.generation.static_step'
 local torch = require 'torch'
 local unsharded = require 'text.generation.unsharded'
 
 local NAMES = {'attention_mask', 'max_new_tokens', 'max_length', 'do_sample', 'temperature', 'top_k', 'top_p', 'min_p',
                'repetition_penalty', 'num_beams', 'length_penalty', 'early_stopping', 'eos_token_id', 'pad_token_id', 'stop',
-               'streamer', 'seed', 'prompt_lookup_num_tokens'}
+               'streamer', 'seed', 'prompt_lookup_num_tokens', 'cache_implementation'}
 local NEW_TOKENS = 20
 -- What generation_config.json of a folder says where a call does not.
 local CONFIGURED = {'max_new_tokens', 'do_sample', 'temperature', 'top_k', 'top_p', 'min_p', 'repetition_penalty', 'num_beams',
@@ -39,6 +40,12 @@ local function check(given)
     check_number('prompt_lookup_num_tokens', given.prompt_lookup_num_tokens, 1, 1000)
     if (given.num_beams or 1) > 1 or given.do_sample then
       fail 'prompt_lookup_num_tokens: guesses are compared with the likeliest token: leave out do_sample and num_beams'
+    end
+  end
+  if given.cache_implementation ~= nil then
+    args.one_of('generate: cache_implementation', given.cache_implementation, {'dynamic', 'static'})
+    if given.cache_implementation == 'static' and ((given.num_beams or 1) > 1 or given.prompt_lookup_num_tokens) then
+      fail "cache_implementation = 'static' is for one token at a time: leave out num_beams and prompt_lookup_num_tokens"
     end
   end
   if (given.num_beams or 1) > 1 and given.streamer then fail 'a streamer shows one beam: leave out num_beams' end
@@ -122,9 +129,31 @@ local function close(tokens, closed, settings)
   return tokens, num_open == 0
 end
 
+-- Returns the tokens for which a cache gets its memory at once; nil if it grows.
+local function capacity_of(model, input_ids, given, settings)
+  local wanted = given.cache_implementation
+  if wanted == 'dynamic' or not wanted and not input_ids.is_cuda then return nil end
+  local capacity = input_ids.shape[2] + settings.count
+  local reason = StaticStep.refusal(model, capacity)
+  if reason and wanted then fail("cache_implementation = 'static': %s: leave it out", reason) end
+  return not reason and capacity or nil
+end
+
+-- Returns a function that makes the logits of the next token, whose first call reads the prompt.
+local function logits_maker(model, state)
+  local static
+  return function()
+    if static then return static:logits(state.fresh) end
+    local logits = next_logits(model, state)
+    if state.cache.capacity then static = StaticStep(model, state.cache, state.padded and state.mask or nil, logits_of) end
+    return logits
+  end
+end
+
 local function sample(model, input_ids, given, settings)
-  local state = {mask = settings.mask, padded = settings.padded, cache = attention.Cache(), fresh = input_ids,
-                 source = settings.source}
+  local state = {mask = settings.mask, padded = settings.padded, fresh = input_ids, source = settings.source,
+                 cache = Cache(capacity_of(model, input_ids, given, settings))}
+  local logits_after = logits_maker(model, state)
   local choose = next_token.chooser(given, input_ids.device)
   -- Tokens are put next to the ids when somebody looks at these.
   local columns, closed = {input_ids}, {}
@@ -133,11 +162,13 @@ local function sample(model, input_ids, given, settings)
     return columns[1]
   end
   for _ = 1, settings.count do
-    local tokens, is_over = choose(next_logits(model, state), given.repetition_penalty and all_ids() or nil), false
+    local tokens, is_over = choose(logits_after(), given.repetition_penalty and all_ids() or nil), false
     if #settings.ends > 0 then tokens, is_over = close(tokens, closed, settings) end
     state.fresh = tokens:unsqueeze(1)
     columns[#columns + 1] = state.fresh
-    if state.padded then state.mask = with_column(state.mask, torch.ones_like(tokens):to(state.mask.dtype)) end
+    if state.padded and not state.cache.capacity then
+      state.mask = with_column(state.mask, torch.ones_like(tokens):to(state.mask.dtype))
+    end
     if given.streamer then given.streamer(tokens) end
     if given.stop and given.stop(all_ids()) or is_over then break end
   end
@@ -161,8 +192,9 @@ end
 ---  token), with temperature, top_k, top_p, min_p, seed; repetition_penalty; num_beams, length_penalty (1),
 ---  early_stopping; eos_token_id (a number or a list; {}: none), pad_token_id (both as in config.json); stop(ids): true
 ---  ends; streamer(tokens): called with the tokens (n) of each step; prompt_lookup_num_tokens: how many tokens at once are
----  guessed from what was said before, of one prompt without do_sample. Where the folder of the model has a
----  generation_config.json, that says what is left out
+---  guessed from what was said before, of one prompt without do_sample; cache_implementation: 'static' gives keys and values
+---  all their memory at once, so that a GPU runs a token as one graph (what it does by itself, where the model can),
+---  'dynamic' lets them grow. Where the folder of the model has a generation_config.json, that says what is left out
 ---@return torch.Tensor ids (n, tokens + new tokens)
 ---Errors: 'argument' for a wrong option, or a prompt without tokens.
 return function(self, input_ids, options)

@@ -3,7 +3,7 @@
 -- One call of the model looks at all guesses. Those that it would have chosen itself are kept, so the text is the same as
 -- without guesses; a text that repeats its prompt, as a summary or changed code does, takes fewer calls.
 
-local attention = require 'text.models.attention'
+local Cache = require 'text.models.cache'
 local torch = require 'torch'
 
 local prompt_lookup = {}
@@ -79,7 +79,7 @@ function prompt_lookup.sample(model, input_ids, given, settings, tools)
   local ids, device = input_ids[0]:tolist(), input_ids.device
   local self = {ids = ids, device = device, given = given, choose = tools.choose, left = settings.count,
                 is_end = settings.is_end, is_over = settings.count == 0, needs_ids = given.repetition_penalty ~= nil}
-  local state = {padded = settings.padded, cache = attention.Cache(), source = settings.source}
+  local state = {padded = settings.padded, cache = Cache(), source = settings.source}
   while not self.is_over do
     local guesses = prompt_lookup.guess(ids, math.min(given.prompt_lookup_num_tokens, self.left - 1))
     local fresh = unseen(ids, state.cache.length, guesses)

@@ -1,7 +1,7 @@
--- text/models/attention.lua: which keys a query sees, attention over heads, and the keys and values of earlier tokens.
+-- text/models/attention.lua: which keys a query sees, and attention over heads.
 
-local class = require 'base.class'
 local torch = require 'torch'
+local varlen = require 'torch.nn.attention.varlen'
 local F = torch.nn.functional
 
 local attention = {}
@@ -11,6 +11,8 @@ local attention = {}
 ---@field is_causal boolean each query sees itself and earlier keys, and there is nothing else to say
 ---@field allowed torch.Tensor|nil bool, (n or 1, 1, queries, keys)
 ---@field documents integer[][]|nil lengths of the documents in each row: tokens see those of their document up to themselves
+---@field ends torch.Tensor|nil where the documents begin, once a layer has asked
+---@field seen torch.Tensor|nil bool, (n or 1, 1, tokens, tokens), once a layer has asked
 
 -- Whether tokens are of the same document, (rows, tokens, tokens).
 local function same_document(documents, device)
@@ -31,20 +33,32 @@ local function longest(documents)
   return out
 end
 
+-- Where the documents of all rows begin, and where the last one ends, int32.
+local function ends_of(documents, device)
+  local ends = {0}
+  for _, lengths in ipairs(documents) do
+    for _, length in ipairs(lengths) do ends[#ends + 1] = ends[#ends] + length end
+  end
+  return torch.tensor(ends, {dtype = 'int32'}):to(device)
+end
+
 ---Returns the mask of queries that stand at the end of the keys.
 ---@param options table queries, keys: their numbers; causal; is_cross: the keys are those of another text; window: how
 ---  many keys up to its own a query sees; padding: (n, keys), 0 where there is no token; device;
----  documents: lengths of the documents in each row
+---  documents: lengths of the documents in each row; place: int64 (1), where the one query stands instead: keys behind it
+---  are not seen
 ---@return text.AttentionMask
 function attention.mask(options)
   local queries, keys, window, padding = options.queries, options.keys, options.window, options.padding
   local documents = options.documents
   if window and window >= (documents and longest(documents) or keys) then window = nil end
   if documents and not window then return {is_causal = false, documents = documents} end
-  if not padding and not window and (not options.causal or queries == 1) then return {is_causal = false} end
-  if not padding and not window and queries == keys then return {is_causal = true} end
+  if not padding and not window and not options.place then
+    if not options.causal or queries == 1 then return {is_causal = false} end
+    if queries == keys then return {is_causal = true} end
+  end
   local at_key = torch.arange(keys, {device = options.device}):unsqueeze(0)
-  local at_query = torch.arange(keys - queries, keys, {device = options.device}):unsqueeze(1)
+  local at_query = (options.place or torch.arange(keys - queries, keys, {device = options.device})):unsqueeze(1)
   local allowed = options.causal and at_key:le(at_query)
     or torch.ones({queries, keys}, {dtype = 'bool', device = options.device})
   if window then allowed = allowed:logical_and(at_key:gt(at_query - window)) end
@@ -68,18 +82,14 @@ function attention.heads_of(x, width) return x:unflatten(-1, {-1, width}):transp
 local function joined(y) return y:transpose(1, 2):flatten(2) end
 
 -- Attention within each document: what crosses documents is not computed.
-local function attend_documents(query, key, value, documents, options)
-  local rows = {}
-  for row, lengths in ipairs(documents) do
-    local parts, at = {}, 0
-    for i, length in ipairs(lengths) do
-      local function part(x) return x:narrow(0, row - 1, 1):narrow(2, at, length) end
-      parts[i] = F.scaled_dot_product_attention(part(query), part(key), part(value), options)
-      at = at + length
-    end
-    rows[row] = torch.cat(parts, 2)
-  end
-  return torch.cat(rows, 0)
+local function attend_documents(query, key, value, mask, options)
+  local function packed(x) return x:transpose(1, 2):flatten(0, 1) end
+  local ends = mask.ends or ends_of(mask.documents, query.device)
+  mask.ends = ends
+  local most = longest(mask.documents)
+  local y = varlen.varlen_attn(packed(query), packed(key), packed(value), ends, ends, most, most,
+    {window_size = {-1, 0}, dropout_p = options.dropout, scale = options.scale})
+  return y:flatten(1):unflatten(0, {query.shape[1], query.shape[3]})
 end
 
 -- Which keys each query sees, for scores of the shape (n, heads, queries, keys); nil for all. Made once for all
@@ -106,12 +116,11 @@ end
 function attention.attend(query, key, value, mask, options)
   local groups = query.shape[2] / key.shape[2]
   if not options.softcap and not options.bias then
-    local how = {
-      attn_mask = mask.allowed, dropout_p = options.dropout or 0, is_causal = mask.is_causal or mask.documents ~= nil,
-      scale = options.scale, enable_gqa = groups > 1,
-    }
-    if mask.documents then return joined(attend_documents(query, key, value, mask.documents, how)) end
-    return joined(F.scaled_dot_product_attention(query, key, value, how))
+    if mask.documents then return attend_documents(query, key, value, mask, options) end
+    return joined(F.scaled_dot_product_attention(query, key, value, {
+      attn_mask = mask.allowed, dropout_p = options.dropout or 0, is_causal = mask.is_causal, scale = options.scale,
+      enable_gqa = groups > 1,
+    }))
   end
   if groups > 1 then key, value = key:repeat_interleave(groups, 1), value:repeat_interleave(groups, 1) end
   local scores = query:matmul(key:transpose(-1, -2)) * (options.scale or query.shape[4] ^ -0.5)
@@ -123,64 +132,5 @@ function attention.attend(query, key, value, mask, options)
   if (options.dropout or 0) > 0 then weights = F.dropout(weights, {p = options.dropout}) end
   return joined(weights:matmul(value))
 end
-
----The keys and values of earlier tokens, of each layer. The equivalent in transformers: DynamicCache.
----@class text.Cache
----@field length integer tokens that all layers have seen
-local Cache = class('Cache')
-
-function Cache:init()
-  self.length = 0
-  self.layers = {}
-  self.of_encoder = {} -- keys and values of what an encoder has read, by layer
-end
-
--- Returns memory for at least that many tokens, with what it had.
-local function grown(tensor, like, used, wanted)
-  local n, heads, _, width = unpack(like.shape)
-  local out = torch.empty({n, heads, math.max(wanted, 2 * used), width}, {dtype = like.dtype, device = like.device})
-  if tensor then out:narrow(2, 0, used):copy_(tensor:narrow(2, 0, used)) end
-  return out
-end
-
----Adds keys and values of a layer.
----@param layer integer
----@param key torch.Tensor (n, heads, tokens, width)
----@param value torch.Tensor (n, heads, tokens, width)
----@return torch.Tensor keys all of that layer
----@return torch.Tensor values
-function Cache:update(layer, key, value)
-  local kept = self.layers[layer] or {used = 0}
-  self.layers[layer] = kept
-  local tokens = key.shape[3]
-  local total = kept.used + tokens
-  if not kept.key or total > kept.key.shape[3] then
-    kept.key, kept.value = grown(kept.key, key, kept.used, total), grown(kept.value, value, kept.used, total)
-  end
-  kept.key:narrow(2, kept.used, tokens):copy_(key)
-  kept.value:narrow(2, kept.used, tokens):copy_(value)
-  kept.used = total
-  return kept.key:narrow(2, 0, total), kept.value:narrow(2, 0, total)
-end
-
----Forgets all but the first tokens.
----@param length integer
-function Cache:crop(length)
-  self.length = math.min(self.length, length)
-  for _, kept in ipairs(self.layers) do kept.used = math.min(kept.used, length) end
-end
-
----Takes rows of the batch in another order: of beams that go on.
----@param rows torch.Tensor int64, (n)
-function Cache:reorder(rows)
-  for _, kept in ipairs(self.layers) do
-    kept.key, kept.value = kept.key:index_select(0, rows), kept.value:index_select(0, rows)
-  end
-  for _, kept in ipairs(self.of_encoder) do
-    kept[1], kept[2] = kept[1]:index_select(0, rows), kept[2]:index_select(0, rows)
-  end
-end
-
-attention.Cache = Cache
 
 return attention

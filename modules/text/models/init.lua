@@ -15,6 +15,6 @@ return require 'base.namespace'('text.models', {
     {'text.models.roberta', 'RobertaModel', 'RobertaForMaskedLM', 'RobertaForSequenceClassification'},
     {'text.models.distilbert', 'DistilBertModel', 'DistilBertForMaskedLM', 'DistilBertForSequenceClassification'},
     {'text.models.t5', 'T5Model', 'T5ForConditionalGeneration'},
-    {'text.models.attention', 'Cache'},
   },
+  modules = {Cache = 'text.models.cache'},
 })

@@ -12,6 +12,7 @@ local inputs = {}
 ---@field positions torch.Tensor int64, (n or 1, tokens)
 ---@field cache text.Cache|nil
 ---@field documents integer[][]|nil lengths of the documents in each row, where position_ids begin again
+---@field place torch.Tensor|nil of a cache whose tensors keep their sizes
 
 -- Lengths of the documents in each row, of positions that begin again; nil where every row is one document.
 local function documents_of(positions)
@@ -29,6 +30,12 @@ local function documents_of(positions)
   return out
 end
 
+-- What there is for one token behind a cache whose tensors keep their sizes: nothing here reads a number of a tensor.
+local function fixed_places(input_ids, given, cache)
+  return {queries = 1, keys = cache.capacity, positions = given.position_ids or cache.place:unsqueeze(0), cache = cache,
+          place = cache.place, padding = given.attention_mask, causal = true, device = tostring(input_ids.device)}
+end
+
 ---@param input_ids torch.Tensor int64, (n, tokens)
 ---@param given table {attention_mask, position_ids, past_key_values}
 ---@param options {context: integer|nil, causal: boolean|nil} context: most tokens
@@ -38,6 +45,7 @@ function inputs.places(input_ids, given, options)
     errors.raise('argument', ('expected ids of the shape {n, tokens}, got {%s}'):format(table.concat(input_ids.shape, ', ')))
   end
   local cache = given.past_key_values
+  if cache and cache.place then return fixed_places(input_ids, given, cache) end
   local queries = input_ids.shape[2]
   local keys = queries + (cache and cache.length or 0)
   if options.context and keys > options.context then

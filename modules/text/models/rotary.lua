@@ -64,6 +64,8 @@ local function dynamic(base, width, rope, config, length)
   return frequencies(base * (rope.factor * length / original - (rope.factor - 1)) ^ (width / (width - 2)), width), 1
 end
 
+-- Kinds whose frequencies depend on how long a text is.
+local GROWING = {dynamic = true, longrope = true}
 local KINDS = {default = default, linear = linear, llama3 = llama3, yarn = yarn, longrope = longrope, dynamic = dynamic}
 
 ---Returns what config.json says of rotary embeddings: {rope_type, rope_theta, …}. Newer files have `rope_parameters`,
@@ -91,6 +93,24 @@ function rotary.parameters(config, layer_type)
   return out
 end
 
+---Returns whether the frequencies depend on how long a text is.
+---@param rope table what rotary.parameters returned
+---@return boolean
+function rotary.grows(rope) return GROWING[rope.rope_type] == true end
+
+-- What rotary.parameters returned → {inverse, scale, device, width}: a copy to a GPU for each call would wait for it.
+local known = setmetatable({}, {__mode = 'k'})
+
+local function frequencies_on(device, width, config, rope, length)
+  local kept = known[rope]
+  if not kept or kept.device ~= device or kept.width ~= width then
+    local inverse, scale = KINDS[rope.rope_type](rope.rope_theta, width, rope, config, length)
+    kept = {inverse = inverse:to(device), scale = scale, device = device, width = width}
+    known[rope] = not rotary.grows(rope) and kept or nil
+  end
+  return kept.inverse, kept.scale
+end
+
 ---What rotates queries and keys of a call.
 ---@class text.RotaryTables
 ---@field cosines torch.Tensor (n or 1, 1, tokens, rotated width)
@@ -108,8 +128,8 @@ end
 ---@return text.RotaryTables
 function rotary.tables(positions, width, config, rope, dtype, length)
   local rotated = math.floor(width * rope.partial_rotary_factor)
-  local inverse, scale = KINDS[rope.rope_type](rope.rope_theta, rotated, rope, config, length)
-  local angles = positions:to('float32'):unsqueeze(-1):unsqueeze(1) * inverse:to(positions.device)
+  local inverse, scale = frequencies_on(positions.device, rotated, config, rope, length)
+  local angles = positions:to('float32'):unsqueeze(-1):unsqueeze(1) * inverse
   local cosines, sines = angles:cos(), angles:sin()
   if scale ~= 1 then cosines, sines = cosines * scale, sines * scale end
   return {

@@ -79,22 +79,22 @@ local function bytes_of(tensor) return tensor:numel() * tensor:element_size() en
 ---@param tensors table
 ---@param max_shard_bytes? integer
 function weights.write(folder, tensors, max_shard_bytes)
-  local shards, size, total = {ordered.new()}, 0, 0
+  local files, size, total = {ordered.new()}, 0, 0
   for _, name in ipairs(ordered.keys_of(tensors)) do
     local bytes = bytes_of(tensors[name])
     if size > 0 and size + bytes > (max_shard_bytes or MAX_SHARD_BYTES) then
-      shards[#shards + 1], size = ordered.new(), 0
+      files[#files + 1], size = ordered.new(), 0
     end
-    shards[#shards][name] = tensors[name]
+    files[#files][name] = tensors[name]
     size, total = size + bytes, total + bytes
   end
   local metadata = {metadata = {format = 'pt'}}
-  if #shards == 1 then return torch.save_safetensors(shards[1], folder .. '/' .. ONE, metadata) end
+  if #files == 1 then return torch.save_safetensors(files[1], folder .. '/' .. ONE, metadata) end
   local map = ordered.new()
-  for i, shard in ipairs(shards) do
-    local file = ('model-%05d-of-%05d.safetensors'):format(i, #shards)
-    torch.save_safetensors(shard, folder .. '/' .. file, metadata)
-    for _, name in ipairs(ordered.keys_of(shard)) do map[name] = file end
+  for i, part in ipairs(files) do
+    local file = ('model-%05d-of-%05d.safetensors'):format(i, #files)
+    torch.save_safetensors(part, folder .. '/' .. file, metadata)
+    for _, name in ipairs(ordered.keys_of(part)) do map[name] = file end
   end
   write_file(folder .. '/' .. INDEX, json.encode(ordered.new {
     {'metadata', {total_size = total}}, {'weight_map', map}}, {indent = 2}) .. '\n')

@@ -67,7 +67,8 @@ function attention.sdpa_kernel(backends, fn, ...)
 end
 
 return require 'base.namespace'('torch.nn.attention', {
+  modules = {varlen = 'torch.nn.attention.varlen'},
   absent = {bias = 'pass is_causal, or a mask',
            flex_attention = 'it needs a compiler: use scaled_dot_product_attention with a mask',
-           varlen = 'pad, and pass a mask', WARN_FOR_UNFUSED_KERNELS = true},
+           WARN_FOR_UNFUSED_KERNELS = true},
 }, attention)

@@ -45,6 +45,21 @@ local function same_ids(model, want, key)
   return ids.shape[2] == want[key].shape[2] and torch.equal(ids, want[key])
 end
 
+-- Whether a cache that keeps its sizes gives the same ids; the reason of a model that cannot have one.
+local function same_static_ids(model, want)
+  local same = true
+  for _, key in ipairs {'greedy', 'greedy_masked', 'penalty', 'ended'} do
+    local before = GENERATE[key]
+    GENERATE[key] = {cache_implementation = 'static'}
+    for option, value in pairs(before) do GENERATE[key][option] = value end
+    local ok, found = pcall(same_ids, model, want, key)
+    GENERATE[key] = before
+    if not ok then return tostring(found) end
+    same = same and found
+  end
+  return same
+end
+
 for i = 2, #arg do
   local name = arg[i]
   local Auto, path = class_of(name), folder .. '/' .. name
@@ -77,6 +92,7 @@ for i = 2, #arg do
   for key in pairs(GENERATE) do
     if want[key] or key == 'looked_up' and want.greedy then found[key] = same_ids(model, want, key) end
   end
+  if want.greedy then found.static = same_static_ids(model, want) end
   optimizer:step()
   for key, parameter in model:named_parameters() do
     if want['step.' .. key] then found.step = math.max(found.step, difference(parameter, want['step.' .. key])) end

@@ -169,7 +169,9 @@ def test_adapters_of_a_sharded_model_are_merged_and_written(sharded, tmp_path):
         end
         """
     )
-    assert "merge_and_unload: 'transformer.h.0." in out["unload"] and "save_pretrained writes the adapter" in out.pop("unload")
+    assert "merge_and_unload: 'transformer.h.0." in out["unload"] and "save_pretrained writes the adapter" in out.pop(
+        "unload"
+    )
     assert "add adapters first, then shard the model" in out.pop("add")
     ends = ("", "_read", "_merged", "_changed", "_again")
     assert out == {name + end: True for name in ("plain", "dora") for end in ends}

@@ -38,6 +38,9 @@ def compare(rtrain, *names):
         assert each["parameters"] >= 10, each
         for key in ("greedy", "greedy_masked", "penalty", "beams", "ended", "looked_up"):
             assert each.get(key, True) is True, each
+        assert (
+            each.get("static", True) is True or "generate: cache_implementation = 'static': its " in each["static"]
+        ), each
     pairs = [path for name in names for path in (folder / name, folder / f"{name}.saved")]
     subprocess.run([transformers_python(), "-c", REREAD, *map(str, pairs)], check=True, timeout=600)
     return found
@@ -47,11 +50,14 @@ def test_some_families(rtrain):
     found = compare(rtrain, "gpt2", "llama", "gemma2", "bert-sequence", "t5")
     assert ["greedy" in each for each in found] == [True, True, True, False, True]
     assert ["packed" in each for each in found] == [True, True, True, False, False]
+    assert [each.get("static") is True for each in found] == [True, True, True, False, False]
 
 
 @nightly
 def test_all_families(rtrain):
-    assert len(compare(rtrain)) >= 25
+    found = compare(rtrain)
+    assert len(found) >= 25
+    assert len([each for each in found if each.get("static") is True]) >= 12
 
 
 @nightly

@@ -25,6 +25,24 @@ struct Matrix {
   }
 };
 
+// c = scale * left * right + keep * c
+struct Product {
+  Matrix left, right;
+  float* c;
+  int rows, columns, inner, stride;
+  float scale, keep;
+  void compute() const {
+    for (int column = 0; column < columns; ++column) {
+      for (int row = 0; row < rows; ++row) {
+        float sum = 0;
+        for (int i = 0; i < inner; ++i) sum += left.at(row, i) * right.at(i, column);
+        float& out = c[row + static_cast<long>(column) * stride];
+        out = scale * sum + (keep == 0 ? 0 : keep * out);
+      }
+    }
+  }
+};
+
 }  // namespace
 
 extern "C" {
@@ -68,22 +86,37 @@ cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
   return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t a_op,
+                                         cublasOperation_t b_op, int m, int n, int k,
+                                         const float* alpha, const float* a, int a_stride,
+                                         long long a_step, const float* b, int b_stride,
+                                         long long b_step, const float* beta, float* c,
+                                         int c_stride, long long c_step, int count) {
+  Product product{{a, a_stride, a_op != CUBLAS_OP_N},
+                  {b, b_stride, b_op != CUBLAS_OP_N},
+                  c,
+                  m,
+                  n,
+                  k,
+                  c_stride,
+                  *alpha,
+                  *beta};
+  fake_gpu::stream_of(of(handle).stream).give([=]() mutable {
+    for (int i = 0; i < count; ++i) {
+      product.compute();
+      product.left.data += a_step;
+      product.right.data += b_step;
+      product.c += c_step;
+    }
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op,
                               int m, int n, int k, const float* alpha, const float* a, int a_stride,
                               const float* b, int b_stride, const float* beta, float* c,
                               int c_stride) {
-  const Matrix left{a, a_stride, a_op != CUBLAS_OP_N};
-  const Matrix right{b, b_stride, b_op != CUBLAS_OP_N};
-  fake_gpu::stream_of(of(handle).stream).give([=, scale = *alpha, keep = *beta] {
-    for (int column = 0; column < n; ++column) {
-      for (int row = 0; row < m; ++row) {
-        float sum = 0;
-        for (int i = 0; i < k; ++i) sum += left.at(row, i) * right.at(i, column);
-        float& out = c[row + static_cast<long>(column) * c_stride];
-        out = scale * sum + (keep == 0 ? 0 : keep * out);
-      }
-    }
-  });
-  return CUBLAS_STATUS_SUCCESS;
+  return cublasSgemmStridedBatched(handle, a_op, b_op, m, n, k, alpha, a, a_stride, 0, b, b_stride,
+                                   0, beta, c, c_stride, 0, 1);
 }
 }

@@ -35,6 +35,9 @@ constexpr Refusal kRefusals[] = {
      "it is a part of quantization, which is not here"},
 };
 
+// What torch.nn.attention.varlen calls: no other operator calls it for packed tensors.
+constexpr std::string_view kPackedAttention = "_flash_attention_forward";
+
 bool matches(std::string_view pattern, std::string_view name) {
   if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
   if (pattern.starts_with('*')) return name.ends_with(pattern.substr(1));
@@ -235,6 +238,19 @@ void check_rrelu(const Stack& stack) {
           cat("lower and upper must be finite, got ", lower, " and ", upper));
 }
 
+// (query, key, value, cum_seq_q, cum_seq_k, …): the kernel takes the rows of the last two as given.
+void check_packed_attention(const Stack& stack) {
+  const at::Tensor& query = stack[0].toTensor();
+  for (const size_t i : {3, 4}) {
+    require(is_given(stack[i]) && query.dim() == 3,
+            "only packed tensors: with cum_seq_q, cum_seq_k");
+    const at::Tensor& ends = stack[i].toTensor();
+    require(ends.dim() == 1 && ends.scalar_type() == at::kInt && ends.is_contiguous() &&
+                ends.device() == query.device() && ends.numel() == stack[3].toTensor().numel(),
+            "cum_seq_q and cum_seq_k are int32, as long as each other, on the query's device");
+  }
+}
+
 struct Check {
   std::string_view name;
   SafetyCheck check;
@@ -273,11 +289,13 @@ constexpr Check kChecks[] = {
     {"gru", &check_recurrent},
     {"rnn_tanh", &check_recurrent},
     {"rnn_relu", &check_recurrent},
+    {kPackedAttention, &check_packed_attention},
 };
 
 }  // namespace
 
 std::string refusal(std::string_view name) {
+  if (name == kPackedAttention) return {};
   for (const Refusal& r : kRefusals) {
     if (holds_match(r.names, name)) return std::string(r.reason);
   }
