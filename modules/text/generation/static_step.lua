@@ -16,14 +16,13 @@ local StaticStep = class 'StaticStep'
 function StaticStep.refusal(model, capacity)
   if model.is_encoder_decoder then return 'its encoder has keys of its own' end
   for _, module in ipairs(model:modules()) do
-    if class.is(module, experts.SparseMoeBlock) then return 'its tokens go to experts, and how many to each is read from a tensor' end
+    if class.is(module, experts.SparseMoeBlock) then return 'its tokens go to experts: their numbers are not known ahead' end
     for _, rope in pairs(module.ropes or {}) do
       if rotary.grows(rope) then return ("its rotary embeddings are '%s'"):format(rope.rope_type) end
     end
   end
   local context = model.config.n_positions
-  if context and capacity > context then return ('its context has %d tokens, and %d are asked for'):format(context, capacity) end
-  return nil
+  return context and capacity > context and ('its context has %d tokens, and %d are asked for'):format(context, capacity) or nil
 end
 
 ---@param model nn.Module

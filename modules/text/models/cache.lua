@@ -18,7 +18,7 @@ function Cache:init(capacity)
   self.of_encoder = {} -- keys and values of what an encoder has read, by layer
 end
 
--- Returns memory for at least that many tokens, with what it had. The rest is zeros: a weight of 0 may meet them.
+-- Returns memory for at least that many tokens, with what it had. The rest is zeros, since 0 · NaN is NaN.
 local function grown(tensor, like, used, wanted)
   local n, heads, _, width = unpack(like.shape)
   local out = torch.zeros({n, heads, math.max(wanted, 2 * used), width}, {dtype = like.dtype, device = like.device})

@@ -51,7 +51,8 @@ PACKED = """
     local torch = require 'torch'
     local attention, train = require 'text.models.attention', require 'rtrain'
     train.TorchTrainer{train_loop_per_worker = function()
-      local function tensor(heads) return torch.ones({1, heads, 6, 8}, {device = 'cuda', dtype = 'DTYPE', requires_grad = true}) end
+      local options = {device = 'cuda', dtype = 'DTYPE', requires_grad = true}
+      local function tensor(heads) return torch.ones({1, heads, 6, 8}, options) end
       local query, key, value = tensor(4), tensor(2), tensor(2)
       local varlen, kernel = torch.nn.attention.varlen, nil
       local before = varlen.varlen_attn

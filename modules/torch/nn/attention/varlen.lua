@@ -111,4 +111,6 @@ function varlen.varlen_attn(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k,
   return one_by_one(query, key, value, ends, how)
 end
 
-return require 'base.namespace'('torch.nn.attention.varlen', {absent = {AuxRequest = 'its log-sum-exp is not returned'}}, varlen)
+return require 'base.namespace'('torch.nn.attention.varlen', {
+  absent = {AuxRequest = 'its log-sum-exp is not returned'},
+}, varlen)
