@@ -4,7 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "host/decide/replica_vote.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
@@ -99,6 +102,21 @@ int go_back(lua_State* L) {
   return 0;
 }
 
+int vote(lua_State* L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  std::vector<uint64_t> hashes(lua_objlen(L, 1));
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    lua_rawgeti(L, 1, static_cast<int>(i + 1));
+    hashes[i] = static_cast<uint64_t>(luaL_checknumber(L, -1));
+    lua_pop(L, 1);
+  }
+  const decide::ReplicaVote found = decide::vote_of_replicas(hashes);
+  List ranks(found.differing.begin(), found.differing.end());
+  lua::push_value(L, std::move(ranks));
+  lua::push_value(L, found.source < 0 ? Value() : Value(found.source));
+  return 2;
+}
+
 }  // namespace
 
 int open_elastic(lua_State* L) {
@@ -116,6 +134,7 @@ int open_elastic(lua_State* L) {
       lua::method<&set_healable>("set_healable"),
       lua::method<&leave>("leave"),
       lua::method<&go_back>("go_back"),
+      lua::method<&vote>("vote"),
   };
   lua::push_functions(L, kFunctions);
   return 1;

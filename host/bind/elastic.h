@@ -14,8 +14,12 @@
 //   committed(step) → bytes or nil  kept by commit()
 //   set_healable(is)
 //   leave()                      the other ranks do not wait for this rank any more
+//   vote(hashes) → ranks, source    by the hashes of the ranks' states, from rank 0 on: the ranks
+//                                that differ, and the first one that is believed; nil without a
+//                                majority
 //   go_back(step, index, error)  after an error; returns when this rank continues in a new attempt
-// Outside of a worker each raises `argument`, except num_collectives, which returns 0.
+// Outside of a worker each raises `argument`, except num_collectives, which returns 0, and
+// vote.
 #pragma once
 
 #include "host/lua/lua.h"

@@ -56,6 +56,7 @@ extern "C" __attribute__((visibility("default"))) int rtrain_engine_open(
   open_constructors(L);
   open_storage_copies(L);
   open_storages(L);
+  open_tensor_hash(L);
   open_autograd(L);
   open_autocast(L);
   open_random(L);

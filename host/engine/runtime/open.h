@@ -38,6 +38,7 @@ void open_recording(lua_State* L);      // recording
 
 // Adds _copy_with_storage(tensor, copies).
 void open_storage_copies(lua_State* L);
-void open_storages(lua_State* L);  // _storage_nbytes, _storage_ptr, _storage_resize
+void open_storages(lua_State* L);     // _storage_nbytes, _storage_ptr, _storage_resize
+void open_tensor_hash(lua_State* L);  // _hash_tensors
 
 }  // namespace rtrain::engine

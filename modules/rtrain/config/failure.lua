@@ -40,6 +40,10 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---  run the step, the rank and the parameter or layer; 'error' ends the run there with code 'not_finite', without a
 ---  retry; 'ignore' does nothing. Checked are each loss on the CPU when its backward begins, losses on a GPU and all
 ---  metrics at train.report, and in train.loop the norm of clipped gradients
+---@field verify_replicas integer at every n-th `commit` of train.elastic (and step of train.loop) the ranks compare hashes of
+---  parameters and optimizer state, which are the same on all: 0 (default) never. A rank that differs, by a bit that its
+---  memory or device has changed, gets the state of the others and is named, with its node; among two ranks nobody knows
+---  which is right, and the group restarts from its checkpoint
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'max_heals', default = -1, check = schema.integer(-1)},
@@ -52,6 +56,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'busy_threshold_s', default = 600, check = schema.positive},
   {'node_timeout_s', default = 30, check = schema.positive},
   {'on_nan', default = 'warn', check = schema.one_of('warn', 'error', 'ignore')},
+  {'verify_replicas', default = 0, check = schema.integer(0)},
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })
 

@@ -22,6 +22,7 @@ local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
 local Replica = require 'rtrain.elastic.replica'
+local Replicas = require 'rtrain.elastic.replicas'
 local random_state = require 'rtrain.session.random_state'
 local rows = require 'rtrain.state.rows'
 local session = require 'rtrain.session'
@@ -173,6 +174,17 @@ function Commits:commit()
   if self._prepared == self.step then self:prepare() end
   self._host.commit(self._prepared, pack(small_of(self)))
   self:_take(self._prepared)
+  self:_verify()
+end
+
+-- Compares the replicas now and then. The commit comes first: the loss of a rank meanwhile costs no step.
+function Commits:_verify()
+  local state = session.get('train.elastic')
+  local every = state.verify_replicas or 0
+  local commits = self.step - 1  -- without that of train.elastic itself, before the first step
+  if every == 0 or commits % every ~= 0 or state.context.world_size == 1 then return end
+  self._replicas = self._replicas or Replicas(self._modules, self._optimizers)
+  if self._replicas:verify(state.context, commits) then self:_take(self.step) end
 end
 
 -- Returns to the copy. An optimizer's step need not change the versions.

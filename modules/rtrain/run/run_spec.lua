@@ -94,6 +94,7 @@ local function dump_functions(job)
     train_loop_config = job.train_loop_config,
     kind = job.kind,
     on_nan = job.run_config.failure_config.on_nan,
+    verify_replicas = job.run_config.failure_config.verify_replicas,
     validation_config = job.validation_config,
     datasets = job.worker_datasets,
     metadata = job.metadata,

@@ -31,6 +31,7 @@ local function begin_session(host, job, pump)
     tempdirs = {},
     kind = job.kind,
     is_joining = context.is_replacement,
+    verify_replicas = job.verify_replicas,
     validation_config = job.validation_config,
     pump = pump,
   }
@@ -79,8 +80,9 @@ end
 
 ---Runs a train function as this process's part of the attempt. Its error becomes the error of the rank.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
----  validation_config: table?, gpus: integer[]?, on_nan: string, metadata: table?, resume_from_checkpoint: Checkpoint?,
----  set_cuda_device: boolean?, initialization_hook: function?, backend: table?, flags: RunFlags?}
+---  validation_config: table?, gpus: integer[]?, on_nan: string, verify_replicas: integer, metadata: table?,
+---  resume_from_checkpoint: Checkpoint?, set_cuda_device: boolean?, initialization_hook: function?, backend: table?,
+---  flags: RunFlags?}
 ---  gpus: where the launcher has given them
 ---@param pump? function in local mode: takes the run's events, after each report
 ---@return any return_value plain data

@@ -1,0 +1,93 @@
+"""FailureConfig.verify_replicas: a bit that changes on one rank is found at the next commit, named, and mended."""
+
+import pytest
+
+# Each rank reports a hash of its parameters at the end. FLIP runs between the optimizer's step 4 and its commit.
+SCRIPT = """
+    local torch, train = require 'torch', require 'rtrain'
+    train.TorchTrainer{train_loop_per_worker = function()
+      local rank = train.get_context():get_world_rank()
+      torch.manual_seed(1)
+      local layers = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
+      local model = train.torch.prepare_model(layers)
+      local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.05})
+      local state = train.state{model = model, optimizer = optimizer, step = 0}
+      local checkpoint = train.get_checkpoint()
+      state:load(checkpoint)
+      local function flip(tensor, bit)
+        tensor:detach():view(-1):view('int32'):narrow(0, 3, 1):bitwise_xor_(2 ^ bit)
+      end
+      train.elastic(state, function()
+        while state.step < 8 do
+          optimizer:zero_grad()
+          torch.manual_seed(100 * state.step + rank)
+          model(torch.randn(4, 6)):pow(2):mean():backward()
+          optimizer:step()
+          state.step = state.step + 1
+          if state.step == 4 and not checkpoint then
+            local first = model:parameters()[1]
+            FLIP
+          end
+          state:commit()
+          if state.step == 2 then
+            train.tempdir(function(dir)
+              state:save(dir)
+              train.report({step = 2}, {checkpoint = train.Checkpoint.from_directory(dir)})
+            end)
+          end
+        end
+      end)
+      train.report{hash = (require('torch._C')._hash_tensors(layers:parameters()))}
+    end, scaling_config = train.ScalingConfig{num_workers = WORKERS},
+    run_config = train.RunConfig{failure_config = train.FailureConfig{LIMITS}}}:fit()
+    """
+
+
+def run(rtrain, workers, flip, limits):
+    text = SCRIPT.replace("WORKERS", str(workers)).replace("FLIP", flip).replace("LIMITS", limits)
+    result = rtrain.run(text, "--oversubscribe")
+    assert result.returncode == 0, result.stdout + result.stderr
+    ranks = rtrain.json("metrics", "last", "--ranks")[-1]["ranks"]
+    return [rank["hash"] for rank in ranks], result.stdout + result.stderr
+
+
+def events(rtrain):
+    return [row[0] for row in rtrain.query("SELECT text FROM events")]
+
+
+@pytest.mark.parametrize(
+    "flip, named",
+    [
+        ("if rank == 1 then flip(first, 7) end", "after commit 4 'model.0.weight' of rank 1"),
+        ("if rank == 0 then flip(optimizer.state[first].exp_avg, 30) end", "'optimizer.state[1].exp_avg' of rank 0"),
+        (
+            "if rank == 2 then for _, p in ipairs(layers:parameters()) do p:detach():mul_(2) end end",
+            " and 5 more of rank 2",
+        ),
+    ],
+    ids=["parameter", "optimizer", "all"],
+)
+def test_the_rank_that_differs_is_named_and_gets_the_state_of_the_others(rtrain, flip, named):
+    calm, output = run(rtrain, 3, "", "verify_replicas = 1")
+    assert calm[0] == calm[1] == calm[2] and "differs from" not in output
+    mended, output = run(rtrain, 3, flip, "verify_replicas = 1")
+    assert mended == calm
+    (text,) = [text for text in events(rtrain) if "differs from the other ranks" in text]
+    assert named in text
+
+
+def test_it_is_found_when_the_step_is_one_of_every_n(rtrain):
+    flip = "if rank == 1 then flip(first, 7) end"
+    unseen, _ = run(rtrain, 3, flip, "")
+    assert unseen[1] != unseen[0] == unseen[2]
+    mended, _ = run(rtrain, 3, flip, "verify_replicas = 4")
+    assert len(set(mended)) == 1
+    (text,) = [text for text in events(rtrain) if "differs from the other ranks" in text]
+    assert "after commit 4 " in text
+
+
+def test_two_ranks_go_back_to_the_checkpoint(rtrain):
+    calm, _ = run(rtrain, 2, "", "verify_replicas = 1")
+    mended, output = run(rtrain, 2, "if rank == 1 then flip(first, 0) end", "verify_replicas = 1, max_failures = 1")
+    assert mended == calm
+    assert "after commit 4 'model.0.weight' of ranks 0 and 1 differ from each other" in output
