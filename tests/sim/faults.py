@@ -127,6 +127,14 @@ FAULTS = [
     ("stop_agreement.cpp", "if (!holding_) return prepare();", ""),
     ("stop_agreement.cpp", "for (Rank& rank : ranks_) rank.calls.reset();", ""),
     ("stop_agreement.cpp", "return holding_ ? try_release() : std::nullopt;", "return std::nullopt;"),
+    # replica_vote: which ranks have a wrong state
+    ("replica_vote.cpp", "if (2 * count > hashes.size()) return hash;", "if (2 * count >= hashes.size()) return hash;"),
+    ("replica_vote.cpp", "if (hashes[rank] != believed) {", "if (hashes[rank] == believed) {"),
+    (
+        "replica_vote.cpp",
+        "vote.differing.push_back(static_cast<int>(rank));",
+        "vote.differing = {static_cast<int>(rank)};",
+    ),
     # stop_outcome: the final state of a run that was stopped
     ("stop_outcome.cpp", "return strength(next) > strength(current);", "return strength(next) >= strength(current);"),
     ("stop_outcome.cpp", "} else if (stop.saved) {", "} else {"),

@@ -15,6 +15,7 @@
 #include "tests/sim/worlds/nodes_world.h"
 #include "tests/sim/worlds/places_world.h"
 #include "tests/sim/worlds/queries_world.h"
+#include "tests/sim/worlds/replicas_world.h"
 #include "tests/sim/worlds/reports_world.h"
 #include "tests/sim/worlds/retention_world.h"
 #include "tests/sim/worlds/run_world.h"
@@ -55,7 +56,8 @@ std::vector<Subject> subjects() {
           subject<FailuresWorld>("failures"), subject<PlacesWorld>("places"),
           subject<QueriesWorld>("queries"),   subject<RetentionWorld>("retention"),
           subject<NodesWorld>("nodes"),       subject<WatchWorld>("watch"),
-          subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool")};
+          subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool"),
+          subject<ReplicasWorld>("replicas")};
 }
 
 void show(const Subject& subject, uint64_t seed, const Life& broken, bool is_brief) {

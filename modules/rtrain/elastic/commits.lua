@@ -22,7 +22,7 @@ local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
 local Replica = require 'rtrain.elastic.replica'
-local Replicas = require 'rtrain.elastic.replicas'
+local ReplicaCheck = require 'rtrain.elastic.replica_check'
 local random_state = require 'rtrain.session.random_state'
 local rows = require 'rtrain.state.rows'
 local session = require 'rtrain.session'
@@ -55,6 +55,8 @@ function Commits:init(state, host)
   for _, optimizer in ordered.items(self._keeps_copies and ordered.new() or self._optimizers) do
     self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function(_, given) self:prepare(optimizer, given[1]) end)
   end
+  local verifies = session.get('train.elastic').verify_replicas or 0
+  self.replica_check = verifies > 0 and ReplicaCheck(self._modules, self._optimizers) or nil
   if #sharded.names(state) > 0 then
     self.replica = Replica(self._modules, self._optimizers)
     for _, optimizer in ordered.items(self._optimizers) do
@@ -180,11 +182,9 @@ end
 -- Compares the replicas now and then. The commit comes first: the loss of a rank meanwhile costs no step.
 function Commits:_verify()
   local state = session.get('train.elastic')
-  local every = state.verify_replicas or 0
   local commits = self.step - 1  -- without that of train.elastic itself, before the first step
-  if every == 0 or commits % every ~= 0 or state.context.world_size == 1 then return end
-  self._replicas = self._replicas or Replicas(self._modules, self._optimizers)
-  if self._replicas:verify(state.context, commits) then self:_take(self.step) end
+  if not self.replica_check or commits % state.verify_replicas ~= 0 or state.context.world_size == 1 then return end
+  if self.replica_check:verify(state.context, commits) then self:_take(self.step) end
 end
 
 -- Returns to the copy. An optimizer's step need not change the versions.

@@ -52,6 +52,7 @@ local function synchronize(commits, host)
   wait_for_all(context)
   state.is_joining = false
   local held = messages.gathered(context, commits.step)
+  if commits.replica_check then held = commits.replica_check:believed(context, held) end
   local source, step = source_of(held, context.world_size)
   local holders = commits.replica and holders_of(commits, context)
   local large, orders = nil, step > 1 and ddp.gradient_orders() or nil

@@ -91,3 +91,20 @@ def test_two_ranks_go_back_to_the_checkpoint(rtrain):
     mended, output = run(rtrain, 2, "if rank == 1 then flip(first, 0) end", "verify_replicas = 1, max_failures = 1")
     assert mended == calm
     assert "after commit 4 'model.0.weight' of ranks 0 and 1 differ from each other" in output
+
+
+def test_a_damaged_rank_gives_its_state_to_no_new_one(rtrain):
+    """Rank 0, the first that holds the commit, is damaged in it, and rank 2 dies in it."""
+    calm, _ = run(rtrain, 4, "", "verify_replicas = 1")
+    flip = """
+        local files = require 'files'
+        if rank == 0 and files.once 'damaged' then flip(first, 7) end
+        files.wait_for 'damaged'
+        if rank == 2 and files.once 'lost' then os.execute 'kill -9 $PPID' end
+        files.wait_for 'lost'
+    """
+    mended, _ = run(rtrain, 4, flip, "verify_replicas = 1")
+    assert mended == calm
+    (text,) = [text for text in events(rtrain) if "differs from the other ranks" in text]
+    assert "after a loss the state of rank 0" in text
+    assert rtrain.query("SELECT status FROM attempts ORDER BY started_at DESC LIMIT 2") == [("FINISHED",), ("HEALED",)]

@@ -1,0 +1,164 @@
+-- rtrain/elastic/replica_check.lua: compares what all ranks should have the same of, and gives a rank that differs the
+-- state of the others (FailureConfig.verify_replicas).
+--
+-- Under DistributedDataParallel parameters and optimizer state are the same on all ranks, to the last bit. A rank differs if
+-- its memory, its processor or its device has changed a bit; its next gradients would spread that to all.
+
+local class = require 'base.class'
+local errors = require 'base.errors'
+local messages = require 'rtrain.elastic.messages'
+local ordered = require 'base.ordered'
+local shards = require 'torch.tensor.shards'
+local torch = require 'torch'
+local tree = require 'torch.func.tree'
+
+---@class ReplicaCheck
+local ReplicaCheck = class 'ReplicaCheck'
+
+---@param modules table ordered, by name
+---@param optimizers table ordered, by name
+function ReplicaCheck:init(modules, optimizers)
+  self._modules, self._optimizers = modules, optimizers
+end
+
+-- Returns the tensors that are the same on all ranks, and their names. Rows of sharded parameters are not.
+local function tensors_of(self)
+  local tensors, names = {}, {}
+  local function add(tensor, name)
+    if not torch.is_tensor(tensor) or shards.of(tensor) then return end
+    tensors[#tensors + 1], names[#names + 1] = tensor, name
+  end
+  for part, module in ordered.items(self._modules) do
+    for name, param in module:named_parameters() do add(param:detach(), ('%s.%s'):format(part, name)) end
+  end
+  for part, optimizer in ordered.items(self._optimizers) do
+    for _, group in ipairs(optimizer.param_groups) do
+      for i, param in ipairs(group.params) do
+        local state = not shards.of(param) and optimizer.state[param] or {}
+        for _, name in ipairs(ordered.keys_of(state)) do
+          for _, tensor in ipairs(tree.leaves(state[name])) do add(tensor, ('%s.state[%d].%s'):format(part, i, name)) end
+        end
+      end
+    end
+  end
+  return tensors, names
+end
+
+local function listed(ranks)
+  local last = ranks[#ranks]
+  if #ranks == 1 then return ('rank %d'):format(last) end
+  return ('ranks %s and %d'):format(table.concat(ranks, ', ', 1, #ranks - 1), last)
+end
+
+-- Returns the first tensor that differs on these ranks and how many more do. A collective.
+local function where(context, names, hashes, differing, source)
+  local counts = messages.gathered(context, #hashes)
+  for _, rank in ipairs(differing) do
+    if counts[rank] ~= counts[source] then return ('it has %d tensors instead of %d'):format(counts[rank], counts[source]) end
+  end
+  local found = {}
+  for i, hash in ipairs(hashes) do
+    local all = messages.gathered(context, hash)
+    for _, rank in ipairs(differing) do
+      if all[rank] ~= all[source] and found[#found] ~= names[i] then found[#found + 1] = names[i] end
+    end
+  end
+  local more = #found > 1 and (' and %d more'):format(#found - 1) or ''
+  return ("'%s'%s"):format(found[1], more), true
+end
+
+-- Gives the differing ranks the tensors of the source.
+local function repair(context, tensors, differing, source)
+  local own = context.world_rank
+  for _, rank in ipairs(differing) do
+    if own == source then
+      messages.send(tensors, rank)
+    elseif own == rank then
+      torch.no_grad(function()
+        for i, tensor in ipairs(messages.receive(source)) do tensors[i]:copy_(tensor) end
+      end)
+    end
+  end
+end
+
+-- Returns the hash of this rank's state, and what it is of.
+local function hashed(self)
+  local tensors, names = tensors_of(self)
+  local all, hashes = require('torch._C')._hash_tensors(tensors)
+  return all, {tensors = tensors, names = names, hashes = hashes}
+end
+
+-- Returns the given ranks that differ, and one that is believed; nil without a majority.
+local function vote(of_ranks, ranks)
+  local hashes = {}
+  for i, rank in ipairs(ranks) do hashes[i] = of_ranks[rank] end
+  local places, source = require('rtrain._elastic').vote(hashes)
+  local differing = {}
+  for i, place in ipairs(places) do differing[i] = ranks[place + 1] end
+  return differing, source and ranks[source + 1]
+end
+
+local CAUSE = 'a bit was changed in memory or on a device'
+
+local function raise_undecided(what)
+  errors.raise('worker_lost', ('%s, and it is not known which is right: %s (FailureConfig.verify_replicas)'):format(what,
+    CAUSE))
+end
+
+local function tell(what)
+  require('rtrain._worker').report_health(('%s: %s, it has their state now'):format(what, CAUSE), false)
+end
+
+local function is_among(ranks, own)
+  for _, rank in ipairs(ranks) do
+    if rank == own then return true end
+  end
+  return false
+end
+
+---Compares the ranks' states, and mends those that differ. A collective.
+---@param context table
+---@param commits integer how many there were
+---@return boolean was_mended whether this rank got the state of another one
+---Errors: 'worker_lost' if there is no majority.
+function ReplicaCheck:verify(context, commits)
+  local own, state = hashed(self)
+  local ranks = {}
+  for rank = 0, context.world_size - 1 do ranks[rank + 1] = rank end
+  local differing, source = vote(messages.gathered(context, own), ranks)
+  if #differing == 0 then return false end
+  local place, has_same_tensors = where(context, state.names, state.hashes, differing, source or differing[1])
+  local what = ('after commit %d %s of %s %s'):format(commits, place, listed(differing),
+    source and 'differs from the other ranks' or 'differ from each other')
+  if not source or not has_same_tensors then raise_undecided(what) end
+  repair(context, state.tensors, differing, source)
+  local was_mended = is_among(differing, context.world_rank)
+  if was_mended then tell(what) end
+  return was_mended
+end
+
+---Compares the states of the ranks that hold one after a loss, before one of them gives it to the new ranks. A
+---collective.
+---@param context table
+---@param held table<integer, integer> the commit that each rank holds; 0 for none
+---@return table<integer, integer> held without the ranks that differ: they get the state of another one
+---Errors: 'worker_lost' if there is no majority.
+function ReplicaCheck:believed(context, held)
+  local holders = {}
+  for rank = 0, context.world_size - 1 do
+    if held[rank] > 0 then holders[#holders + 1] = rank end
+  end
+  local own_rank = context.world_rank
+  local hashes = messages.gathered(context, held[own_rank] > 0 and (hashed(self)) or 0)
+  local differing, source = vote(hashes, holders)
+  if #differing == 0 then return held end
+  local what = ('after a loss the state of %s %s'):format(listed(differing),
+    source and 'differs from the other ranks' or 'differ from each other')
+  if not source then raise_undecided(what) end
+  local out = {}
+  for rank, step in next, held do out[rank] = is_among(differing, rank) and 0 or step end
+  if is_among(differing, own_rank) then tell(what) end
+  return out
+end
+
+return ReplicaCheck
