@@ -29,22 +29,25 @@ template <Operation kOperation, bool kHasFma>
   if constexpr (kOperation == kDivide) return a / b;
   if constexpr (kOperation == kTanhBackward) return a * multiply_add<kHasFma>(-b, b, 1.0F);
   if constexpr (kOperation == kSigmoidBackward) return a * (1.0F - b) * b;
+  if constexpr (kOperation == kSiluBackward)
+    return a * c * multiply_add<kHasFma>(b, 1.0F - c, 1.0F);
+  if constexpr (kOperation == kGelu) return 0.5F * a * (1.0F + b);
+  if constexpr (kOperation == kGeluBackward) {
+    const float slope = 0.5F * b * multiply_add<kHasFma>(-c, c, 1.0F) *
+                        (kGeluBeta * multiply_add<kHasFma>(3 * kGeluKappa, b * b, 1.0F));
+    return a * (0.5F * (1.0F + c) + slope);
+  }
   if constexpr (kOperation == kAddScaled) return multiply_add<kHasFma>(b, c, a);
   if constexpr (kOperation == kAddProduct) return multiply_add<kHasFma>(d * b, c, a);
   if constexpr (kOperation == kAddQuotient) return a + d * b / c;
   if constexpr (kOperation == kThresholdBackward) return b <= c ? 0.0F : a;
+  if constexpr (kOperation == kGreater) return a > b ? 1.0F : 0.0F;
   if constexpr (kOperation == kSelect) return a != 0.0F ? b : c;
 }
 
-constexpr int kCounts[] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 4, 4, 3, 3};
-constexpr std::string_view kNames[] = {
-    "copy",       "neg",     "abs",           "reciprocal",
-    "rsqrt",      "relu",    "add",           "sub",
-    "mul",        "div",     "tanh_backward", "sigmoid_backward",
-    "add_scaled", "addcmul", "addcdiv",       "threshold_backward",
-    "where"};
+constexpr int kCounts[] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 2, 3, 3, 4, 4, 3, 2, 3};
 constexpr size_t kNumOperations = std::size(kCounts);
-static_assert(std::size(kNames) == kNumOperations);
+static_assert(kNumOperations == static_cast<size_t>(kFirstFunction));
 constexpr size_t kNumMasks = 1U << kMostOperands;
 
 template <int kCount, unsigned kSingle, int kAt>
@@ -75,20 +78,18 @@ void plain_loop(float* out, const LoopOperand* operands, size_t count) {
 
 #if defined(__x86_64__)
 template <Operation kOperation, unsigned kSingle>
-[[gnu::target("avx2,fma")]] void fma_loop(float* out, const LoopOperand* operands, size_t count) {
+[[gnu::target("avx2,fma")]] void avx2_loop(float* out, const LoopOperand* operands, size_t count) {
   each<kOperation, kSingle, true>(out, operands, count);
 }
-#else
+
 template <Operation kOperation, unsigned kSingle>
-void fma_loop(float* out, const LoopOperand* operands, size_t count) {
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")]] void
+avx512_loop(float* out, const LoopOperand* operands, size_t count) {
   each<kOperation, kSingle, true>(out, operands, count);
 }
 #endif
 
-struct Loops {
-  Loop plain = nullptr;
-  Loop fma = nullptr;
-};
+using Loops = std::array<Loop, 3>;  // by Simd
 
 using Table = std::array<std::array<Loops, kNumMasks>, kNumOperations>;
 
@@ -96,7 +97,12 @@ template <size_t kIndex, unsigned kSingle>
 constexpr Loops entry() {
   constexpr auto kOperation = static_cast<Operation>(kIndex);
   if constexpr (kSingle >> kCounts[kIndex] != 0) return {};
-  return {.plain = &plain_loop<kOperation, kSingle>, .fma = &fma_loop<kOperation, kSingle>};
+#if defined(__x86_64__)
+  return {&plain_loop<kOperation, kSingle>, &avx2_loop<kOperation, kSingle>,
+          &avx512_loop<kOperation, kSingle>};
+#else
+  return {&plain_loop<kOperation, kSingle>};
+#endif
 }
 
 template <size_t kIndex, unsigned... kSingle>
@@ -113,21 +119,22 @@ constexpr Table kTable = table(std::make_index_sequence<kNumOperations>());
 
 }  // namespace
 
-int num_operands(Operation operation) { return kCounts[static_cast<size_t>(operation)]; }
-
-std::string_view name_of(Operation operation) { return kNames[static_cast<size_t>(operation)]; }
-
-Loop loop_of(Operation operation, unsigned single_mask, bool has_fma) {
-  const Loops& loops = kTable[static_cast<size_t>(operation)][single_mask];
-  return has_fma ? loops.fma : loops.plain;
+int num_operands(Operation operation) {
+  return is_function(operation) ? 1 : kCounts[static_cast<size_t>(operation)];
 }
 
-bool has_fma() {
+Loop loop_of(Operation operation, unsigned single_mask, Simd simd) {
+  return kTable[static_cast<size_t>(operation)][single_mask][static_cast<size_t>(simd)];
+}
+
+Simd best_simd() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-  return false;
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (has_avx2) return has_avx512 ? Simd::kAvx512 : Simd::kAvx2;
 #endif
+  return Simd::kPlain;
 }
 
 }  // namespace rtrain::compile

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace rtrain::compile {
 namespace {
+
+constexpr size_t kLine = 64 / sizeof(float);  // numbers of a cache line
 
 size_t at(int64_t index) { return static_cast<size_t>(index); }
 
@@ -26,8 +29,8 @@ void read_row(const RegionTensor& tensor, const void* memory, int64_t offset, in
 
 }  // namespace
 
-TileProgram::TileProgram(Region region, bool has_fma)
-    : region_(std::move(region)), sizes_(region_.sizes), has_fma_(has_fma) {
+TileProgram::TileProgram(Region region, Simd simd, const Functions* functions)
+    : region_(std::move(region)), sizes_(region_.sizes), simd_(simd), functions_(functions) {
   num_elements_ = region_.num_elements();
   join_dimensions();
   assign_registers();
@@ -155,7 +158,11 @@ void TileProgram::assign_registers() {
 }
 
 TileProgram::Scratch::Scratch(const TileProgram& program)
-    : memory_(program.num_registers_ * at(kTile)) {}
+    : memory_(program.num_registers_ * at(kTile) + kLine) {
+  void* begin = memory_.data();
+  size_t space = memory_.size() * sizeof(float);
+  registers_ = static_cast<float*>(std::align(kLine * sizeof(float), sizeof(float), begin, space));
+}
 
 // Calls row(offset, stride, count) for the parts of a tile that lie in one row.
 template <class Row>
@@ -200,9 +207,25 @@ void TileProgram::store(const Store& store, void* memory, int64_t begin, int64_t
   });
 }
 
+// Calls the function for `count` elements, of which `num_body` come before the tail of the range.
+void TileProgram::call(Operation operation, float* out, const LoopOperand& operand, int64_t count,
+                       int64_t num_body) const {
+  const Function& function = functions_->at(operation);
+  const float* in = operand.numbers;
+  if (in == nullptr) {
+    std::fill_n(out, count, operand.number);
+    in = out;
+  }
+  const int64_t body = function.tail == nullptr ? count : num_body;
+  if (body > 0) function.body(out, in, at(body));
+  if (body < count) function.tail(out + body, in + body, at(count - body));
+}
+
 void TileProgram::run(std::span<const void* const> inputs, std::span<void* const> outputs,
                       int64_t begin, int64_t end, Scratch& scratch) const {
-  float* memory = scratch.memory_.data();
+  float* memory = scratch.registers_;
+  const auto granule = static_cast<int64_t>(functions_ == nullptr ? 1 : functions_->granule());
+  const int64_t body_end = end - (end - begin) % granule;
   const auto register_at = [&](int index) { return memory + index * kTile; };
   for (int64_t tile = begin; tile < end; tile += kTile) {
     const int64_t count = std::min(kTile, end - tile);
@@ -235,7 +258,12 @@ void TileProgram::run(std::span<const void* const> inputs, std::span<void* const
       float* result = step.result.kind == Place::Kind::kOutput
                           ? static_cast<float*>(outputs[at(step.result.index)]) + tile
                           : register_at(step.result.index);
-      loop_of(step.operation, single, has_fma_)(result, operands.data(), at(count));
+      if (is_function(step.operation)) {
+        call(step.operation, result, operands[0], count,
+             std::clamp(body_end - tile, int64_t{0}, count));
+      } else {
+        loop_of(step.operation, single, simd_)(result, operands.data(), at(count));
+      }
     }
     for (const Store& each : stores_) {
       const LoopOperand from = operand_of(each.from);

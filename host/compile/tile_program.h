@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "host/compile/function.h"
 #include "host/compile/region.h"
 
 namespace rtrain::compile {
@@ -18,22 +19,26 @@ class TileProgram {
   // Elements of a tile: a register of it takes 4 KB.
   static constexpr int64_t kTile = 1024;
 
+  // `functions` are those that the region calls, and outlive the program; nullptr: it calls none.
   // REQUIRES: region.valid().
-  explicit TileProgram(Region region, bool has_fma);
+  explicit TileProgram(Region region, Simd simd, const Functions* functions = nullptr);
 
   // The memory of a run's registers.
   class Scratch {
    public:
     explicit Scratch(const TileProgram& program);
+    Scratch(Scratch&&) = default;
+    Scratch& operator=(Scratch&&) = default;
 
    private:
     friend class TileProgram;
     std::vector<float> memory_;
+    float* registers_ = nullptr;  // in it, at the begin of a cache line
   };
 
-  // Computes the elements from begin to end, counted in row-major order of sizes(). `inputs` and
-  // `outputs` are the addresses of the first elements. An output may be the memory of an input with
-  // the same strides.
+  // Computes the elements from begin to end, counted in row-major order of sizes(). They are one
+  // range for the tails of functions. `inputs` and `outputs` are the addresses of the first
+  // elements. An output may be the memory of an input with the same strides.
   void run(std::span<const void* const> inputs, std::span<void* const> outputs, int64_t begin,
            int64_t end, Scratch& scratch) const;
 
@@ -73,13 +78,16 @@ class TileProgram {
   void load(const Load& load, const void* memory, int64_t begin, int64_t count, float* to) const;
   void store(const Store& store, void* memory, int64_t begin, int64_t count,
              const float* from) const;
+  void call(Operation operation, float* out, const LoopOperand& operand, int64_t count,
+            int64_t num_body) const;
   template <class Row>
   void for_each_row(const RegionTensor& tensor, int64_t begin, int64_t count, Row row) const;
 
   Region region_;
   std::vector<int64_t> sizes_;
   int64_t num_elements_ = 0;
-  bool has_fma_ = false;
+  Simd simd_ = Simd::kPlain;
+  const Functions* functions_ = nullptr;
   std::vector<Load> loads_;
   std::vector<Step> steps_;
   std::vector<Store> stores_;

@@ -81,9 +81,22 @@ local function chain()
   return function() return (((a + b) * a - b) * 0.5 + a):relu():mul(b):neg() end
 end
 
+-- An operator over 1,024 rows of 768, and its backward.
+local function alone(forward)
+  local x, grad = torch.randn(1024, 768):requires_grad_(), torch.randn(1024, 768)
+  return function()
+    local y = forward(x)
+    return y, torch.autograd.grad(y, x, {grad_outputs = grad})[1]
+  end
+end
+
+local residual = torch.randn(1024, 768)
+
 compare('mlp', mlp(), 30)
 compare('small_mlp', small_mlp(), 200)
 compare('convnet', convnet(), 2)
 compare('transformer', transformer(0.1), 1)
 compare('transformer_plain', transformer(0), 1)
 compare('chain', chain(), 10)
+compare('gelu', alone(function(x) return F.gelu(x, {approximate = 'tanh'}) end), 10)
+compare('dropout', alone(function(x) return F.dropout(x, 0.1) + residual end), 10)

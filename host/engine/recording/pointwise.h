@@ -24,6 +24,8 @@ class RegionBuilder {
   // than a call before it that writes there.
   bool add(const RecordedCall& call);
 
+  bool calls_functions() const { return calls_functions_; }
+
   struct Built {
     compile::Region region;
     std::vector<int> inputs;   // values
@@ -38,6 +40,7 @@ class RegionBuilder {
 
   std::optional<compile::Operand> operand(int value);
   bool set(int value, compile::Operand result);
+  bool all_row_major(const RecordedCall& call) const;
   std::optional<std::vector<int64_t>> strides_of(const Geometry& geometry) const;
 
   const Record& record_;
@@ -45,6 +48,8 @@ class RegionBuilder {
   std::vector<int> inputs_;                  // values
   std::map<int, compile::Operand> current_;  // of each value that a call wrote
   std::set<int> written_storages_;
+  bool calls_functions_ = false;
+  bool is_row_major_ = false;     // the elements have to be in this order
   std::map<int, int> read_from_;  // storage → the value that was read in it, or -1 for several
 };
 

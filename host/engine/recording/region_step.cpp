@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "host/compile/mersenne.h"
+#include "host/engine/recording/functions.h"
 
 namespace rtrain::engine {
 namespace {
@@ -25,8 +27,13 @@ size_t at(int index) { return static_cast<size_t>(index); }
 // A part of fewer elements is not worth a thread: as in LibTorch.
 constexpr int64_t kGrain = 32768;
 
-// LibTorch's own kernels may be those without FMA (ATEN_CPU_CAPABILITY).
-bool uses_fma() { return compile::has_fma() && at::get_cpu_capability() != "DEFAULT"; }
+// That of LibTorch's own kernels, which may be less than the processor has (ATEN_CPU_CAPABILITY).
+compile::Simd simd() {
+  const std::string capability = at::get_cpu_capability();
+  if (capability == "DEFAULT") return compile::Simd::kPlain;
+  return capability == "AVX2" ? std::min(compile::best_simd(), compile::Simd::kAvx2)
+                              : compile::best_simd();
+}
 
 compile::Mersenne twister_of(const at::mt19937_data_pod& data) {
   compile::Mersenne out;
@@ -81,7 +88,7 @@ bool is_without_gaps(const Geometry& geometry) {
 RegionStep::RegionStep(const Record& record, RegionBuilder::Built built)
     : inputs_(std::move(built.inputs)),
       outputs_(std::move(built.outputs)),
-      program_(std::move(built.region), uses_fma()),
+      program_(std::move(built.region), simd(), &functions()),
       scratch_(program_),
       sources_(inputs_.size()),
       targets_(outputs_.size()) {
@@ -104,7 +111,7 @@ void RegionStep::take_memory_of(const Record& record, const std::vector<int>& re
       break;
     }
   }
-  program_ = compile::TileProgram(std::move(region), uses_fma());
+  program_ = compile::TileProgram(std::move(region), simd(), &functions());
   scratch_ = compile::TileProgram::Scratch(program_);
 }
 

@@ -17,7 +17,7 @@ end
 local function train_func(config)
   torch.manual_seed(7)
   local model = train.torch.prepare_model(nn.Sequential(nn.Linear(6, 16), nn.GELU(), nn.Dropout(0.2), nn.LayerNorm(16),
-    nn.Linear(16, 3)))
+    nn.SiLU(), nn.Linear(16, 16), nn.GELU('tanh'), nn.Linear(16, 3)))
   local optimizer = torch.optim.AdamW(model:parameters(), {lr = 0.01})
   local scheduler = torch.optim.lr_scheduler.StepLR(optimizer, {step_size = 4, gamma = 0.5})
   local function step(x, y)
@@ -53,7 +53,9 @@ def last_line(result):
     return [line for line in result.stdout.splitlines() if line.startswith("loss")][-1]
 
 
-def test_a_compiled_run_is_the_eager_run(rtrain):
+@pytest.mark.parametrize("capability", ["avx512", "avx2", "default"])
+def test_a_compiled_run_is_the_eager_run(rtrain, capability):
+    rtrain.env["ATEN_CPU_CAPABILITY"] = capability
     compiled = rtrain.run_ok(SCRIPT)
     eager = rtrain.run_ok(SCRIPT, "--set", "compile=0")
     assert "state\tcompiled" in last_line(compiled)
@@ -82,4 +84,4 @@ def test_ranks_that_exchange_gradients_run_eagerly(rtrain):
 def test_a_loss_that_is_not_finite_is_found_in_a_plan(rtrain):
     result = rtrain.run(SCRIPT, "--set", "broken_at=12")
     assert result.returncode != 0
-    assert "the loss is nan in step 12: all 6 parameters are not finite" in result.stdout + result.stderr
+    assert "the loss is nan in step 12: all 8 parameters are not finite" in result.stdout + result.stderr

@@ -1,8 +1,10 @@
 -- Regions of train.compile: each operator with a formula gives the bits of ATen's own kernel, at all lengths, for numbers
--- that are not finite, and with several threads.
+-- that are not finite, with several threads, and for each set of instructions (ATEN_CPU_CAPABILITY).
 local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
+
+local F = torch.nn.functional
 
 local function gradient(fn)
   return function(a, b)
@@ -36,6 +38,29 @@ local FORMULAS = {
   {'relu backward', gradient(function(x) return x:relu() end)},
   {'tanh backward', gradient(function(x) return x:tanh() end)},
   {'sigmoid backward', gradient(function(x) return x:sigmoid() end)},
+  {'exp', function(a) return a:exp() end},
+  {'log', function(a) return a:log() end},
+  {'log1p', function(a) return a:log1p() end},
+  {'expm1', function(a) return a:expm1() end},
+  {'tanh', function(a) return a:tanh() end},
+  {'erf', function(a) return a:erf() end},
+  {'sin', function(a) return a:sin() end},
+  {'cos', function(a) return a:cos() end},
+  {'sqrt', function(a) return a:sqrt() end},
+  {'pow 0.5', function(a) return a:pow(0.5) end},
+  {'pow -0.5', function(a) return a:pow(-0.5) end},
+  {'pow -1', function(a) return a:pow(-1) end},
+  {'pow 3', function(a) return a:pow(3) end},
+  {'sigmoid', function(a) return a:sigmoid() end},
+  {'silu', function(a) return F.silu(a) end},
+  {'silu backward', gradient(function(x) return F.silu(x) end)},
+  {'gelu', function(a) return F.gelu(a, {approximate = 'tanh'}) end},
+  {'gelu backward', gradient(function(x) return F.gelu(x, {approximate = 'tanh'}) end)},
+  {'softplus', function(a) return F.softplus(a) end},
+  {'softplus with beta', function(a) return F.softplus(a, {beta = 1.7, threshold = 3}) end},
+  {'softplus backward', gradient(function(x) return F.softplus(x, {beta = 1.7, threshold = 3}) end)},
+  {'leaky relu', function(a) return F.leaky_relu(a, 0.3) end},
+  {'leaky relu backward', gradient(function(x) return F.leaky_relu(x, 0.3) end)},
 }
 local LENGTHS = {1, 7, 8, 17, 1025, 70000}
 
@@ -43,7 +68,7 @@ local LENGTHS = {1, 7, 8, 17, 1025, 70000}
 local function bits(x) return x:masked_fill(x:isnan(), 0 / 0):view('int32') end
 
 local function operands(length, is_hostile)
-  local a, b, c = torch.randn(length), torch.randn(length), torch.randn(length)
+  local a, b, c = torch.randn(length) * 3, torch.randn(length), torch.randn(length)
   if is_hostile and length > 4 then
     a[0], a[1], a[2], a[3] = 0 / 0, -0.0, math.huge, 1e-42
     b[1], b[2], b[3], b[4] = 0, -math.huge, 0 / 0, -0.0

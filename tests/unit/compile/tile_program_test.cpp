@@ -1,5 +1,5 @@
 // Random regions equal plain loops over their elements, bit by bit: sizes with zeros and ones,
-// broadcasts, gaps, permuted memory, outputs in the memory of inputs.
+// broadcasts, gaps, permuted memory, outputs in the memory of inputs, functions with tails.
 #include "host/compile/tile_program.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,35 @@ float fused(float a, float b, float c, bool has_fma) {
   return has_fma ? std::fma(a, b, c) : a * b + c;
 }
 
+constexpr size_t kGranule = 8;
+
+bool has_tail(Operation operation) { return operation >= Operation::kExpInKernel; }
+
+// Stand for exp and the others: they show which loop took an element.
+float function_of(float x, bool is_tail) { return is_tail ? x - 3 : x * 0.5F; }
+
+template <bool kIsTail>
+void function_loop(float* out, const float* in, size_t count) {
+  for (size_t i = 0; i < count; ++i) out[i] = function_of(in[i], kIsTail);
+}
+
+const Functions& functions() {
+  static const Functions kFunctions = [] {
+    Functions out(kGranule);
+    for (int i = 0; i <= static_cast<int>(kLastOperation); ++i) {
+      const auto operation = static_cast<Operation>(i);
+      if (!is_function(operation)) continue;
+      out.set(operation, {.body = &function_loop<false>,
+                          .tail = has_tail(operation) ? &function_loop<true> : nullptr});
+    }
+    return out;
+  }();
+  return kFunctions;
+}
+
 // Written apart from the loops. Operands are a, b, c, d.
-float expected(Operation operation, const std::vector<float>& x, bool has_fma) {
+float expected(Operation operation, const std::vector<float>& x, bool has_fma, bool is_tail) {
+  if (is_function(operation)) return function_of(x[0], is_tail && has_tail(operation));
   switch (operation) {
     case Operation::kCopy:
       return x[0];
@@ -44,6 +71,16 @@ float expected(Operation operation, const std::vector<float>& x, bool has_fma) {
       return x[0] * fused(-x[1], x[1], 1, has_fma);
     case Operation::kSigmoidBackward:
       return x[0] * (1 - x[1]) * x[1];
+    case Operation::kSiluBackward:
+      return x[0] * x[2] * fused(x[1], 1 - x[2], 1, has_fma);
+    case Operation::kGelu:
+      return x[0] * 0.5F * (1 + x[1]);
+    case Operation::kGeluBackward: {
+      const float tanh_slope = fused(-x[2], x[2], 1, has_fma);
+      const float inner_slope = kGeluBeta * fused(3 * kGeluKappa, x[1] * x[1], 1, has_fma);
+      const float right = 0.5F * x[1] * tanh_slope * inner_slope;
+      return x[0] * (0.5F * (1 + x[2]) + right);
+    }
     case Operation::kAddScaled:
       return fused(x[1], x[2], x[0], has_fma);
     case Operation::kAddProduct:
@@ -54,13 +91,16 @@ float expected(Operation operation, const std::vector<float>& x, bool has_fma) {
     }
     case Operation::kThresholdBackward:
       return x[1] <= x[2] ? 0 : x[0];
+    case Operation::kGreater:
+      return x[0] > x[1] ? 1 : 0;
     case Operation::kSelect:
       return x[0] != 0 ? x[1] : x[2];
+    default:
+      return 0;
   }
-  return 0;
 }
 
-constexpr int kNumOperations = static_cast<int>(Operation::kSelect) + 1;
+constexpr int kNumOperations = static_cast<int>(kLastOperation) + 1;
 
 struct Memory {
   std::vector<float> numbers;
@@ -171,7 +211,7 @@ class World {
     return out;
   }
 
-  std::vector<float> computed(int64_t element, bool has_fma) const {
+  std::vector<float> computed(int64_t element, bool has_fma, bool is_tail) const {
     std::vector<float> out;
     for (const Instruction& instruction : region.instructions) {
       std::vector<float> operands;
@@ -185,7 +225,7 @@ class World {
         const int64_t place = from.offset + offset_of(region.inputs[at(each.index)], element);
         operands.push_back(from.is_mask ? from.masks[at(place)] : from.numbers[at(place)]);
       }
-      out.push_back(expected(instruction.operation, operands, has_fma));
+      out.push_back(expected(instruction.operation, operands, has_fma, is_tail));
     }
     return out;
   }
@@ -204,12 +244,19 @@ bool has_same_bits(float a, float b) {
 }
 
 // Runs the region in two parts and compares each output with plain loops.
-void check(unsigned seed, bool has_fma) {
+void check(unsigned seed, Simd simd) {
+  const bool has_fma = simd != Simd::kPlain;
   World world(seed);
   ASSERT_TRUE(world.region.valid()) << seed;
   const int64_t count = world.region.num_elements();
   std::vector<std::vector<float>> wanted;
-  for (int64_t i = 0; i < count; ++i) wanted.push_back(world.computed(i, has_fma));
+  const int64_t middle = count / 3;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t begin = i < middle ? 0 : middle;
+    const int64_t end = i < middle ? middle : count;
+    const bool is_tail = end - i <= (end - begin) % static_cast<int64_t>(kGranule);
+    wanted.push_back(world.computed(i, has_fma, is_tail));
+  }
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   for (Memory& input : world.inputs) inputs.push_back(input.address());
@@ -219,9 +266,8 @@ void check(unsigned seed, bool has_fma) {
   }
   Region live = world.region;
   live.remove_dead();
-  const TileProgram program(live, has_fma);
+  const TileProgram program(live, simd, &functions());
   TileProgram::Scratch scratch(program);
-  const int64_t middle = count / 3;
   program.run(inputs, outputs, 0, middle, scratch);
   program.run(inputs, outputs, middle, count, scratch);
   for (size_t k = 0; k < outputs.size(); ++k) {
@@ -236,10 +282,12 @@ void check(unsigned seed, bool has_fma) {
 }
 
 TEST(TileProgram, EqualsPlainLoops) {
-  for (unsigned seed = 0; seed < 200; ++seed) {
-    check(seed, false);
-    if (has_fma()) check(seed, true);
-    if (HasFatalFailure()) return;
+  for (const Simd simd : {Simd::kPlain, Simd::kAvx2, Simd::kAvx512}) {
+    if (simd > best_simd()) continue;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+      check(seed, simd);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
@@ -252,7 +300,7 @@ TEST(TileProgram, JoinsDimensionsAndReusesRegisters) {
     value = region.add(i % 2 == 0 ? Operation::kNegate : Operation::kAbsolute, {value});
   }
   region.outputs = {{.from = value, .tensor = {.strides = {8, 8, 1}}}};
-  const TileProgram program(region, false);
+  const TileProgram program(region, Simd::kPlain);
   EXPECT_EQ(program.sizes(), std::vector<int64_t>{32});
   EXPECT_EQ(program.num_registers(), 1) << "the last instruction writes to the output";
 }

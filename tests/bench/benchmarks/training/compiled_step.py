@@ -6,7 +6,17 @@ from harness import sides
 from harness.benchmark import OWN, Benchmark, Goal, Metric
 from harness.single import sampler
 
-RATIOS = {"mlp": 0.90, "small_mlp": 0.60, "convnet": 1.0, "transformer": 0.88, "transformer_plain": 1.0, "chain": 0.50}
+RATIOS = {
+    "mlp": 0.90,
+    "small_mlp": 0.60,
+    "convnet": 1.0,
+    "transformer": 0.88,
+    "transformer_plain": 1.0,
+    "chain": 0.50,
+    # alone, forward and backward
+    "gelu": 0.67,
+    "dropout": 0.67,
+}
 
 
 def build(config):

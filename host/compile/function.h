@@ -1,0 +1,43 @@
+// host/compile/function.h: functions that a region calls, such as exp, where they are not a formula
+// of host/compile/operation.h but somebody else's code.
+//
+// Kernels of ATen compute the last elements of a range one by one, with the C library's function,
+// whose bits are others than those of the vectors before: a function has a body and a tail.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "host/compile/operation.h"
+
+namespace rtrain::compile {
+
+struct Function {
+  using Loop = void (*)(float* out, const float* in, size_t count);  // `out` may be `in`
+  Loop body = nullptr;
+  Loop tail = nullptr;  // nullptr: the body takes all elements
+};
+
+class Functions {
+  static constexpr size_t kCount =
+      static_cast<size_t>(kLastOperation) - static_cast<size_t>(kFirstFunction) + 1;
+
+ public:
+  // `granule`: a range of n elements has n % granule elements in its tail.
+  explicit Functions(size_t granule) : granule_(granule) {}
+
+  void set(Operation operation, Function function) { table_[index_of(operation)] = function; }
+  const Function& at(Operation operation) const { return table_[index_of(operation)]; }
+  bool has(Operation operation) const { return at(operation).body != nullptr; }
+  size_t granule() const { return granule_; }
+
+ private:
+  static constexpr size_t index_of(Operation operation) {
+    return static_cast<size_t>(operation) - static_cast<size_t>(kFirstFunction);
+  }
+
+  std::array<Function, kCount> table_;
+  size_t granule_ = 1;
+};
+
+}  // namespace rtrain::compile

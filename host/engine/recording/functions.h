@@ -1,0 +1,12 @@
+// host/engine/recording/functions.h: the functions that regions call, with the bits of the kernels
+// that this process's LibTorch has chosen: from MKL, from its own vectors, from the C library.
+#pragma once
+
+#include "host/compile/function.h"
+
+namespace rtrain::engine {
+
+// Functions that this LibTorch or this processor does not have are missing.
+const compile::Functions& functions();
+
+}  // namespace rtrain::engine

@@ -1,0 +1,23 @@
+// host/engine/recording/vector_table.h: functions of ATen's vectors for each set of instructions.
+#pragma once
+
+#include <cstddef>
+
+#include "host/compile/function.h"
+
+namespace rtrain::engine {
+
+struct VectorTable {
+  size_t width = 0;  // numbers in a vector
+  compile::Function::Loop exp = nullptr;
+  compile::Function::Loop expm1 = nullptr;
+  compile::Function::Loop log1p = nullptr;
+  compile::Function::Loop sigmoid_divisor = nullptr;
+  compile::Function::Loop gelu_tanh = nullptr;
+};
+
+// Defined for processors that have these instructions.
+const VectorTable& avx2_functions();
+const VectorTable& avx512_functions();
+
+}  // namespace rtrain::engine
