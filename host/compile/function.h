@@ -18,6 +18,10 @@ struct Function {
   Loop tail = nullptr;  // nullptr: the body takes all elements
 };
 
+// Computes one row, or its number; of a pair, the second one at out[spread]. A row that is computed
+// may be in the place of an operand.
+using RowFunction = void (*)(float* out, size_t spread, const float* const* operands, size_t width);
+
 class Functions {
   static constexpr size_t kCount =
       static_cast<size_t>(kLastOperation) - static_cast<size_t>(kFirstFunction) + 1;
@@ -28,7 +32,13 @@ class Functions {
 
   void set(Operation operation, Function function) { table_[index_of(operation)] = function; }
   const Function& at(Operation operation) const { return table_[index_of(operation)]; }
-  bool has(Operation operation) const { return at(operation).body != nullptr; }
+  void set_row(Operation operation, RowFunction function) {
+    row_table_[index_of(operation)] = function;
+  }
+  RowFunction row(Operation operation) const { return row_table_[index_of(operation)]; }
+  bool has(Operation operation) const {
+    return at(operation).body != nullptr || row(operation) != nullptr;
+  }
   size_t granule() const { return granule_; }
 
  private:
@@ -37,6 +47,7 @@ class Functions {
   }
 
   std::array<Function, kCount> table_;
+  std::array<RowFunction, kCount> row_table_{};
   size_t granule_ = 1;
 };
 

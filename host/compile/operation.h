@@ -1,4 +1,5 @@
-// host/compile/operation.h: the operations of a region on float32, and their loops.
+// host/compile/operation.h: the operations of a region on float32, and the loops of those that work
+// element by element.
 //
 // Each has the formula and the rounding of ATen's kernel for the CPU: where ATen multiplies and
 // adds in one rounding, so does the loop. Functions have no loop here: host/compile/function.h.
@@ -30,7 +31,11 @@ enum class Operation : uint8_t {
   kAddQuotient,        // a + d · b / c
   kThresholdBackward,  // 0 where b ≤ c, else a
   kGreater,            // 1 where a > b, else 0
+  kEqual,              // 1 where a = b, else 0
   kSelect,             // b where a ≠ 0, else c
+  kSubtractProduct,    // a - b · c, in one rounding
+  kSpread,             // a, for each element of its row
+  kColumnIndex,        // the element's place in its row
   // Functions of whole arrays.
   kExp,
   kLog,
@@ -46,19 +51,57 @@ enum class Operation : uint8_t {
   kLog1pInKernel,
   kSigmoidDivisor,  // 1 + exp(-a)
   kGeluTanh,        // tanh(β · (a + κ · a³)), the sum in one rounding
+  // A row for each row: the last dimension. From outside, as functions.
+  kSoftmax,
+  kLogSoftmax,
+  kSoftmaxBackward,  // a: the gradient, b: the result of kSoftmax
+  kLogSoftmaxBackward,
+  // One number for each row. From outside.
+  kRowMaximum,
+  kRowMoments,  // mean and variance: a pair
+  kNormDots,    // Σ a · b · c and Σ a · c, in the order of LayerNorm's kernel: a pair
+  kFirst,       // of a pair
+  kSecond,
+  // Row by row: the last operands have a number for each row.
+  kNorm,          // (a - d) · e · b + c, the sum in one rounding
+  kNormBackward,  // (d · a · b + e · c, in one rounding) + f
+  // One number for each column: a sum over the rows. It is an output, not an operand.
+  kColumnSum,
+  kColumnNormDot,  // Σ a · (b · c + d), each product and sum in one rounding; c, d: of rows
 };
 
-inline constexpr int kMostOperands = 4;
+inline constexpr int kMostOperands = 6;
+inline constexpr int kMostElementOperands = 4;
 inline constexpr auto kFirstFunction = Operation::kExp;
-inline constexpr auto kLastOperation = Operation::kGeluTanh;
+inline constexpr auto kFirstRowFunction = Operation::kSoftmax;
+inline constexpr auto kFirstRowLoop = Operation::kNorm;
+inline constexpr auto kFirstColumnSum = Operation::kColumnSum;
+inline constexpr auto kLastOperation = Operation::kColumnNormDot;
 
 // Constants of GELU's approximation by tanh: β = √(2 / π).
 inline constexpr float kGeluBeta = 0.79788456080286541F;
 inline constexpr float kGeluKappa = 0.044715F;
 
-constexpr bool is_function(Operation operation) { return operation >= kFirstFunction; }
+constexpr bool is_function(Operation operation) {
+  return operation >= kFirstFunction && operation < kFirstRowFunction;
+}
+constexpr bool is_row_function(Operation operation) {
+  return operation >= kFirstRowFunction && operation <= Operation::kNormDots;
+}
+// Whether the result of a row function is a row.
+constexpr bool is_row_map(Operation operation) {
+  return operation >= kFirstRowFunction && operation < Operation::kRowMaximum;
+}
+constexpr bool is_row_loop(Operation operation) { return operation >= kFirstRowLoop; }
+constexpr bool is_column_sum(Operation operation) { return operation >= kFirstColumnSum; }
+// Whether a region needs rows for it.
+constexpr bool needs_rows(Operation operation) {
+  return operation >= kFirstRowFunction || operation == Operation::kColumnIndex;
+}
 
 int num_operands(Operation operation);
+// How many of them, the first ones, need a number for each element.
+int num_full_operands(Operation operation);
 
 // An operand of a loop: numbers, or one number for all elements.
 struct LoopOperand {
@@ -69,13 +112,27 @@ struct LoopOperand {
 // Computes `count` elements. `out` may be one of the operands' numbers.
 using Loop = void (*)(float* out, const LoopOperand* operands, size_t count);
 
+// An operand of a loop over rows: where its numbers are, and how far those of the next row are
+// away.
+struct RowOperand {
+  const float* numbers = nullptr;
+  size_t stride = 0;
+};
+
+// Computes rows. The result has one after the other; of a sum of columns, adds them to `out`, which
+// is one row.
+using RowLoop = void (*)(float* out, const RowOperand* operands, size_t width, size_t num_rows);
+
 // Sets of instructions that loops are compiled for. With kAvx2 and kAvx512 loops multiply and add
 // in one rounding.
 enum class Simd : uint8_t { kPlain, kAvx2, kAvx512 };
 
 // The loop of the operation whose operands are numbers where the mask has no bit.
-// REQUIRES: !is_function(operation).
+// REQUIRES: operation < kFirstFunction.
 Loop loop_of(Operation operation, unsigned single_mask, Simd simd);
+
+// REQUIRES: is_row_loop(operation).
+RowLoop row_loop_of(Operation operation, Simd simd);
 
 // The largest set of this processor.
 Simd best_simd();

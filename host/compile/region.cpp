@@ -22,9 +22,17 @@ bool exists(const Region& region, const Operand& operand, size_t num_instruction
   return false;
 }
 
-bool covers_once(const RegionTensor& tensor, const std::vector<int64_t>& sizes) {
+// Whether numbers of this extent differ along a dimension.
+bool walks(Extent extent, bool is_last) {
+  return extent == Extent::kFull || (extent == Extent::kRow && !is_last) ||
+         (extent == Extent::kColumn && is_last);
+}
+
+bool covers_once(const RegionTensor& tensor, const std::vector<int64_t>& sizes, Extent extent) {
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > 1 && tensor.strides[i] == 0) return false;
+    if (sizes[i] > 1 && (tensor.strides[i] != 0) != walks(extent, i + 1 == sizes.size())) {
+      return false;
+    }
   }
   return true;
 }
@@ -37,24 +45,72 @@ int64_t Region::num_elements() const {
   return out;
 }
 
+bool Region::has_rows() const {
+  return std::ranges::any_of(instructions, [](const Instruction& instruction) {
+    return needs_rows(instruction.operation);
+  });
+}
+
+Extent Region::extent(const Operand& operand, const std::vector<Extent>& extents) const {
+  if (operand.kind == Operand::Kind::kConstant) return Extent::kSingle;
+  if (operand.kind == Operand::Kind::kInstruction) return extents[at(operand.index)];
+  const std::vector<int64_t>& strides = inputs[at(operand.index)].strides;
+  const auto is_zero = [](int64_t stride) { return stride == 0; };
+  if (std::ranges::all_of(strides, is_zero)) return Extent::kSingle;
+  return strides.back() == 0 ? Extent::kRow : Extent::kFull;
+}
+
+std::vector<Extent> Region::extents() const {
+  if (has_rows()) return extents_with_rows();
+  return std::vector<Extent>(instructions.size(), Extent::kFull);
+}
+
+std::vector<Extent> Region::extents_with_rows() const {
+  std::vector<Extent> out;
+  for (const Instruction& instruction : instructions) {
+    const Operation operation = instruction.operation;
+    Extent extent = Extent::kRow;
+    if (operation < kFirstRowFunction) {
+      for (const Operand& operand : instruction.operands) {
+        extent = std::max(extent, this->extent(operand, out));
+      }
+    }
+    const bool is_full = operation == Operation::kSpread || operation == Operation::kColumnIndex ||
+                         is_row_loop(operation) || is_row_map(operation);
+    if (is_full) extent = Extent::kFull;
+    out.push_back(is_column_sum(operation) ? Extent::kColumn : extent);
+  }
+  return out;
+}
+
 bool Region::valid() const {
   const auto has_strides = [&](const RegionTensor& tensor) {
     return tensor.strides.size() == sizes.size();
   };
-  if (!std::ranges::all_of(inputs, has_strides)) return false;
+  if (!std::ranges::all_of(inputs, has_strides) || (sizes.empty() && has_rows())) return false;
+  const std::vector<Extent> all = extents();
   for (size_t i = 0; i < instructions.size(); ++i) {
     const Instruction& instruction = instructions[i];
     if (static_cast<int>(instruction.operands.size()) != num_operands(instruction.operation)) {
       return false;
     }
-    for (const Operand& operand : instruction.operands) {
+    const auto num_full = static_cast<size_t>(num_full_operands(instruction.operation));
+    for (size_t k = 0; k < instruction.operands.size(); ++k) {
+      const Operand& operand = instruction.operands[k];
       if (!exists(*this, operand, i)) return false;
+      const Extent its_extent = extent(operand, all);
+      if (its_extent == Extent::kColumn || (k < num_full && its_extent != Extent::kFull))
+        return false;
+      if (is_row_loop(instruction.operation) && k >= num_full && its_extent == Extent::kFull) {
+        return false;
+      }
     }
   }
   return std::ranges::all_of(outputs, [&](const Output& output) {
     return output.from.kind == Operand::Kind::kInstruction &&
            exists(*this, output.from, instructions.size()) && has_strides(output.tensor) &&
-           output.tensor.type == Type::kFloat32 && covers_once(output.tensor, sizes);
+           output.tensor.type == Type::kFloat32 &&
+           covers_once(output.tensor, sizes, extent(output.from, all));
   });
 }
 

@@ -1,7 +1,9 @@
-// host/compile/region.h: a Region: operators that work element by element on tensors of one shape.
+// host/compile/region.h: a Region: operators that work element by element on tensors of one shape,
+// or on its rows: the last dimension.
 //
 // Invariants, which valid() checks: every operand of an instruction is an input, a constant or an
-// earlier instruction; an output is an instruction. Outputs cover each element once.
+// earlier instruction that is not a sum of columns; an output is an instruction. Outputs cover each
+// element, row or column once.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,11 @@
 
 namespace rtrain::compile {
 
-enum class Type : uint8_t { kFloat32, kBool };
+enum class Type : uint8_t { kFloat32, kBool, kInt64 };
+
+// Of how many numbers an operand consists: of one, of one for each row, of one for each element, or
+// of one for each column.
+enum class Extent : uint8_t { kSingle, kRow, kFull, kColumn };
 
 // A tensor of the region: its strides in elements, one for each dimension of the region. A stride
 // of 0 repeats the elements.
@@ -49,6 +55,14 @@ struct Region {
   std::vector<Output> outputs;
 
   int64_t num_elements() const;
+  // Whether some instruction works on rows.
+  bool has_rows() const;
+  // The extents of the instructions. What a region without rows computes for each row it computes
+  // for each element: all of its instructions are kFull.
+  std::vector<Extent> extents() const;
+  // The extents that the instructions have as soon as the region has rows.
+  std::vector<Extent> extents_with_rows() const;
+  Extent extent(const Operand& operand, const std::vector<Extent>& extents) const;
   bool valid() const;
   // Adds the instruction, or finds an equal one.
   Operand add(Operation operation, std::vector<Operand> operands);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <memory>
 #include <utility>
 
 namespace rtrain::compile {
@@ -13,30 +11,35 @@ constexpr size_t kLine = 64 / sizeof(float);  // numbers of a cache line
 
 size_t at(int64_t index) { return static_cast<size_t>(index); }
 
-float number_at(const void* memory, Type type, int64_t index) {
-  if (type == Type::kBool) return static_cast<const bool*>(memory)[index] ? 1.0F : 0.0F;
-  return static_cast<const float*>(memory)[index];
-}
+size_t whole_lines(int64_t numbers) { return (at(numbers) + kLine - 1) / kLine * kLine; }
 
-void read_row(const RegionTensor& tensor, const void* memory, int64_t offset, int64_t stride,
-              int64_t count, float* to) {
-  if (tensor.type == Type::kFloat32 && stride == 1) {
-    std::memcpy(to, static_cast<const float*>(memory) + offset, at(count) * sizeof(float));
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) to[i] = number_at(memory, tensor.type, offset + i * stride);
-}
+bool is_zero(int64_t stride) { return stride == 0; }
 
 }  // namespace
 
 TileProgram::TileProgram(Region region, Simd simd, const Functions* functions)
-    : region_(std::move(region)), sizes_(region_.sizes), simd_(simd), functions_(functions) {
-  num_elements_ = region_.num_elements();
+    : region_(std::move(region)),
+      sizes_(region_.sizes),
+      num_elements_(region_.num_elements()),
+      simd_(simd),
+      functions_(functions),
+      has_rows_(region_.has_rows()),
+      extents_(region_.extents()) {
   join_dimensions();
-  assign_registers();
+  if (has_rows_) {
+    width_ = std::max<int64_t>(1, sizes_.back());
+    const int64_t rows = std::max<int64_t>(1, kRowTile / width_);
+    tile_ = rows * width_;
+    register_size_ = whole_lines(tile_);
+    row_register_size_ = whole_lines(2 * rows);
+  }
+  plan_loads();
+  plan_steps();
+  plan_stores();
 }
 
-// Joins neighbours that every tensor walks through as one, and drops dimensions of size 1.
+// Joins neighbours that every tensor walks through as one, and drops dimensions of size 1. A row
+// stays a dimension.
 void TileProgram::join_dimensions() {
   std::vector<RegionTensor*> tensors;
   for (RegionTensor& input : region_.inputs) tensors.push_back(&input);
@@ -47,10 +50,11 @@ void TileProgram::join_dimensions() {
       tensor->strides.erase(tensor->strides.begin() + static_cast<std::ptrdiff_t>(dim));
     }
   };
-  for (size_t dim = sizes_.size(); dim-- > 0;) {
+  const size_t num_kept = has_rows_ ? 1 : 0;
+  for (size_t dim = sizes_.size() - num_kept; dim-- > 0;) {
     if (sizes_[dim] == 1) erase(dim);
   }
-  for (size_t dim = sizes_.size(); dim-- > 1;) {
+  for (size_t dim = sizes_.size() - num_kept; dim-- > 1;) {
     const bool can_join = std::ranges::all_of(tensors, [&](const RegionTensor* tensor) {
       return tensor->strides[dim - 1] == tensor->strides[dim] * sizes_[dim];
     });
@@ -71,31 +75,59 @@ bool TileProgram::is_direct(const RegionTensor& tensor) const {
   return tensor.type == Type::kFloat32;
 }
 
-bool TileProgram::is_single(const RegionTensor& tensor) const {
-  return std::ranges::all_of(tensor.strides, [](int64_t stride) { return stride == 0; });
+// Whether it is one row, for all rows, that can be used where it is.
+bool TileProgram::is_column(const RegionTensor& tensor) const {
+  return has_rows_ && tensor.type == Type::kFloat32 && tensor.strides.back() == 1 &&
+         std::all_of(tensor.strides.begin(), tensor.strides.end() - 1, &is_zero);
+}
+
+// Whether a loop over rows takes a number for each row from it.
+bool TileProgram::is_row_operand(int input) const {
+  const Operand operand{.kind = Operand::Kind::kInput, .index = input};
+  return std::ranges::any_of(region_.instructions, [&](const Instruction& instruction) {
+    const auto& operands = instruction.operands;
+    const auto first = operands.begin() + num_full_operands(instruction.operation);
+    return is_row_loop(instruction.operation) &&
+           std::find(first, operands.end(), operand) != operands.end();
+  });
 }
 
 TileProgram::Place TileProgram::place_of(const Operand& operand) const {
-  const auto index = at(operand.index);
-  switch (operand.kind) {
-    case Operand::Kind::kConstant:
-      return {.kind = Place::Kind::kConstant, .index = operand.index};
-    case Operand::Kind::kInstruction:
-      return result_of_[index];
-    case Operand::Kind::kInput:
-      break;
+  if (operand.kind == Operand::Kind::kConstant) {
+    return {.kind = Place::Kind::kConstant, .index = operand.index};
   }
-  if (is_single(region_.inputs[index])) {
-    return {.kind = Place::Kind::kSingle, .index = operand.index};
+  const bool is_input = operand.kind == Operand::Kind::kInput;
+  return is_input ? input_place_[at(operand.index)] : result_of_[at(operand.index)];
+}
+
+// Registers of inputs are not used again.
+void TileProgram::plan_loads() {
+  using Kind = Place::Kind;
+  for (size_t i = 0; i < region_.inputs.size(); ++i) {
+    const RegionTensor& tensor = region_.inputs[i];
+    const int input = static_cast<int>(i);
+    const bool is_single = std::ranges::all_of(tensor.strides, &is_zero);
+    Place place{.kind = Kind::kRegister, .index = input};
+    if (is_single && !is_row_operand(input)) {
+      place.kind = Kind::kSingle;
+    } else if (is_column(tensor)) {
+      place.kind = Kind::kColumn;
+    } else if (is_direct(tensor)) {
+      place.kind = Kind::kDirect;
+    } else {
+      const bool is_of_rows = has_rows_ && tensor.strides.back() == 0;
+      size_t& count = is_of_rows ? num_row_registers_ : num_registers_;
+      place = {.kind = is_of_rows ? Kind::kRowRegister : Kind::kRegister,
+               .index = static_cast<int>(count++)};
+      loads_.push_back({.input = input, .result = place});
+    }
+    input_place_.push_back(place);
   }
-  if (is_direct(region_.inputs[index])) {
-    return {.kind = Place::Kind::kDirect, .index = operand.index};
-  }
-  return {.kind = Place::Kind::kRegister, .index = register_of_input_[index]};
 }
 
 // The output into whose memory the instruction can write while later ones still run, or -1.
 int TileProgram::direct_output(size_t instruction) const {
+  if (extents_[instruction] != Extent::kFull) return -1;
   const auto found = std::ranges::find_if(region_.outputs, [&](const Output& output) {
     return output.from.index == static_cast<int>(instruction) && is_direct(output.tensor);
   });
@@ -108,168 +140,102 @@ int TileProgram::direct_output(size_t instruction) const {
   return static_cast<int>(found - region_.outputs.begin());
 }
 
-// An instruction's register is free again after its last use. Registers of inputs stay.
-void TileProgram::assign_registers() {
-  const size_t count = region_.instructions.size();
-  register_of_input_.assign(region_.inputs.size(), -1);
-  result_of_.resize(count);
-  for (size_t i = 0; i < region_.inputs.size(); ++i) {
-    if (is_single(region_.inputs[i]) || is_direct(region_.inputs[i])) continue;
-    register_of_input_[i] = static_cast<int>(num_registers_++);
-    loads_.push_back({.input = static_cast<int>(i), .result = register_of_input_[i]});
+void TileProgram::choose_loop(Step& step) const {
+  using Kind = Place::Kind;
+  const Operation operation = step.operation;
+  if (is_function(operation)) {
+    step.kind = Step::Kind::kFunction;
+    return;
   }
+  if (is_row_function(operation)) {
+    step.kind = Step::Kind::kRowFunction;
+    step.row_function = functions_->row(operation);
+    return;
+  }
+  if (is_row_loop(operation)) {
+    step.kind = is_column_sum(operation) ? Step::Kind::kColumnSum : Step::Kind::kRowLoop;
+    step.row_loop = row_loop_of(operation, simd_);
+    return;
+  }
+  bool is_by_row = operation == Operation::kColumnIndex;
+  unsigned single = 0;
+  for (size_t i = 0; i < step.num_operands; ++i) {
+    const Kind kind = step.operands[i].kind;
+    const bool is_of_row = step.is_full && kind == Kind::kRowRegister;
+    is_by_row = is_by_row || is_of_row || kind == Kind::kColumn;
+    if (is_of_row || kind == Kind::kSingle || kind == Kind::kConstant) single |= 1U << i;
+  }
+  if (is_by_row) step.kind = Step::Kind::kElementsByRow;
+  step.is_second = operation == Operation::kSecond;
+  const bool is_copy = operation == Operation::kFirst || step.is_second;
+  step.loop = loop_of(is_copy ? Operation::kCopy : operation, single, simd_);
+}
+
+// An instruction's register is free again after its last use.
+void TileProgram::plan_steps() {
+  using Kind = Place::Kind;
+  const size_t count = region_.instructions.size();
   std::vector<size_t> last_use(count, 0);
   for (size_t i = 0; i < count; ++i) {
     for (const Operand& operand : region_.instructions[i].operands) {
       if (operand.kind == Operand::Kind::kInstruction) last_use[at(operand.index)] = i;
     }
   }
-  for (const Output& output : region_.outputs) {
-    if (output.from.kind == Operand::Kind::kInstruction) last_use[at(output.from.index)] = count;
-  }
+  for (const Output& output : region_.outputs) last_use[at(output.from.index)] = count;
   std::vector<int> free;
+  std::vector<int> free_rows;
+  const auto take = [](std::vector<int>& list, size_t& made) {
+    if (list.empty()) return static_cast<int>(made++);
+    const int out = list.back();
+    list.pop_back();
+    return out;
+  };
+  int num_sums = 0;
   for (size_t i = 0; i < count; ++i) {
     const Instruction& instruction = region_.instructions[i];
-    Step step{.operation = instruction.operation, .operands = {}, .result = {}};
+    Step step;
+    step.operation = instruction.operation;
+    step.is_full = extents_[i] == Extent::kFull;
     for (const Operand& operand : instruction.operands) {
-      step.operands[at(step.num_operands++)] = place_of(operand);
+      step.operands[step.num_operands++] = place_of(operand);
     }
+    choose_loop(step);
     for (size_t k = 0; k < i; ++k) {
-      const bool is_register = result_of_[k].kind == Place::Kind::kRegister;
-      if (last_use[k] == i && is_register) free.push_back(result_of_[k].index);
+      if (last_use[k] != i || extents_[k] == Extent::kColumn) continue;
+      if (result_of_[k].kind == Kind::kRegister) free.push_back(result_of_[k].index);
+      if (result_of_[k].kind == Kind::kRowRegister) free_rows.push_back(result_of_[k].index);
     }
-    if (const int output = direct_output(i); output >= 0) {
-      result_of_[i] = {.kind = Place::Kind::kOutput, .index = output};
+    if (extents_[i] == Extent::kColumn) {
+      step.result.index = num_sums++;
+    } else if (!step.is_full) {
+      step.result = {.kind = Kind::kRowRegister, .index = take(free_rows, num_row_registers_)};
+    } else if (const int output = direct_output(i); output >= 0) {
+      step.result = {.kind = Kind::kOutput, .index = output};
     } else {
-      if (free.empty()) free.push_back(static_cast<int>(num_registers_++));
-      result_of_[i] = {.kind = Place::Kind::kRegister, .index = free.back()};
-      free.pop_back();
+      step.result = {.kind = Kind::kRegister, .index = take(free, num_registers_)};
     }
-    step.result = result_of_[i];
+    result_of_.push_back(step.result);
     steps_.push_back(std::move(step));
   }
+}
+
+void TileProgram::plan_stores() {
   for (size_t i = 0; i < region_.outputs.size(); ++i) {
     const Place from = place_of(region_.outputs[i].from);
     const int output = static_cast<int>(i);
-    if (from.kind != Place::Kind::kOutput || from.index != output) {
+    const Output& given = region_.outputs[i];
+    if (given.shared_input < 0 && is_direct(given.tensor)) direct_outputs_.push_back(output);
+    if (extents_[at(region_.outputs[i].from.index)] == Extent::kColumn) {
+      column_sums_.push_back({.output = output, .index = from.index});
+    } else if (from.kind != Place::Kind::kOutput || from.index != output) {
       stores_.push_back({.output = output, .from = from});
     }
   }
 }
 
-TileProgram::Scratch::Scratch(const TileProgram& program)
-    : memory_(program.num_registers_ * at(kTile) + kLine) {
-  void* begin = memory_.data();
-  size_t space = memory_.size() * sizeof(float);
-  registers_ = static_cast<float*>(std::align(kLine * sizeof(float), sizeof(float), begin, space));
-}
-
-// Calls row(offset, stride, count) for the parts of a tile that lie in one row.
-template <class Row>
-void TileProgram::for_each_row(const RegionTensor& tensor, int64_t begin, int64_t count,
-                               Row row) const {
-  if (sizes_.empty()) return row(0, 0, count);
-  const int64_t width = sizes_.back();
-  for (int64_t done = 0; done < count;) {
-    int64_t rest = (begin + done) / width;
-    const int64_t column = (begin + done) % width;
-    int64_t offset = column * tensor.strides.back();
-    for (size_t dim = sizes_.size() - 1; dim-- > 0;) {
-      offset += rest % sizes_[dim] * tensor.strides[dim];
-      rest /= sizes_[dim];
-    }
-    const int64_t part = std::min(width - column, count - done);
-    row(offset, tensor.strides.back(), part);
-    done += part;
-  }
-}
-
-void TileProgram::load(const Load& load, const void* memory, int64_t begin, int64_t count,
-                       float* to) const {
-  const RegionTensor& tensor = region_.inputs[at(load.input)];
-  for_each_row(tensor, begin, count, [&](int64_t offset, int64_t stride, int64_t part) {
-    read_row(tensor, memory, offset, stride, part, to);
-    to += part;
-  });
-}
-
-void TileProgram::store(const Store& store, void* memory, int64_t begin, int64_t count,
-                        const float* from) const {
-  const RegionTensor& tensor = region_.outputs[at(store.output)].tensor;
-  auto* numbers = static_cast<float*>(memory);
-  for_each_row(tensor, begin, count, [&](int64_t offset, int64_t stride, int64_t part) {
-    if (stride == 1) {
-      std::memmove(numbers + offset, from, at(part) * sizeof(float));
-    } else {
-      for (int64_t i = 0; i < part; ++i) numbers[offset + i * stride] = from[i];
-    }
-    from += part;
-  });
-}
-
-// Calls the function for `count` elements, of which `num_body` come before the tail of the range.
-void TileProgram::call(Operation operation, float* out, const LoopOperand& operand, int64_t count,
-                       int64_t num_body) const {
-  const Function& function = functions_->at(operation);
-  const float* in = operand.numbers;
-  if (in == nullptr) {
-    std::fill_n(out, count, operand.number);
-    in = out;
-  }
-  const int64_t body = function.tail == nullptr ? count : num_body;
-  if (body > 0) function.body(out, in, at(body));
-  if (body < count) function.tail(out + body, in + body, at(count - body));
-}
-
-void TileProgram::run(std::span<const void* const> inputs, std::span<void* const> outputs,
-                      int64_t begin, int64_t end, Scratch& scratch) const {
-  float* memory = scratch.registers_;
-  const auto granule = static_cast<int64_t>(functions_ == nullptr ? 1 : functions_->granule());
-  const int64_t body_end = end - (end - begin) % granule;
-  const auto register_at = [&](int index) { return memory + index * kTile; };
-  for (int64_t tile = begin; tile < end; tile += kTile) {
-    const int64_t count = std::min(kTile, end - tile);
-    const auto operand_of = [&](const Place& place) -> LoopOperand {
-      switch (place.kind) {
-        case Place::Kind::kRegister:
-          return {.numbers = register_at(place.index)};
-        case Place::Kind::kOutput:
-          return {.numbers = static_cast<const float*>(outputs[at(place.index)]) + tile};
-        case Place::Kind::kDirect:
-          return {.numbers = static_cast<const float*>(inputs[at(place.index)]) + tile};
-        case Place::Kind::kSingle:
-          return {.number =
-                      number_at(inputs[at(place.index)], region_.inputs[at(place.index)].type, 0)};
-        case Place::Kind::kConstant:
-          return {.number = region_.constants[at(place.index)]};
-      }
-      return {};
-    };
-    for (const Load& each : loads_) {
-      load(each, inputs[at(each.input)], tile, count, register_at(each.result));
-    }
-    for (const Step& step : steps_) {
-      std::array<LoopOperand, kMostOperands> operands;
-      unsigned single = 0;
-      for (size_t i = 0; i < operands.size() && i < at(step.num_operands); ++i) {
-        operands[i] = operand_of(step.operands[i]);
-        if (operands[i].numbers == nullptr) single |= 1U << i;
-      }
-      float* result = step.result.kind == Place::Kind::kOutput
-                          ? static_cast<float*>(outputs[at(step.result.index)]) + tile
-                          : register_at(step.result.index);
-      if (is_function(step.operation)) {
-        call(step.operation, result, operands[0], count,
-             std::clamp(body_end - tile, int64_t{0}, count));
-      } else {
-        loop_of(step.operation, single, simd_)(result, operands.data(), at(count));
-      }
-    }
-    for (const Store& each : stores_) {
-      const LoopOperand from = operand_of(each.from);
-      store(each, outputs[at(each.output)], tile, count, from.numbers);
-    }
-  }
+// Where sums of columns begin in the memory of a run.
+size_t TileProgram::sums_offset() const {
+  return num_registers_ * register_size_ + num_row_registers_ * row_register_size_;
 }
 
 }  // namespace rtrain::compile

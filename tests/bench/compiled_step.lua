@@ -82,15 +82,16 @@ local function chain()
 end
 
 -- An operator over 1,024 rows of 768, and its backward.
-local function alone(forward)
+local function alone(forward, leaves)
   local x, grad = torch.randn(1024, 768):requires_grad_(), torch.randn(1024, 768)
   return function()
     local y = forward(x)
-    return y, torch.autograd.grad(y, x, {grad_outputs = grad})[1]
+    return y, unpack(torch.autograd.grad(y, {x, unpack(leaves or {})}, {grad_outputs = y:dim() > 0 and grad or nil}))
   end
 end
 
-local residual = torch.randn(1024, 768)
+local residual, classes = torch.randn(1024, 768), torch.randint(0, 768, {1024})
+local weight, bias = torch.ones(768):requires_grad_(), torch.zeros(768):requires_grad_()
 
 compare('mlp', mlp(), 30)
 compare('small_mlp', small_mlp(), 200)
@@ -99,4 +100,7 @@ compare('transformer', transformer(0.1), 1)
 compare('transformer_plain', transformer(0), 1)
 compare('chain', chain(), 10)
 compare('gelu', alone(function(x) return F.gelu(x, {approximate = 'tanh'}) end), 10)
+compare('layer_norm', alone(function(x) return F.layer_norm(x + residual, {768}, weight, bias) end, {weight, bias}), 10)
+compare('softmax', alone(function(x) return F.softmax(x, -1) end), 10)
+compare('cross_entropy', alone(function(x) return F.cross_entropy(x, classes) end), 10)
 compare('dropout', alone(function(x) return F.dropout(x, 0.1) + residual end), 10)

@@ -1,6 +1,7 @@
 #include "host/engine/recording/formula.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,13 +22,33 @@ size_t at(int index) { return static_cast<size_t>(index); }
 
 }  // namespace
 
-std::optional<Operand> Formula::tensor(int argument) {
+const ValuePlace* Formula::place_of(int argument) const {
   const auto found = std::ranges::find_if(call_.tensors, [&](const ValuePlace& place) {
     return place.at == argument && place.item < 0;
   });
-  if (found == call_.tensors.end()) return std::nullopt;
-  return builder_.operand(found->value);
+  return found == call_.tensors.end() ? nullptr : &*found;
 }
+
+std::optional<Operand> Formula::tensor(int argument) {
+  const ValuePlace* place = place_of(argument);
+  return place == nullptr ? std::nullopt : builder_.operand(place->value);
+}
+
+std::optional<Operand> Formula::row_tensor(int argument) {
+  const ValuePlace* place = place_of(argument);
+  return place == nullptr ? std::nullopt : builder_.row_operand(place->value);
+}
+
+bool Formula::is_none(int argument) const {
+  return call_.arguments[at(argument)].isNone() && place_of(argument) == nullptr;
+}
+
+int64_t Formula::width() const {
+  const std::vector<int64_t>& sizes = builder_.region_.sizes;
+  return sizes.empty() || sizes.back() == 1 ? 0 : sizes.back();
+}
+
+size_t Formula::num_dims() const { return builder_.region_.sizes.size(); }
 
 std::optional<float> Formula::number(int argument) const {
   const c10::IValue& value = call_.arguments[at(argument)];
@@ -46,14 +67,23 @@ std::optional<Operand> Formula::constant(std::optional<float> value) {
   return builder_.region_.add_constant(*value);
 }
 
+// The operand with a number for each element.
+Operand Formula::spread(const Operand& operand) {
+  compile::Region& region = builder_.region_;
+  const bool is_full = region.extent(operand, region.extents_with_rows()) == compile::Extent::kFull;
+  return is_full ? operand : region.add(Operation::kSpread, {operand});
+}
+
 std::optional<Operand> Formula::instruction(
     Operation operation, std::initializer_list<std::optional<Operand>> operands) {
   std::vector<Operand> list;
   for (const auto& operand : operands) {
     if (!operand) return std::nullopt;
-    list.push_back(*operand);
+    const bool is_full = std::ssize(list) < compile::num_full_operands(operation);
+    list.push_back(is_full ? spread(*operand) : *operand);
   }
-  if (compile::is_function(operation)) {
+  has_rows_ = has_rows_ || compile::needs_rows(operation);
+  if (compile::is_function(operation) || compile::is_row_function(operation)) {
     if (!functions().has(operation)) return std::nullopt;
     calls_functions_ = true;
     has_tail_ = has_tail_ || functions().at(operation).tail != nullptr;
@@ -63,7 +93,13 @@ std::optional<Operand> Formula::instruction(
 
 bool Formula::set(std::optional<Operand> result) {
   const int target = call_.written.empty() ? call_.results.front().value : call_.written.front();
-  return result && builder_.set(target, *result);
+  return call_.results.size() + call_.written.size() == 1 && result &&
+         builder_.set(target, *result);
+}
+
+bool Formula::set(int place, std::optional<Operand> result) {
+  const auto found = std::ranges::find(call_.results, place, &ValuePlace::at);
+  return found == call_.results.end() || (result && builder_.set(found->value, *result));
 }
 
 namespace {
@@ -216,6 +252,102 @@ bool masked_fill(Formula& f) {
   return f.set(f.compute(Operation::kSelect, f.tensor(1), f.constant(f.number(2)), f.tensor(0)));
 }
 
+bool is_last_dim(const Formula& f, int64_t dim) {
+  const auto dims = static_cast<int64_t>(f.num_dims());
+  return f.width() > 0 && (dim == -1 || dim == dims - 1);
+}
+
+// Whether rows fill vectors. Where the last one is not full the compiler of LibTorch may have
+// joined products and sums in another way.
+bool rows_fill_vectors(const Formula& f) {
+  const auto width = static_cast<int64_t>(functions().granule() / 2);
+  return width > 0 && f.width() % width == 0;
+}
+
+// self, dim, half_to_float
+template <Operation kOperation>
+bool softmax(Formula& f) {
+  if (!is_last_dim(f, f.integer(1)) || f.argument(2).toBool()) return false;
+  return f.set(f.compute(kOperation, f.tensor(0)));
+}
+
+// self, dim, dtype: softmax, but for rows that are all -inf, which give 0
+bool safe_softmax(Formula& f) {
+  using enum Operation;
+  if (!is_last_dim(f, f.integer(1)) || !f.is_none(2)) return false;
+  const Maybe self = f.tensor(0);
+  const Maybe is_masked = f.compute(kEqual, f.compute(kRowMaximum, self),
+                                    f.constant(-std::numeric_limits<float>::infinity()));
+  return f.set(f.compute(kSelect, is_masked, f.constant(0), f.compute(kSoftmax, self)));
+}
+
+// grad, output, dim, input_dtype
+template <Operation kOperation>
+bool softmax_backward(Formula& f) {
+  if (!is_last_dim(f, f.integer(2)) || !rows_fill_vectors(f)) return false;
+  return f.set(f.compute(kOperation, f.tensor(0), f.tensor(1)));
+}
+
+// grad_output, self, target, weight, reduction, ignore_index, total_weight: the gradient at the
+// place of each row's class
+bool nll_loss_backward(Formula& f) {
+  using enum Operation;
+  constexpr int64_t kMeanOfRows = 1;       // at::Reduction::Mean
+  constexpr int64_t kMostExact = 1 << 24;  // integers that float32 has
+  const int64_t ignored = f.integer(5);
+  const bool is_mean = f.integer(4) == kMeanOfRows;
+  if (!is_last_dim(f, -1) || f.num_dims() != 2 || !f.is_none(3) || !is_mean ||
+      f.width() > kMostExact || (ignored >= 0 && ignored < f.width())) {
+    return false;
+  }
+  const Maybe grad = f.compute(kNegate, f.compute(kDivide, f.tensor(0), f.tensor(6)));
+  const Maybe is_class = f.compute(kEqual, f.compute(kColumnIndex), f.row_tensor(2));
+  return f.set(f.compute(kSelect, is_class, grad, f.constant(0)));
+}
+
+// Whether the shape of what is normalized is a row.
+bool normalizes_rows(const Formula& f, int argument) {
+  const std::vector<int64_t> shape = f.argument(argument).toIntVector();
+  return shape.size() == 1 && f.width() > 0 && shape[0] == f.width() && rows_fill_vectors(f);
+}
+
+// input, normalized_shape, weight, bias, eps
+bool layer_norm(Formula& f) {
+  using enum Operation;
+  if (!normalizes_rows(f, 1)) return false;
+  const Maybe self = f.tensor(0);
+  const Maybe moments = f.compute(kRowMoments, self);
+  const Maybe mean = f.compute(kFirst, moments);
+  const Maybe variance = f.compute(kAdd, f.compute(kSecond, moments), f.constant(f.number(4)));
+  const Maybe rstd = f.compute(kReciprocalRoot, variance);
+  return f.set(0, f.compute(kNorm, self, f.tensor(2), f.tensor(3), mean, rstd)) && f.set(1, mean) &&
+         f.set(2, rstd);
+}
+
+// grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+bool layer_norm_backward(Formula& f) {
+  using enum Operation;
+  if (!normalizes_rows(f, 2)) return false;
+  const Maybe grad = f.tensor(0);
+  const Maybe self = f.tensor(1);
+  const Maybe mean = f.tensor(3);
+  const Maybe rstd = f.tensor(4);
+  const Maybe weight = f.tensor(5);
+  const auto product = [&](Maybe a, Maybe b) { return f.compute(kMultiply, a, b); };
+  const auto negated = [&](Maybe a) { return f.compute(kNegate, a); };
+  const Maybe dots = f.compute(kNormDots, grad, self, weight);
+  const Maybe ds = f.compute(kFirst, dots);
+  const Maybe db = f.compute(kSecond, dots);
+  const Maybe scale = f.constant(1.0F / static_cast<float>(f.width()));
+  const Maybe difference = f.compute(kAddScaled, negated(ds), db, mean);
+  const Maybe b = product(product(product(product(difference, rstd), rstd), rstd), scale);
+  const Maybe c = f.compute(kSubtractProduct, negated(product(product(db, rstd), scale)), b, mean);
+  const Maybe shift = product(negated(rstd), mean);
+  return f.set(0, f.compute(kNormBackward, grad, weight, self, rstd, b, c)) &&
+         f.set(1, f.compute(kColumnNormDot, grad, self, rstd, shift)) &&
+         f.set(2, f.compute(kColumnSum, grad));
+}
+
 // Not maximum and minimum: which of two zeros they give depends on the place in the tensor.
 const std::unordered_map<std::string_view, Rule>& rules() {
   using enum Operation;
@@ -253,6 +385,14 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::silu_backward", &silu_backward},
       {"aten::gelu", &gelu},
       {"aten::gelu_backward", &gelu_backward},
+      {"aten::_softmax", &softmax<kSoftmax>},
+      {"aten::_safe_softmax", &safe_softmax},
+      {"aten::_softmax_backward_data", &softmax_backward<kSoftmaxBackward>},
+      {"aten::_log_softmax", &softmax<kLogSoftmax>},
+      {"aten::_log_softmax_backward_data", &softmax_backward<kLogSoftmaxBackward>},
+      {"aten::nll_loss_backward", &nll_loss_backward},
+      {"aten::native_layer_norm", &layer_norm},
+      {"aten::native_layer_norm_backward", &layer_norm_backward},
       {"aten::softplus", &softplus},
       {"aten::softplus_backward", &softplus_backward},
       {"aten::leaky_relu", &leaky_relu},

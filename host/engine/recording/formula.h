@@ -23,23 +23,39 @@ class Formula {
 
   // A tensor argument.
   std::optional<Operand> tensor(int argument);
+  // A tensor argument with a number for each row, whose sizes are those of the region without the
+  // last.
+  std::optional<Operand> row_tensor(int argument);
   // A number argument; as float32, since that is what ATen computes with.
   std::optional<float> number(int argument) const;
   std::string_view text(int argument) const;
+  int64_t integer(int argument) const { return call_.arguments[index_of(argument)].toInt(); }
+  const c10::IValue& argument(int argument) const { return call_.arguments[index_of(argument)]; }
+  bool is_none(int argument) const;
+  // The elements of a row; 0 if there are no rows of several elements.
+  int64_t width() const;
+  size_t num_dims() const;
   std::optional<Operand> constant(std::optional<float> value);
 
   template <class... Operands>
   std::optional<Operand> compute(compile::Operation operation, Operands... operands) {
     return instruction(operation, {operands...});
   }
-  // Makes it the result of the call. Returns false if it cannot be.
+  // Makes it the result of the call, or the one at that place if the call gives it. Returns false
+  // if it cannot be.
   bool set(std::optional<Operand> result);
+  bool set(int place, std::optional<Operand> result);
 
   // Whether it calls functions, and one whose last elements are computed in another way.
   bool calls_functions() const { return calls_functions_; }
   bool has_tail() const { return has_tail_; }
+  // Whether it works on rows.
+  bool has_rows() const { return has_rows_; }
 
  private:
+  static size_t index_of(int argument) { return static_cast<size_t>(argument); }
+  const ValuePlace* place_of(int argument) const;
+  Operand spread(const Operand& operand);
   std::optional<Operand> instruction(compile::Operation operation,
                                      std::initializer_list<std::optional<Operand>> operands);
 
@@ -47,6 +63,7 @@ class Formula {
   const RecordedCall& call_;
   bool calls_functions_ = false;
   bool has_tail_ = false;
+  bool has_rows_ = false;
 };
 
 // Adds the instructions of a call. Returns false if there is no formula for its arguments.

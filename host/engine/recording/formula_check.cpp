@@ -21,75 +21,107 @@ namespace {
 
 size_t at(int index) { return static_cast<size_t>(index); }
 
-// Two tiles and the longest tail.
+// Elements of a call without rows: two tiles and the longest tail.
 constexpr int64_t kCount = 2048 + 31;
+// Rows of the others, at least.
+constexpr int64_t kRows = 9;
 
 // Numbers of all sizes, and some that are special, at both ends.
-at::Tensor numbers(unsigned seed) {
+void fill(float* data, int64_t count, std::mt19937& random) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kSpecial[] = {
       0.0F,   -0.0F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(),
       1e-42F, 88.8F, -88.8F,    104.0F,     -104.0F,
       1e10F,  -1e10F};
-  std::mt19937 random(seed);
   std::normal_distribution<float> normal(0, 3);
-  at::Tensor out = at::empty({kCount});
-  auto* data = out.mutable_data_ptr<float>();
-  for (int64_t i = 0; i < kCount; ++i) data[i] = normal(random);
-  std::copy(std::begin(kSpecial), std::end(kSpecial), data + seed % 7);
-  std::copy(std::begin(kSpecial), std::end(kSpecial), data + kCount - std::ssize(kSpecial));
-  return out;
+  for (int64_t i = 0; i < count; ++i) data[i] = normal(random);
+  if (count < 2 * std::ssize(kSpecial)) return;
+  std::copy(std::begin(kSpecial), std::end(kSpecial), data + random() % 7);
+  std::copy(std::begin(kSpecial), std::end(kSpecial), data + count - std::ssize(kSpecial));
 }
 
-// A record of the call alone, with tensors of one dimension.
-struct Trial {
-  Record record;
-  RecordedCall call;
-  std::vector<at::Tensor> values;
-
-  explicit Trial(const RecordedCall& given) : call(given) {
-    std::map<int, int> numbers_of;
-    const auto number = [&](int& value) {
-      const auto [found, is_new] =
-          numbers_of.try_emplace(value, static_cast<int>(record.values.size()));
-      value = found->second;
-      if (!is_new) return;
-      record.values.push_back({.origin = Origin::kMade,
-                               .source = 0,
-                               .storage = value,
-                               .geometry = {.sizes = {kCount}, .strides = {1}}});
-      values.push_back(numbers(static_cast<unsigned>(value) + 1));
-    };
-    for (ValuePlace& place : call.tensors) number(place.value);
-    for (int& value : call.written) number(value);
-    for (ValuePlace& place : call.results) {
-      number(place.value);
-      values[at(place.value)].reset();
+// A record of the call alone, with smaller tensors: of one dimension, or with few rows.
+class Trial {
+ public:
+  Trial(const Record& given, const RecordedCall& call, const std::vector<int64_t>& sizes,
+        bool has_rows)
+      : call_(call), given_sizes_(sizes) {
+    sizes_ = {kCount};
+    if (has_rows) {
+      sizes_.assign(sizes.size(), 1);
+      sizes_.front() = sizes.size() > 1 ? std::max(kRows, kCount / sizes.back()) : sizes.back();
+      sizes_.back() = sizes.back();
     }
-    record.num_storages = static_cast<int>(record.values.size());
+    for (ValuePlace& place : call_.tensors) add(given, place.value);
+    for (int& value : call_.written) add(given, value);
+    for (ValuePlace& place : call_.results) {
+      add(given, place.value);
+      values_[at(place.value)].reset();
+    }
+    record_.num_storages = static_cast<int>(record_.values.size());
   }
 
-  int target() const { return call.written.empty() ? call.results[0].value : call.written[0]; }
-
-  at::Tensor by_operator() const {
-    torch::jit::Stack stack = call.arguments;
-    for (const ValuePlace& place : call.tensors) {
-      stack[at(place.at)] = values[at(place.value)].clone();
+  std::vector<at::Tensor> by_operator() const {
+    torch::jit::Stack stack = call_.arguments;
+    for (const ValuePlace& place : call_.tensors) {
+      stack[at(place.at)] = values_[at(place.value)].clone();
     }
+    for (const int argument : call_.undefined) stack[at(argument)] = at::Tensor();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-    call.op.callBoxed(stack);
-    return stack[0].toTensor();
+    call_.op.callBoxed(stack);
+    std::vector<at::Tensor> out;
+    for (const ValuePlace& place : call_.results) out.push_back(stack[at(place.at)].toTensor());
+    if (!call_.written.empty()) out.push_back(stack[0].toTensor());
+    return out;
   }
 
-  at::Tensor by_region() {
-    RegionBuilder builder(record, {kCount});
-    if (!builder.add(call)) return {};
-    std::vector<bool> is_needed(record.values.size());
-    is_needed[at(target())] = true;
-    RegionStep(record, builder.build(is_needed)).run(values);
-    return values[at(target())];
+  // Nothing if it cannot be a region.
+  std::vector<at::Tensor> by_region() {
+    RegionBuilder builder(record_, sizes_);
+    if (!builder.add(call_)) return {};
+    std::vector<int> targets;
+    for (const ValuePlace& place : call_.results) targets.push_back(place.value);
+    targets.insert(targets.end(), call_.written.begin(), call_.written.end());
+    std::vector<bool> is_needed(record_.values.size());
+    for (const int target : targets) is_needed[at(target)] = true;
+    RegionStep(record_, builder.build(is_needed)).run(values_);
+    std::vector<at::Tensor> out;
+    for (const int target : targets) out.push_back(values_[at(target)]);
+    return out;
   }
+
+ private:
+  // The sizes of a tensor that had these ones.
+  std::vector<int64_t> sizes_of(const std::vector<int64_t>& given) const {
+    if (given == given_sizes_) return sizes_;
+    std::vector<int64_t> row = given_sizes_;
+    row.back() = 1;
+    if (given != row) return given;
+    std::vector<int64_t> out = sizes_;
+    out.back() = 1;
+    return out;
+  }
+
+  void add(const Record& given, int& value) {
+    const Geometry& geometry = given.values[at(value)].geometry;
+    const auto [found, is_new] = numbers_.try_emplace(value, static_cast<int>(values_.size()));
+    value = found->second;
+    if (!is_new) return;
+    at::Tensor tensor = at::empty(sizes_of(geometry.sizes));
+    fill(tensor.mutable_data_ptr<float>(), tensor.numel(), random_);
+    record_.values.push_back(
+        {.origin = Origin::kMade, .source = 0, .storage = value, .geometry = Geometry::of(tensor)});
+    values_.push_back(std::move(tensor));
+  }
+
+  Record record_;
+  RecordedCall call_;
+  std::vector<int64_t> given_sizes_;
+  std::vector<int64_t> sizes_;
+  std::mt19937 random_{1};
+  std::map<int, int> numbers_;  // of the given values
+  std::vector<at::Tensor> values_;
 };
 
 bool has_same_bits(float a, float b) {
@@ -97,35 +129,42 @@ bool has_same_bits(float a, float b) {
          std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
-bool try_call(const Record& record, const RecordedCall& call) {
-  const bool has_constants = std::ranges::any_of(call.tensors, [&](const ValuePlace& place) {
-    return record.values[at(place.value)].origin == Origin::kConstant;
-  });
-  if (has_constants) return false;
-  Trial trial(call);
-  const at::Tensor expected = trial.by_operator();
-  const at::Tensor got = trial.by_region();
-  if (!got.defined()) return false;
-  const auto* a = expected.const_data_ptr<float>();
-  const auto* b = got.const_data_ptr<float>();
-  return std::equal(a, a + kCount, b, &has_same_bits);
+bool has_same_bits(const at::Tensor& a, const at::Tensor& b) {
+  const auto* first = a.const_data_ptr<float>();
+  const auto* second = b.const_data_ptr<float>();
+  return std::equal(first, first + a.numel(), second, second + b.numel(),
+                    [](float x, float y) { return has_same_bits(x, y); });
 }
 
-std::string key_of(const RecordedCall& call) {
+bool try_call(Trial trial) {
+  const std::vector<at::Tensor> expected = trial.by_operator();
+  const std::vector<at::Tensor> got = trial.by_region();
+  return std::equal(expected.begin(), expected.end(), got.begin(), got.end(),
+                    [](const at::Tensor& a, const at::Tensor& b) { return has_same_bits(a, b); });
+}
+
+std::string key_of(const RecordedCall& call, const std::vector<int64_t>& sizes, bool has_rows) {
   std::ostringstream out;
   out << call.name();
   for (const c10::IValue& argument : call.arguments) out << ' ' << argument;
+  if (has_rows) out << ' ' << sizes.size() << ' ' << sizes.back();
   return out.str();
 }
 
 }  // namespace
 
-bool gives_bits_of_operator(const Record& record, const RecordedCall& call) {
+bool gives_bits_of_operator(const Record& record, const RecordedCall& call,
+                            const std::vector<int64_t>& sizes, bool has_rows) {
   static std::mutex mutex;
   static std::map<std::string, bool> results;
+  const bool has_others = std::ranges::any_of(call.tensors, [&](const ValuePlace& place) {
+    const Value& value = record.values[at(place.value)];
+    return value.origin == Origin::kConstant || value.geometry.dtype != at::kFloat;
+  });
+  if (has_others) return false;
   const std::lock_guard lock(mutex);
-  const auto [found, is_new] = results.try_emplace(key_of(call), false);
-  if (is_new) found->second = try_call(record, call);
+  const auto [found, is_new] = results.try_emplace(key_of(call, sizes, has_rows), false);
+  if (is_new) found->second = try_call(Trial(record, call, sizes, has_rows));
   return found->second;
 }
 

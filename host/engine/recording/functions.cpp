@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 #include "host/engine/recording/vector_table.h"
 
@@ -50,9 +50,8 @@ void one_by_one(float* out, const float* in, size_t count) {
   for (size_t i = 0; i < count; ++i) out[i] = kFunction(in[i]);
 }
 
-const VectorTable* vectors() {
+const VectorTable* table_of(std::string_view capability) {
 #if defined(__x86_64__)
-  const std::string capability = at::get_cpu_capability();
   if (capability == "AVX512") return &avx512_functions();
   if (capability == "AVX2") return &avx2_functions();
 #endif
@@ -61,7 +60,7 @@ const VectorTable* vectors() {
 
 compile::Functions found_functions() {
   using enum compile::Operation;
-  const VectorTable* table = vectors();
+  const VectorTable* table = table_of(at::get_cpu_capability());
   // Kernels compute two vectors at once, and what is left one by one.
   compile::Functions out(table == nullptr ? 1 : 2 * table->width);
   out.set(kExp, mkl<&vmsExp>());
@@ -78,6 +77,15 @@ compile::Functions found_functions() {
   out.set(kLog1pInKernel, {.body = table->log1p, .tail = &one_by_one<&log1pf>});
   out.set(kSigmoidDivisor, {.body = table->sigmoid_divisor, .tail = &one_by_one<&sigmoid_divisor>});
   out.set(kGeluTanh, {.body = table->gelu_tanh, .tail = &one_by_one<&gelu_tanh>});
+  out.set_row(kRowMaximum, table->maximum);
+  out.set_row(kSoftmax, table->softmax);
+  out.set_row(kLogSoftmax, table->log_softmax);
+  out.set_row(kSoftmaxBackward, table->softmax_backward);
+  out.set_row(kLogSoftmaxBackward, table->log_softmax_backward);
+  // LayerNorm's kernel has no AVX-512.
+  const VectorTable& norm = *table_of("AVX2");
+  out.set_row(kNormDots, norm.norm_dots);
+  out.set_row(kRowMoments, norm.moments);
   return out;
 }
 

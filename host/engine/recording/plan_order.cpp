@@ -51,27 +51,44 @@ class RegionsOfOrder {
  public:
   explicit RegionsOfOrder(const Record& record) : record_(record), used_(kept_storages(record)) {}
 
-  // The items of a group, in reverse order.
+  // The items of a group, in reverse order. A call that a region cannot take begins another one.
   std::vector<PlanItem> items_of(const std::vector<int>& calls) {
-    std::vector<PlanItem> out;
-    auto region = calls.size() > 1 ? built(calls) : std::nullopt;
-    if (region) {
-      out.push_back({.calls = calls, .region = std::move(region)});
-    } else {
-      for (size_t i = calls.size(); i-- > 0;) out.push_back({.calls = {calls[i]}, .region = {}});
+    std::vector<Part> parts;
+    for (const int call : calls) {
+      if (parts.empty() || !add(parts.back(), call)) {
+        const auto sizes = pointwise_sizes(record_, record_.calls[at(call)]);
+        parts.emplace_back(RegionBuilder(record_, sizes.value_or(std::vector<int64_t>())));
+        if (!add(parts.back(), call)) parts.back().calls.push_back(call);
+      }
     }
-    for (const int call : calls) use(record_.calls[at(call)]);
+    std::vector<PlanItem> out;
+    for (size_t i = parts.size(); i-- > 0;) {
+      Part& part = parts[i];
+      PlanItem item{.calls = part.calls, .region = {}};
+      if (part.calls.size() > 1) item.region = built(part.builder);
+      out.push_back(std::move(item));
+      for (const int call : part.calls) use(record_.calls[at(call)]);
+    }
     return out;
   }
 
  private:
-  std::optional<RegionBuilder::Built> built(const std::vector<int>& calls) const {
-    const RecordedCall& first = record_.calls[at(calls[0])];
-    const auto sizes = pointwise_sizes(record_, first);
-    RegionBuilder builder(record_, *sizes);
-    for (const int call : calls) {
-      if (!builder.add(record_.calls[at(call)])) return std::nullopt;
-    }
+  struct Part {
+    explicit Part(RegionBuilder given) : builder(std::move(given)) {}
+
+    RegionBuilder builder;
+    std::vector<int> calls;
+  };
+
+  bool add(Part& part, int call) const {
+    RegionBuilder with = part.builder;  // a builder that refuses a call has changed
+    if (!with.add(record_.calls[at(call)])) return false;
+    part.builder = std::move(with);
+    part.calls.push_back(call);
+    return true;
+  }
+
+  RegionBuilder::Built built(const RegionBuilder& builder) const {
     std::vector<bool> is_needed(record_.values.size());
     for (const auto& [value, operand] : builder.written()) {
       is_needed[at(value)] = used_[at(record_.values[at(value)].storage)];

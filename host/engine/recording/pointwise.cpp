@@ -35,17 +35,24 @@ bool covers_once(const Geometry& geometry) {
 std::optional<std::vector<int64_t>> pointwise_sizes(const Record& record,
                                                     const RecordedCall& call) {
   if (rule_of(call.name()) == nullptr || call.is_view) return std::nullopt;
-  if (call.results.size() + call.written.size() != 1) return std::nullopt;
-  const int target = call.written.empty() ? call.results[0].value : call.written[0];
-  const Geometry& geometry = record.values[at(target)].geometry;
-  if (geometry.dtype != at::kFloat || !covers_once(geometry)) return std::nullopt;
+  std::vector<int> targets = call.written;
+  for (const ValuePlace& place : call.results) targets.push_back(place.value);
+  const bool are_plain = std::ranges::all_of(targets, [&](int target) {
+    const Geometry& geometry = record.values[at(target)].geometry;
+    return geometry.dtype == at::kFloat && covers_once(geometry);
+  });
+  if (targets.empty() || !are_plain) return std::nullopt;
+  const Geometry& geometry = record.values[at(targets[0])].geometry;
   RegionBuilder alone(record, geometry.sizes);
   if (!alone.add(call)) return std::nullopt;
-  if (alone.calls_functions() && !gives_bits_of_operator(record, call)) return std::nullopt;
+  if (alone.calls_functions() &&
+      !gives_bits_of_operator(record, call, geometry.sizes, alone.has_rows())) {
+    return std::nullopt;
+  }
   return geometry.sizes;
 }
 
-RegionBuilder::RegionBuilder(const Record& record, std::vector<int64_t> sizes) : record_(record) {
+RegionBuilder::RegionBuilder(const Record& record, std::vector<int64_t> sizes) : record_(&record) {
   region_.sizes = std::move(sizes);
 }
 
@@ -65,33 +72,68 @@ std::optional<std::vector<int64_t>> RegionBuilder::strides_of(const Geometry& ge
 
 std::optional<Operand> RegionBuilder::operand(int number) {
   if (const auto found = current_.find(number); found != current_.end()) return found->second;
-  const Value& value = record_.values[at(number)];
+  const Value& value = record_->values[at(number)];
   if (value.origin == Origin::kConstant) {
-    const at::Tensor& constant = record_.constants[at(value.source)];
+    const at::Tensor& constant = record_->constants[at(value.source)];
     if (constant.numel() == 1 && !constant.is_complex()) {
       return region_.add_constant(static_cast<float>(constant.item<double>()));
     }
   }
-  if (written_storages_.contains(value.storage)) return std::nullopt;
-  const bool is_mask = value.geometry.dtype == at::kBool;
-  if (value.geometry.dtype != at::kFloat && !is_mask) return std::nullopt;
   const auto strides = strides_of(value.geometry);
-  if (!strides) return std::nullopt;
+  return strides ? input(number, *strides) : std::nullopt;
+}
+
+// A tensor with a number for each row: its sizes are those of the region without the last.
+std::optional<Operand> RegionBuilder::row_operand(int number) {
+  const Geometry& geometry = record_->values[at(number)].geometry;
+  std::vector<int64_t> strides = geometry.strides;
+  if (geometry.sizes.size() + 1 != region_.sizes.size()) return std::nullopt;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (geometry.sizes[i] != region_.sizes[i]) return std::nullopt;
+    if (geometry.sizes[i] == 1) strides[i] = 0;
+  }
+  strides.push_back(0);
+  if (current_.contains(number)) return std::nullopt;
+  return input(number, std::move(strides));
+}
+
+std::optional<Operand> RegionBuilder::input(int number, std::vector<int64_t> strides) {
+  using compile::Type;
+  const Value& value = record_->values[at(number)];
+  if (written_storages_.contains(value.storage)) return std::nullopt;
+  Type type = Type::kFloat32;
+  if (value.geometry.dtype == at::kBool) type = Type::kBool;
+  if (value.geometry.dtype == at::kLong) type = Type::kInt64;
+  if (type == Type::kFloat32 && value.geometry.dtype != at::kFloat) return std::nullopt;
   const auto [read, is_new] = read_from_.try_emplace(value.storage, number);
   if (!is_new && read->second != number) read->second = -1;
-  auto place = std::ranges::find(inputs_, number);
-  if (place == inputs_.end()) {
-    inputs_.push_back(number);
-    region_.inputs.push_back(
-        {.type = is_mask ? compile::Type::kBool : compile::Type::kFloat32, .strides = *strides});
-    place = inputs_.end() - 1;
+  size_t index = 0;
+  while (index < inputs_.size() &&
+         (inputs_[index] != number || region_.inputs[index].strides != strides)) {
+    ++index;
   }
-  return Operand{.kind = Operand::Kind::kInput, .index = static_cast<int>(place - inputs_.begin())};
+  if (index == inputs_.size()) {
+    inputs_.push_back(number);
+    region_.inputs.push_back({.type = type, .strides = std::move(strides)});
+  }
+  return Operand{.kind = Operand::Kind::kInput, .index = static_cast<int>(index)};
 }
 
 bool RegionBuilder::set(int number, Operand result) {
-  const Value& value = record_.values[at(number)];
-  if (value.geometry.sizes != region_.sizes) return false;
+  using compile::Extent;
+  const Value& value = record_->values[at(number)];
+  const std::vector<Extent> extents = region_.extents_with_rows();
+  const Extent extent = region_.extent(result, extents);
+  const std::vector<int64_t>& sizes = value.geometry.sizes;
+  if (is_full(number)) {
+    if (extent == Extent::kColumn) return false;
+    if (extent == Extent::kRow) result = region_.add(Operation::kSpread, {result});
+  } else {
+    std::vector<int64_t> wanted = region_.sizes;
+    if (extent == Extent::kRow) wanted.back() = 1;
+    if (extent == Extent::kColumn) wanted = {region_.sizes.back()};
+    if (sizes != wanted) return false;
+  }
   const bool is_written_elsewhere =
       written_storages_.contains(value.storage) && !current_.contains(number);
   const auto read = read_from_.find(value.storage);
@@ -101,40 +143,48 @@ bool RegionBuilder::set(int number, Operand result) {
   return true;
 }
 
+bool RegionBuilder::is_full(int number) const {
+  return record_->values[at(number)].geometry.sizes == region_.sizes;
+}
+
+// Whether elements lie in memory in the region's order.
+bool RegionBuilder::is_row_major(int number) const {
+  const Geometry& geometry = record_->values[at(number)].geometry;
+  int64_t expected = 1;
+  for (size_t dim = geometry.sizes.size(); dim-- > 0;) {
+    if (geometry.sizes[dim] == 1) continue;
+    if (geometry.strides[dim] != expected) return false;
+    expected *= geometry.sizes[dim];
+  }
+  return true;
+}
+
 bool RegionBuilder::add(const RecordedCall& call) {
   const Rule rule = rule_of(call.name());
   if (rule == nullptr) return false;
   const auto& arguments = call.op.schema().arguments();
-  // The masks of where and masked_fill are the only tensors of another dtype.
+  // Masks of where and masked_fill, and classes, are the only tensors of another dtype.
   for (const ValuePlace& place : call.tensors) {
     const std::string& name = arguments[at(place.at)].name();
-    const Value& value = record_.values[at(place.value)];
-    const bool may_be_mask = name == "condition" || name == "mask";
+    const Value& value = record_->values[at(place.value)];
     if (value.origin == Origin::kConstant && value.geometry.sizes.empty()) continue;
-    if (value.geometry.dtype != (may_be_mask ? at::kBool : at::kFloat)) return false;
+    at::ScalarType wanted = at::kFloat;
+    if (name == "condition" || name == "mask") wanted = at::kBool;
+    if (name == "target") wanted = at::kLong;
+    if (value.geometry.dtype != wanted) return false;
   }
   Formula formula(*this, call);
   if (!rule(formula)) return false;
   calls_functions_ = calls_functions_ || formula.calls_functions();
-  is_row_major_ = is_row_major_ || formula.has_tail();
-  return !formula.has_tail() || all_row_major(call);
-}
-
-// Whether elements lie in memory in the region's order, so that the last ones of a range are the
-// same in each tensor.
-bool RegionBuilder::all_row_major(const RecordedCall& call) const {
-  const auto is_row_major = [&](int number) {
-    const Value& value = record_.values[at(number)];
-    int64_t expected = 1;
-    for (size_t dim = value.geometry.sizes.size(); dim-- > 0;) {
-      if (value.geometry.sizes[dim] == 1) continue;
-      if (value.geometry.strides[dim] != expected) return false;
-      expected *= value.geometry.sizes[dim];
-    }
-    return value.geometry.sizes == region_.sizes;
+  is_row_major_ = is_row_major_ || formula.has_tail() || formula.has_rows();
+  // The last elements of a range have to be the same in each tensor; and rows lie one after the
+  // other in LibTorch's kernels.
+  const auto has_order = [&](int number) {
+    return is_full(number) ? is_row_major(number) : !formula.has_tail();
   };
-  return std::ranges::all_of(call.tensors, is_row_major, &ValuePlace::value) &&
-         std::ranges::all_of(call.results, is_row_major, &ValuePlace::value);
+  return !(formula.has_tail() || formula.has_rows()) ||
+         (std::ranges::all_of(call.tensors, has_order, &ValuePlace::value) &&
+          std::ranges::all_of(call.results, has_order, &ValuePlace::value));
 }
 
 RegionBuilder::Built RegionBuilder::build(const std::vector<bool>& is_needed) const {
@@ -150,7 +200,7 @@ RegionBuilder::Built RegionBuilder::build(const std::vector<bool>& is_needed) co
     out.region.outputs.push_back(
         {.from = from,
          .tensor = {.type = compile::Type::kFloat32,
-                    .strides = *strides_of(record_.values[at(number)].geometry)},
+                    .strides = *strides_of(record_->values[at(number)].geometry)},
          .shared_input =
              shared == inputs_.end() ? -1 : static_cast<int>(shared - inputs_.begin())});
   }

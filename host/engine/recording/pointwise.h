@@ -1,5 +1,5 @@
-// host/engine/recording/pointwise.h: ATen's operators that work element by element, as instructions
-// of a region of host/compile.
+// host/engine/recording/pointwise.h: ATen's operators that work element by element or on rows, as
+// instructions of a region of host/compile.
 #pragma once
 
 #include <map>
@@ -12,7 +12,8 @@
 
 namespace rtrain::engine {
 
-// The sizes over which the call works element by element; nothing if it has no formula here.
+// The sizes over which the call works element by element or row by row; nothing if it has no
+// formula here.
 std::optional<std::vector<int64_t>> pointwise_sizes(const Record& record, const RecordedCall& call);
 
 // Makes a region of calls of equal sizes, in their order.
@@ -23,6 +24,7 @@ class RegionBuilder {
   // Returns false if the call cannot be added: no formula, or it looks at memory in another way
   // than a call before it that writes there.
   bool add(const RecordedCall& call);
+  bool has_rows() const { return region_.has_rows(); }
 
   bool calls_functions() const { return calls_functions_; }
 
@@ -39,11 +41,14 @@ class RegionBuilder {
   friend class Formula;
 
   std::optional<compile::Operand> operand(int value);
+  std::optional<compile::Operand> row_operand(int value);
+  std::optional<compile::Operand> input(int value, std::vector<int64_t> strides);
   bool set(int value, compile::Operand result);
-  bool all_row_major(const RecordedCall& call) const;
+  bool is_row_major(int value) const;
+  bool is_full(int value) const;
   std::optional<std::vector<int64_t>> strides_of(const Geometry& geometry) const;
 
-  const Record& record_;
+  const Record* record_;
   compile::Region region_;
   std::vector<int> inputs_;                  // values
   std::map<int, compile::Operand> current_;  // of each value that a call wrote

@@ -363,8 +363,9 @@ bool Recorder::views_its_arguments(const RecordedCall& call) const {
 
 void Recorder::keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results) {
   for (const c10::IValue& result : results) {
-    if (result.isTensor() && result.toTensor().defined()) {
-      call.kept.push_back(result.toTensor().clone());
+    if (result.isTensor()) {
+      const at::Tensor& tensor = result.toTensor();
+      call.kept.push_back(tensor.defined() ? tensor.clone() : tensor);
     } else if (result.isTensorList()) {
       for (const at::Tensor& item : result.toTensorVector()) {
         call.kept.push_back(item.defined() ? item.clone() : item);

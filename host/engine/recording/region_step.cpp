@@ -137,27 +137,43 @@ void RegionStep::run(std::vector<at::Tensor>& values) {
   }
   for (size_t i = 0; i < inputs_.size(); ++i) sources_[i] = values[at(inputs_[i])].const_data_ptr();
   const int64_t count = program_.num_elements();
-  if (count <= kGrain || at::get_num_threads() == 1) {
-    program_.run(sources_, targets_, 0, count, scratch_);
-    return;
-  }
-  at::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) {
-    compile::TileProgram::Scratch scratch(program_);
-    program_.run(sources_, targets_, begin, end, scratch);
+  const bool is_small = count <= kGrain && !program_.has_column_sums();
+  if (!is_small && at::get_num_threads() > 1) return run_on_threads();
+  program_.run(sources_, targets_, {.end = count}, scratch_);
+  program_.write_column_sums(targets_, std::span(&scratch_, 1));
+}
+
+// Threads take the elements, or rows, that they take in LibTorch's kernels: with these end the
+// stretches that have tails, and the parts that are added to sums of columns.
+void RegionStep::run_on_threads() {
+  const int64_t count = program_.num_elements();
+  const int64_t width = std::max<int64_t>(1, program_.row_width());
+  const int64_t num_threads = std::min<int64_t>(at::get_num_threads(), at::divup(count, kGrain));
+  const int64_t stretch = at::divup(count, std::max<int64_t>(1, num_threads));
+  std::vector<compile::TileProgram::Scratch> scratch;
+  for (int i = 0; i < at::get_num_threads(); ++i) scratch.emplace_back(program_);
+  const int64_t grain = program_.has_column_sums() ? 1 : std::max<int64_t>(1, kGrain / width);
+  at::parallel_for(0, count / width, grain, [&](int64_t begin, int64_t end) {
+    program_.run(sources_, targets_,
+                 {.begin = begin * width, .end = end * width, .stretch = stretch},
+                 scratch[at(at::get_thread_num())]);
   });
+  program_.write_column_sums(targets_, scratch);
 }
 
 int64_t RegionStep::num_bytes() const {
-  int64_t out = 0;
   const auto& sizes = program_.sizes();
-  for (const compile::RegionTensor& input : program_.region().inputs) {
-    int64_t count = input.type == compile::Type::kBool ? 1 : sizeof(float);
+  const auto bytes = [&](const compile::RegionTensor& tensor) {
+    int64_t count = tensor.type == compile::Type::kBool ? 1 : sizeof(float);
     for (size_t i = 0; i < sizes.size(); ++i) {
-      if (input.strides[i] != 0) count *= sizes[i];
+      if (tensor.strides[i] != 0) count *= sizes[i];
     }
-    out += count;
-  }
-  return out + static_cast<int64_t>(outputs_.size() * sizeof(float)) * program_.num_elements();
+    return count;
+  };
+  int64_t out = 0;
+  for (const compile::RegionTensor& input : program_.region().inputs) out += bytes(input);
+  for (const compile::Output& output : program_.region().outputs) out += bytes(output.tensor);
+  return out;
 }
 
 std::optional<at::Tensor> safe_softmax(const at::Tensor& self, int64_t dim) {

@@ -31,6 +31,7 @@ class RegionStep {
 
  private:
   void make_output(size_t index, std::vector<at::Tensor>& values) const;
+  void run_on_threads();
 
   std::vector<int> inputs_;
   std::vector<int> outputs_;

@@ -310,8 +310,13 @@ void StepPlan::run_region(const Step& step, const Observer& observer) {
   region.run(values_);
   if (!observer) return;
   for (size_t i = 0; i < step.writers.size(); ++i) {
-    const c10::IValue result = values_[at(region.outputs()[i])];
-    observer(at(step.writers[i]), result);
+    const int value = region.outputs()[i];
+    const std::vector<ValuePlace>& places = record_.calls[at(step.writers[i])].results;
+    const auto place = std::ranges::find(places, value, &ValuePlace::value);
+    const size_t index = place == places.end() ? 0 : at(place->at);
+    std::vector<c10::IValue> results(index + 1, at::Tensor());
+    results[index] = values_[at(value)];
+    observer(at(step.writers[i]), results);
   }
 }
 

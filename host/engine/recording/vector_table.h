@@ -14,6 +14,13 @@ struct VectorTable {
   compile::Function::Loop log1p = nullptr;
   compile::Function::Loop sigmoid_divisor = nullptr;
   compile::Function::Loop gelu_tanh = nullptr;
+  compile::RowFunction maximum = nullptr;
+  compile::RowFunction softmax = nullptr;
+  compile::RowFunction log_softmax = nullptr;
+  compile::RowFunction softmax_backward = nullptr;
+  compile::RowFunction log_softmax_backward = nullptr;
+  compile::RowFunction norm_dots = nullptr;
+  compile::RowFunction moments = nullptr;
 };
 
 // Defined for processors that have these instructions.

@@ -62,6 +62,34 @@ local FORMULAS = {
   {'leaky relu', function(a) return F.leaky_relu(a, 0.3) end},
   {'leaky relu backward', gradient(function(x) return F.leaky_relu(x, 0.3) end)},
 }
+-- Returns fn(x, …), and the gradients of x and of `leaves`.
+local function with_gradients(fn, leaves)
+  return function(x, grad)
+    x = x:detach():requires_grad_()
+    local y = fn(x)
+    return y:detach(), unpack(torch.autograd.grad(y, {x, unpack(leaves or {})}, {grad_outputs = y:dim() > 0 and grad or nil}))
+  end
+end
+
+-- Operators that work on rows, of `width` numbers.
+local ROWS = {
+  {'softmax', function() return with_gradients(function(x) return F.softmax(x, -1) end) end},
+  {'log_softmax', function() return with_gradients(function(x) return F.log_softmax(x * 2, -1) end) end},
+  {'layer_norm', function(width)
+    local weight, bias = torch.randn(width):requires_grad_(), torch.randn(width):requires_grad_()
+    return with_gradients(function(x) return F.layer_norm(x + 1, {width}, weight, bias) end, {weight, bias})
+  end},
+  {'cross_entropy', function(width, rows)
+    local classes = torch.randint(0, width, {rows})
+    return with_gradients(function(x) return F.cross_entropy(x:reshape(-1, width), classes) end)
+  end},
+  {'attention', function(width)
+    local mask = torch.rand(width):gt(0.3)
+    return with_gradients(function(x)
+      return F.dropout(torch._safe_softmax(x:masked_fill(mask, -math.huge), -1), 0.1)
+    end)
+  end},
+}
 local LENGTHS = {1, 7, 8, 17, 1025, 70000}
 
 -- Returns the bits, with one value for all NaN.
@@ -92,6 +120,36 @@ function TestFormulas:test_each_gives_the_bits_of_aten()
         lu.assertTrue(torch.equal(bits(step(a, b, c)), bits(fn(a, b, c))), ('%s of %d'):format(formula[1], length))
       end
       lu.assertStrContains(step:explain(), ' in 1 regions', formula[1])
+    end
+  end
+  torch.set_num_threads(threads)
+end
+
+function TestFormulas:test_rows_have_the_bits_of_aten()
+  local threads = torch.get_num_threads()
+  for count = 1, 2 do
+    torch.set_num_threads(count)
+    for _, shape in ipairs{{5, 7, 64}, {3, 40, 192}, {33, 768}, {1, 16}, {9, 37}, {700, 5}, {2, 3000}} do
+      local width = shape[#shape]
+      for _, entry in ipairs(ROWS) do
+        local what = ('%s of %s with %d threads'):format(entry[1], table.concat(shape, ' x '), count)
+        local rows = 1
+        for i = 1, #shape - 1 do rows = rows * shape[i] end
+        local fn = entry[2](width, rows)
+        local step = train.compile(fn)
+        for i = 1, 6 do
+          local x, grad = torch.randn(unpack(shape)) * 3, torch.randn(unpack(shape))
+          if i == 5 then x[0]:fill_(-math.huge) end
+          if i == 6 then x:reshape(-1)[3] = 0 / 0 end
+          torch.manual_seed(i)
+          local got = {step(x, grad)}
+          torch.manual_seed(i)
+          for k, expected in ipairs{fn(x, grad)} do
+            lu.assertTrue(torch.equal(bits(got[k]), bits(expected)), ('%s, result %d'):format(what, k))
+          end
+        end
+        if width % 16 == 0 then lu.assertNotStrContains(step:explain(), ' in 0 regions', what) end
+      end
     end
   end
   torch.set_num_threads(threads)

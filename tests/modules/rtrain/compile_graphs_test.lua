@@ -5,7 +5,7 @@ local torch = require 'torch'
 local train = require 'rtrain'
 
 local GRAPHS = tonumber(os.getenv 'RTRAIN_TEST_GRAPHS' or 250)
-local SIZES = {0, 1, 2, 3, 7}
+local SIZES = {0, 1, 2, 3, 7, 16}
 
 -- Random numbers of the graphs' shapes, apart from torch's.
 local state = 1
@@ -35,6 +35,15 @@ local MAKERS = {
   function(a) return function(v) return torch.nn.functional.silu(v[a]) end end,
   function(a) return function(v) return torch.nn.functional.gelu(v[a], {approximate = 'tanh'}) end end,
   function(a) return function(v) return v[a]:abs():sqrt():log1p() end end,
+  function(a) return function(v) return v[a]:softmax(-1) end end,
+  function(a) return function(v) return v[a]:log_softmax(-1) end end,
+  function(a, b)
+    return function(v)
+      local size = v[a]:size(1)
+      if size == 0 then return v[a] end
+      return torch.nn.functional.layer_norm(v[a], {size}, v[b]:select(0, 0), v[b]:select(0, size - 1))
+    end
+  end,
   function(a) return function(v) return v[a] * 0.3 + 1 end end,
   function(a) return function(v) return v[a]:t() end end,
   function(a) return function(v) return v[a]:contiguous() end end,

@@ -15,6 +15,9 @@ RATIOS = {
     "chain": 0.50,
     # alone, forward and backward
     "gelu": 0.67,
+    "layer_norm": 0.67,
+    "softmax": 0.67,
+    "cross_entropy": 0.67,
     "dropout": 0.67,
 }
 
