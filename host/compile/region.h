@@ -24,6 +24,12 @@ enum class Extent : uint8_t { kSingle, kRow, kFull, kColumn };
 struct RegionTensor {
   Type type = Type::kFloat32;
   std::vector<int64_t> strides;
+  // An input may have only the columns from window_begin on: the others are 0. -1: it has all.
+  int64_t window_begin = 0;
+  int64_t window_width = -1;
+
+  bool has_window() const { return window_width >= 0; }
+  bool operator==(const RegionTensor&) const = default;
 };
 
 struct Operand {
@@ -55,7 +61,7 @@ struct Region {
   std::vector<Output> outputs;
 
   int64_t num_elements() const;
-  // Whether some instruction works on rows.
+  // Whether some instruction works on rows, or an input has a window.
   bool has_rows() const;
   // The extents of the instructions. What a region without rows computes for each row it computes
   // for each element: all of its instructions are kFull.

@@ -77,7 +77,13 @@ void TileProgram::load(const Load& load, const Tile& tile) const {
   float* to = register_of(load.result, tile);
   for_each_row(tensor, tile.begin, tile.count, [&](int64_t offset, int64_t stride, int64_t part) {
     if (has_row_numbers) part = 1;
-    read_row(tensor, tile.inputs[at(load.input)], offset, stride, part, to);
+    const void* memory = tile.inputs[at(load.input)];
+    if (tensor.has_window()) {
+      std::fill_n(to, part, 0.0F);
+      read_row(tensor, memory, offset, stride, tensor.window_width, to + tensor.window_begin);
+    } else {
+      read_row(tensor, memory, offset, stride, part, to);
+    }
     to += part;
   });
 }

@@ -39,6 +39,12 @@ std::optional<Operand> Formula::row_tensor(int argument) {
   return place == nullptr ? std::nullopt : builder_.row_operand(place->value);
 }
 
+std::optional<Operand> Formula::window(int argument, int64_t begin) {
+  const ValuePlace* place = place_of(argument);
+  has_rows_ = true;
+  return place == nullptr ? std::nullopt : builder_.window(place->value, begin);
+}
+
 bool Formula::is_none(int argument) const {
   return call_.arguments[at(argument)].isNone() && place_of(argument) == nullptr;
 }
@@ -284,8 +290,15 @@ bool safe_softmax(Formula& f) {
 // grad, output, dim, input_dtype
 template <Operation kOperation>
 bool softmax_backward(Formula& f) {
-  if (!is_last_dim(f, f.integer(2)) || !rows_fill_vectors(f)) return false;
+  const bool has_products = kOperation == Operation::kSoftmaxBackward;
+  if (!is_last_dim(f, f.integer(2)) || (has_products && !rows_fill_vectors(f))) return false;
   return f.set(f.compute(kOperation, f.tensor(0), f.tensor(1)));
+}
+
+// grad_output, input_sizes, dim, start, end, step
+bool slice_backward(Formula& f) {
+  if (!is_last_dim(f, f.integer(2)) || f.integer(5) != 1) return false;
+  return f.set(f.compute(Operation::kCopy, f.window(0, f.integer(3))));
 }
 
 // grad_output, self, target, weight, reduction, ignore_index, total_weight: the gradient at the
@@ -390,6 +403,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::_softmax_backward_data", &softmax_backward<kSoftmaxBackward>},
       {"aten::_log_softmax", &softmax<kLogSoftmax>},
       {"aten::_log_softmax_backward_data", &softmax_backward<kLogSoftmaxBackward>},
+      {"aten::slice_backward", &slice_backward},
       {"aten::nll_loss_backward", &nll_loss_backward},
       {"aten::native_layer_norm", &layer_norm},
       {"aten::native_layer_norm_backward", &layer_norm_backward},

@@ -26,6 +26,8 @@ class Formula {
   // A tensor argument with a number for each row, whose sizes are those of the region without the
   // last.
   std::optional<Operand> row_tensor(int argument);
+  // A tensor argument with a part of the columns, from `begin` on.
+  std::optional<Operand> window(int argument, int64_t begin);
   // A number argument; as float32, since that is what ATen computes with.
   std::optional<float> number(int argument) const;
   std::string_view text(int argument) const;

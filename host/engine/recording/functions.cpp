@@ -50,7 +50,7 @@ void one_by_one(float* out, const float* in, size_t count) {
   for (size_t i = 0; i < count; ++i) out[i] = kFunction(in[i]);
 }
 
-const VectorTable* table_of(std::string_view capability) {
+const VectorTable* table_of([[maybe_unused]] std::string_view capability) {
 #if defined(__x86_64__)
   if (capability == "AVX512") return &avx512_functions();
   if (capability == "AVX2") return &avx2_functions();

@@ -80,7 +80,7 @@ std::optional<Operand> RegionBuilder::operand(int number) {
     }
   }
   const auto strides = strides_of(value.geometry);
-  return strides ? input(number, *strides) : std::nullopt;
+  return strides ? input(number, {.strides = *strides}) : std::nullopt;
 }
 
 // A tensor with a number for each row: its sizes are those of the region without the last.
@@ -94,27 +94,41 @@ std::optional<Operand> RegionBuilder::row_operand(int number) {
   }
   strides.push_back(0);
   if (current_.contains(number)) return std::nullopt;
-  return input(number, std::move(strides));
+  return input(number, {.strides = std::move(strides)});
 }
 
-std::optional<Operand> RegionBuilder::input(int number, std::vector<int64_t> strides) {
+// A tensor with a part of the columns, from `begin` on.
+std::optional<Operand> RegionBuilder::window(int number, int64_t begin) {
+  const Geometry& geometry = record_->values[at(number)].geometry;
+  std::vector<int64_t> sizes = region_.sizes;
+  if (sizes.empty() || geometry.sizes.empty() || current_.contains(number)) return std::nullopt;
+  sizes.back() = geometry.sizes.back();
+  const bool fits = begin >= 0 && begin + sizes.back() <= region_.sizes.back();
+  if (geometry.sizes != sizes || !fits) return std::nullopt;
+  std::vector<int64_t> strides = geometry.strides;
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) {
+    if (sizes[i] == 1) strides[i] = 0;
+  }
+  return input(
+      number, {.strides = std::move(strides), .window_begin = begin, .window_width = sizes.back()});
+}
+
+std::optional<Operand> RegionBuilder::input(int number, compile::RegionTensor tensor) {
   using compile::Type;
   const Value& value = record_->values[at(number)];
   if (written_storages_.contains(value.storage)) return std::nullopt;
-  Type type = Type::kFloat32;
-  if (value.geometry.dtype == at::kBool) type = Type::kBool;
-  if (value.geometry.dtype == at::kLong) type = Type::kInt64;
-  if (type == Type::kFloat32 && value.geometry.dtype != at::kFloat) return std::nullopt;
+  if (value.geometry.dtype == at::kBool) tensor.type = Type::kBool;
+  if (value.geometry.dtype == at::kLong) tensor.type = Type::kInt64;
+  if (tensor.type == Type::kFloat32 && value.geometry.dtype != at::kFloat) return std::nullopt;
   const auto [read, is_new] = read_from_.try_emplace(value.storage, number);
   if (!is_new && read->second != number) read->second = -1;
   size_t index = 0;
-  while (index < inputs_.size() &&
-         (inputs_[index] != number || region_.inputs[index].strides != strides)) {
+  while (index < inputs_.size() && (inputs_[index] != number || region_.inputs[index] != tensor)) {
     ++index;
   }
   if (index == inputs_.size()) {
     inputs_.push_back(number);
-    region_.inputs.push_back({.type = type, .strides = std::move(strides)});
+    region_.inputs.push_back(std::move(tensor));
   }
   return Operand{.kind = Operand::Kind::kInput, .index = static_cast<int>(index)};
 }

@@ -42,7 +42,8 @@ class RegionBuilder {
 
   std::optional<compile::Operand> operand(int value);
   std::optional<compile::Operand> row_operand(int value);
-  std::optional<compile::Operand> input(int value, std::vector<int64_t> strides);
+  std::optional<compile::Operand> window(int value, int64_t begin);
+  std::optional<compile::Operand> input(int value, compile::RegionTensor tensor);
   bool set(int value, compile::Operand result);
   bool is_row_major(int value) const;
   bool is_full(int value) const;

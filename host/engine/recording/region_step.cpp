@@ -168,6 +168,7 @@ int64_t RegionStep::num_bytes() const {
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (tensor.strides[i] != 0) count *= sizes[i];
     }
+    if (tensor.has_window()) count = count / sizes.back() * tensor.window_width;
     return count;
   };
   int64_t out = 0;

@@ -76,7 +76,6 @@ inline void log_softmax(float* out, size_t, const float* const* operands, size_t
   at::vec::map([=](Vector x) { return x - Vector(shift) - log; }, out, operands[0], width);
 }
 
-// REQUIRES: rows fill vectors.
 inline void softmax_backward(float* out, size_t, const float* const* operands, size_t size) {
   const auto width = static_cast<int64_t>(size);
   const float sum = at::vec::map2_reduce_all<float>([](Vector a, Vector b) { return apart(a * b); },

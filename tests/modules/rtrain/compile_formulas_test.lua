@@ -83,6 +83,13 @@ local ROWS = {
     local classes = torch.randint(0, width, {rows})
     return with_gradients(function(x) return F.cross_entropy(x:reshape(-1, width), classes) end)
   end},
+  {'slices', function(width)
+    local first = math.floor(width / 3)
+    return with_gradients(function(x)
+      local a, b = x:narrow(-1, 0, first) * 2, x:narrow(-1, first, width - first):neg()
+      return torch.cat({b, a}, -1)
+    end)
+  end},
   {'attention', function(width)
     local mask = torch.rand(width):gt(0.3)
     return with_gradients(function(x)

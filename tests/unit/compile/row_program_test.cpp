@@ -105,8 +105,23 @@ class RowWorld {
             input.memory[at(r * input.tensor.strides[0] + c * input.tensor.strides[1])];
       }
     }
+    if (extent == Extent::kFull && draw(3) == 0) {
+      input.tensor.window_begin = draw(static_cast<int>(width));
+      input.tensor.window_width = draw(static_cast<int>(width - input.tensor.window_begin) + 1);
+    }
+    if (input.tensor.has_window()) put_in_window(input);
     region.inputs.push_back(input.tensor);
     inputs.push_back(std::move(input));
+  }
+
+  // Moves the first columns into the window.
+  void put_in_window(Input& input) const {
+    for (std::vector<float>& row : input.numbers) {
+      std::vector<float> moved(row.size());
+      std::copy_n(row.begin(), input.tensor.window_width,
+                  moved.begin() + input.tensor.window_begin);
+      row = std::move(moved);
+    }
   }
 
   Operand input(int index) { return {.kind = Operand::Kind::kInput, .index = index}; }
