@@ -27,6 +27,10 @@ std::optional<Error> peer_error(std::string_view text) {
   if (text.find("collective operation timeout") != std::string_view::npos) {
     return Error(Code::kTimeout, "they did not come");
   }
+  // Gloo's text, without a source position, for what waits when another operation times out.
+  if (text.find("timeout caused pair closure") != std::string_view::npos) {
+    return Error(Code::kTimeout, "they did not come");
+  }
   if (text.find("gloo/") == std::string_view::npos) return std::nullopt;
   const bool late = text.find("imed out") != std::string_view::npos ||
                     text.find("imeout") != std::string_view::npos;
