@@ -210,8 +210,16 @@ function DistributedDataParallel:register_comm_hook(state, hook)
     errors.raise('argument', 'DistributedDataParallel:register_comm_hook: this model has a hook: it is registered once')
   end
   local given = {state = state, hook = hook}
-  add_hook(self._reducer, given)
+  if self._reducer then add_hook(self._reducer, given) end  -- else this rank joins the others: see build
   self._comm_hook = given
+end
+
+---Returns what a recorded step takes as given of the exchange: three values that are equal as long as it holds.
+---@return userdata reducer
+---@return integer num_builds of its buckets
+---@return boolean sync false inside of no_sync
+function DistributedDataParallel:_exchange()
+  return self._reducer, self._reducer and self._reducer:num_builds(), self._sync_gradients
 end
 
 local SAME_STEPS = 'every rank makes the same number of steps: the loaders of train.torch.prepare_data_loader and the shards '
