@@ -3,7 +3,7 @@
 local system = require 'base._system'
 
 -- The same phases as in host/base/phase_clock.h.
-local DATA, OPTIMIZER, CHECKPOINT = 1, 4, 6
+local DATA, BACKWARD, OPTIMIZER, CHECKPOINT = 1, 3, 4, 6
 
 local enter, leave = system.enter_phase, system.leave_phase
 
@@ -12,7 +12,7 @@ local function left(depth, ...)
   return ...
 end
 
-local phases = {DATA = DATA, OPTIMIZER = OPTIMIZER, CHECKPOINT = CHECKPOINT, enter = enter, leave = leave}
+local phases = {DATA = DATA, BACKWARD = BACKWARD, OPTIMIZER = OPTIMIZER, CHECKPOINT = CHECKPOINT, enter = enter, leave = leave}
 
 ---Returns a function that calls fn and counts its time for the phase. If fn raises an error, the phase stays open until
 ---the next call.

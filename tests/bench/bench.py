@@ -79,6 +79,7 @@ BUILDERS = {
     "operators": operators.build,
     "train_step": single_process.build_steps,
     "compiled_step": compiled_step.build,
+    "compiled_ddp": compiled_step.build_ddp,
     "optimizers": single_process.build_optimizers,
     "memory_growth": single_process.build_memory_growth,
     "report": report.build,

@@ -5,8 +5,8 @@
 local torch = require 'torch'
 local train = require 'rtrain'
 local clock = require 'events'
-local models = require 'vision.models'
-local nn, F, optim = torch.nn, torch.nn.functional, torch.optim
+local models = require 'compiled_models'
+local F = torch.nn.functional
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
@@ -35,7 +35,8 @@ local function compare(name, fn, count)
   io.write(('%s\t%.6f\n%s_first\t%.3f\n'):format(name, median(compiled_ms) / median(eager_ms), name, first))
 end
 
-local function training(model, optimizer, x, y)
+local function training(model, optimizer_of, x, y)
+  local optimizer = optimizer_of(model:parameters())
   return function()
     optimizer:zero_grad()
     local loss = F.cross_entropy(model(x), y)
@@ -43,36 +44,6 @@ local function training(model, optimizer, x, y)
     optimizer:step()
     return loss
   end
-end
-
-local function mlp()
-  local net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
-  return training(net, optim.SGD(net:parameters(), {lr = 1e-3}), torch.randn(64, 784), torch.randint(0, 10, {64}))
-end
-
-local function small_mlp()
-  local net = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
-  return training(net, optim.AdamW(net:parameters(), {lr = 1e-3}), torch.randn(8, 32), torch.randint(0, 10, {8}))
-end
-
-local function convnet()
-  local net = models.ConvNet()
-  return training(net, optim.Adadelta(net:parameters(), {lr = 1}), torch.randn(64, 1, 28, 28), torch.randint(0, 10, {64}))
-end
-
--- 3 layers, 192 wide, 8 × 128 tokens; `dropout` of its layers.
-local function transformer(dropout)
-  local Net = nn.Module:extend 'Net'
-  function Net:init()
-    self.embed = nn.Embedding(100, 192)
-    self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(192, 6, {dim_feedforward = 768, dropout = dropout,
-      batch_first = true, activation = 'gelu', norm_first = true}), 3)
-    self.head = nn.Linear(192, 100)
-  end
-  function Net:forward(x) return self.head(self.encoder(self.embed(x))):reshape(-1, 100) end
-  local net = Net()
-  return training(net, optim.AdamW(net:parameters(), {lr = 1e-3}), torch.randint(0, 100, {8, 128}),
-    torch.randint(0, 100, {8 * 128}))
 end
 
 -- Eight operators over 10⁶ elements.
@@ -93,11 +64,11 @@ end
 local residual, classes = torch.randn(1024, 768), torch.randint(0, 768, {1024})
 local weight, bias = torch.ones(768):requires_grad_(), torch.zeros(768):requires_grad_()
 
-compare('mlp', mlp(), 30)
-compare('small_mlp', small_mlp(), 200)
-compare('convnet', convnet(), 2)
-compare('transformer', transformer(0.1), 1)
-compare('transformer_plain', transformer(0), 1)
+compare('mlp', training(models.mlp()), 30)
+compare('small_mlp', training(models.small_mlp()), 200)
+compare('convnet', training(models.convnet()), 2)
+compare('transformer', training(models.transformer(0.1)), 1)
+compare('transformer_plain', training(models.transformer(0)), 1)
 compare('chain', chain(), 10)
 compare('gelu', alone(function(x) return F.gelu(x, {approximate = 'tanh'}) end), 10)
 compare('layer_norm', alone(function(x) return F.layer_norm(x + residual, {768}, weight, bias) end, {weight, bias}), 10)

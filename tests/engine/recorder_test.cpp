@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "host/engine/recording/plan_check.h"
 #include "host/engine/recording/step_plan.h"
+#include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 namespace {
@@ -168,6 +170,95 @@ TEST(PlanCheck, NamesTheFirstOperatorThatDiffers) {
   EXPECT_EQ(check.difference(recorded(disturbed, arguments, {}, true).record, {}),
             "operator 3, aten::add.Tensor, gives other numbers than the step");
   EXPECT_EQ(state[0].item<float>(), 5) << "the step's results count";
+}
+
+// A step whose effect adds 1 to a product, and counts.
+Step step_with_effect(int& count, const std::string& given = "") {
+  return [&count, given](const Tensors& in) {
+    const at::Tensor product = in[0] * 2;
+    run_effect("add one", given, {product}, {in[0]}, [&count](const Tensors& all, const Tensors&) {
+      all[0].mul_(1).add_(1);
+      ++count;
+    });
+    return Tensors{product * 3};
+  };
+}
+
+TEST(Effect, IsOneCallThatAPlanMakesAgain) {
+  int count = 0;
+  const Recorded found = recorded(step_with_effect(count), {at::ones({2})});
+  EXPECT_EQ(found.refusal, "");
+  EXPECT_EQ(names_of(found.record),
+            (std::vector<std::string>{"aten::mul.Scalar", "add one", "aten::mul.Scalar"}));
+  StepPlan plan(found.record);
+  EXPECT_TRUE(at::equal(plan.run(Tensors{at::full({2}, 5.0)}, {})[0], at::full({2}, 33.0)));
+  EXPECT_EQ(count, 2);
+  EXPECT_TRUE(plan.changes_state());
+}
+
+TEST(Effect, IsComparedByWhatItTakesAsGiven) {
+  int count = 0;
+  const auto record_of = [&](const std::string& given) {
+    return recorded(step_with_effect(count, given), {at::ones({2})}).record;
+  };
+  EXPECT_EQ(difference(record_of("a"), record_of("a")), std::nullopt);
+  EXPECT_NE(difference(record_of("a"), record_of("b")).value_or("").find("add one"),
+            std::string::npos);
+}
+
+TEST(Effect, KeepsItsOrderAndIsNeverLeftOut) {
+  std::string seen;
+  const Step step = [&](const Tensors& in) {
+    for (const char* name : {"a", "b", "c"}) {
+      run_effect(name, "", {}, {in[0] + 1},
+                 [&seen, name](const auto&, const auto&) { seen += name; });
+    }
+    return Tensors{};
+  };
+  StepPlan plan(recorded(step, {at::ones({2})}).record);
+  seen.clear();
+  plan.run(Tensors{at::ones({2})}, {});
+  EXPECT_EQ(seen, "abc");
+}
+
+TEST(Effect, HappensOnceInACheck) {
+  int count = 0;
+  const Step step = step_with_effect(count);
+  const Tensors arguments{at::ones({2})};
+  const StepPlan plan(recorded(step, arguments).record);
+  PlanCheck check(plan, arguments);
+  count = 0;
+  EXPECT_EQ(check.difference(recorded(step, arguments, {}, true).record, {}), std::nullopt);
+  EXPECT_EQ(count, 1);
+}
+
+// Two parameters whose gradients are parts of one bucket.
+TEST(Recorder, GradientsInOneBucketAreMemoryOfTheirOwn) {
+  const at::Tensor a = at::ones({2}).requires_grad_();
+  const at::Tensor b = at::ones({2}).requires_grad_();
+  const at::Tensor bucket = at::zeros({4});
+  a.mutable_grad() = bucket.narrow(0, 0, 2);
+  b.mutable_grad() = bucket.narrow(0, 2, 2);
+  const Step step = [&](const Tensors& in) {
+    (in[0] * a + in[0] * b * 2).sum().backward();
+    return Tensors{};
+  };
+  const Record record = recorded(step, {at::ones({2})}, {a, b}).record;
+  std::set<int> memory;
+  for (const Value& value : record.values) {
+    if (value.origin == Origin::kState && record.grad_of[static_cast<size_t>(value.source)] >= 0) {
+      memory.insert(value.storage);
+    }
+  }
+  EXPECT_EQ(memory.size(), 2);
+  StepPlan plan(record);
+  const at::Tensor other = at::zeros({4});
+  b.mutable_grad() = other.narrow(0, 2, 2);
+  plan.run(Tensors{at::ones({2})}, {});
+  EXPECT_TRUE(at::equal(bucket, at::tensor({2.F, 2.F, 2.F, 2.F}))) << bucket;
+  EXPECT_TRUE(at::equal(other, at::tensor({0.F, 0.F, 2.F, 2.F}))) << other;
+  b.mutable_grad() = at::Tensor();
+  EXPECT_NE(plan.misfit(Tensors{at::ones({2})}), std::nullopt);
 }
 
 }  // namespace

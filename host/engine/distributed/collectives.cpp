@@ -11,6 +11,7 @@
 
 #include "host/base/text/text.h"
 #include "host/engine/distributed/shm/collective_names.h"
+#include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 namespace {
@@ -56,6 +57,18 @@ Tensors alike(const at::Tensor& tensor, int count) {
   return out;
 }
 
+// In a recording of train.compile: makes the collective one of its effects, which calls `again`.
+// Null where nothing is recorded, or nothing waits for the collective.
+GroupWorkPtr recorded(const GroupPtr& group, const char* operation, std::string_view given,
+                      bool is_async, const Tensors& changed, const Tensors& read,
+                      Effect::Body again, Effect::Order order = Effect::Order::kOfEffects) {
+  if (RecordingListener::current() == nullptr || is_async) return nullptr;
+  record_effect(
+      Effect(operation, cat(given, " ", group->options().prefix), std::move(again), order), changed,
+      read);
+  return GroupWork::ended(group, changed);
+}
+
 }  // namespace
 
 c10d::ReduceOp reduce_op(std::string_view name) {
@@ -82,6 +95,12 @@ bool async_op(const GroupPtr& group, const at::Tensor& tensor, bool is_async) {
 
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,
                         bool is_async) {
+  if (auto work = recorded(group, "all_reduce", op, is_async, {tensor}, {},
+                           [group, op = std::string(op)](const Tensors& changed, const Tensors&) {
+                             all_reduce(group, changed[0], op);
+                           })) {
+    return work;
+  }
   c10d::AllreduceOptions options;
   options.asyncOp = async_op(group, tensor, is_async);
   options.reduceOp = reduce_op(op);
@@ -99,6 +118,13 @@ GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::st
 
 GroupWorkPtr reduce(const GroupPtr& group, const at::Tensor& tensor, int dst, std::string_view op,
                     bool is_async) {
+  if (auto work =
+          recorded(group, "reduce", cat(op, " to ", dst), is_async, {tensor}, {},
+                   [group, dst, op = std::string(op)](const Tensors& changed, const Tensors&) {
+                     reduce(group, changed[0], dst, op);
+                   })) {
+    return work;
+  }
   c10d::ReduceOptions options;
   options.asyncOp = async_op(group, tensor, is_async);
   options.reduceOp = reduce_op(op);
@@ -116,6 +142,12 @@ GroupWorkPtr reduce(const GroupPtr& group, const at::Tensor& tensor, int dst, st
 }
 
 GroupWorkPtr broadcast(const GroupPtr& group, const at::Tensor& tensor, int src, bool is_async) {
+  if (auto work = recorded(group, "broadcast", cat("from ", src), is_async, {tensor}, {},
+                           [group, src](const Tensors& changed, const Tensors&) {
+                             broadcast(group, changed[0], src);
+                           })) {
+    return work;
+  }
   c10d::BroadcastOptions options;
   options.asyncOp = async_op(group, tensor, is_async);
   options.rootRank = group->member("broadcast", src);
@@ -140,6 +172,12 @@ GroupWorkPtr all_gather(const GroupPtr& group, Tensors outputs, const at::Tensor
   const at::Tensor own = tensor.detach().contiguous();
   if (outputs.empty()) outputs = alike(own, group->world_size());
   check_count(group, "all_gather", outputs);
+  if (auto work = recorded(group, "all_gather", "", is_async, outputs, {own},
+                           [group](const Tensors& changed, const Tensors& read) {
+                             all_gather(group, changed, read[0]);
+                           })) {
+    return work;
+  }
   std::vector<Dense> all = dense_of(outputs);
   return GroupWork::begin(
       group, "all_gather", is_async, std::move(outputs),
@@ -153,6 +191,12 @@ GroupWorkPtr all_gather(const GroupPtr& group, Tensors outputs, const at::Tensor
 
 GroupWorkPtr all_gather_into_tensor(const GroupPtr& group, const at::Tensor& output,
                                     const at::Tensor& input, bool is_async) {
+  if (auto work = recorded(group, "all_gather_into_tensor", "", is_async, {output}, {input},
+                           [group](const Tensors& changed, const Tensors& read) {
+                             all_gather_into_tensor(group, changed[0], read[0]);
+                           })) {
+    return work;
+  }
   c10d::AllgatherOptions options;
   options.asyncOp = async_op(group, output, is_async);
   group->check_device("all_gather_into_tensor", output);
@@ -212,6 +256,13 @@ GroupWorkPtr scatter(const GroupPtr& group, const at::Tensor& output, const Tens
 
 GroupWorkPtr reduce_scatter_tensor(const GroupPtr& group, const at::Tensor& output,
                                    const at::Tensor& input, std::string_view op, bool is_async) {
+  if (auto work =
+          recorded(group, "reduce_scatter", op, is_async, {output}, {input},
+                   [group, op = std::string(op)](const Tensors& changed, const Tensors& read) {
+                     reduce_scatter_tensor(group, changed[0], read[0], op);
+                   })) {
+    return work;
+  }
   c10d::ReduceScatterOptions options;
   options.asyncOp = async_op(group, output, is_async);
   options.reduceOp = reduce_op(op);
@@ -296,6 +347,11 @@ GroupWorkPtr all_to_all(const GroupPtr& group, const Tensors& outputs, const Ten
 }
 
 GroupWorkPtr barrier(const GroupPtr& group, bool is_async) {
+  if (auto work = recorded(
+          group, "barrier", "", is_async, {}, {},
+          [group](const Tensors&, const Tensors&) { barrier(group); }, Effect::Order::kOfAll)) {
+    return work;
+  }
   c10d::BarrierOptions options;
   options.asyncOp = is_async || !group->runs_in_call() || group->uses_nccl();
   return GroupWork::begin(group, "barrier", is_async, {},

@@ -315,6 +315,11 @@ int register_comm_hook(lua_State* L) {
   return 0;
 }
 
+int num_builds(lua_State* L) {
+  lua_pushinteger(L, lua::check<Reducer>(L, 1)->num_builds());
+  return 1;
+}
+
 int gradient_order(lua_State* L) {
   const std::vector<int64_t> order = lua::check<Reducer>(L, 1)->gradient_order();
   lua_createtable(L, static_cast<int>(order.size()), 0);
@@ -347,7 +352,7 @@ void open_dist(lua_State* L) {
       torch_method<&before_forward>("before_forward"),
       torch_method<&after_forward>("after_forward"),
       torch_method<&register_comm_hook>("register_comm_hook"),
-      torch_method<&gradient_order>("gradient_order")};
+      torch_method<&num_builds>("num_builds"), torch_method<&gradient_order>("gradient_order")};
   lua::register_class<Reducer>(L, kReducerMethods);
   register_comm_bucket(L);
   lua::push_functions(L, kFunctions);

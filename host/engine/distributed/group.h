@@ -76,6 +76,7 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   const GroupOptions& options() const { return options_; }
+  const api::HostApi& host() const { return host_; }
   int rank() const { return options_.rank; }
   int world_size() const { return options_.world_size; }
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return group_; }

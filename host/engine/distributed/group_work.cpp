@@ -30,6 +30,15 @@ std::shared_ptr<GroupWork> GroupWork::begin(
   return out;
 }
 
+std::shared_ptr<GroupWork> GroupWork::ended(const std::shared_ptr<Group>& group,
+                                            std::vector<at::Tensor> results) {
+  auto out = std::make_shared<GroupWork>();
+  out->group_ = group;
+  out->results_ = std::move(results);
+  out->has_ended_ = true;
+  return out;
+}
+
 void GroupWork::complete() {
   if (work_ != nullptr) work_->wait();  // null: part of a coalesced operation
   const c10::NoGradGuard no_grad;

@@ -25,6 +25,9 @@ class GroupWork {
       const std::shared_ptr<Group>& group, const char* operation, bool is_async,
       std::vector<at::Tensor> results, const std::function<c10::intrusive_ptr<c10d::Work>()>& start,
       std::function<void()> finish = nullptr, WaitKind kind = WaitKind::kCollective);
+  // An operation that has completed.
+  static std::shared_ptr<GroupWork> ended(const std::shared_ptr<Group>& group,
+                                          std::vector<at::Tensor> results);
 
   // Waits until the operation has completed; for an operation on a device, until the device's
   // current stream is ordered after it. Throws as Group::call does; a later call throws the same

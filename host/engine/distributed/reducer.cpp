@@ -5,37 +5,24 @@
 #include <torch/csrc/autograd/engine.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <sstream>
 #include <torch/csrc/distributed/c10d/logger.hpp>
-#include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/engine/distributed/bf16_hook.h"
+#include "host/engine/distributed/ordered_reducer.h"
 #include "host/engine/memory/tensor_place.h"
+#include "host/engine/operators/boxed/call.h"
+#include "host/engine/runtime/blocking.h"
+#include "host/engine/runtime/effect.h"
+#include "host/engine/runtime/phase_region.h"
 
 namespace rtrain::engine {
-
-// Gives access to two protected members of LibTorch's reducer: the order of gradients in the first
-// backward, until buckets are rebuilt; and how often each gradient is ready in a step of a static
-// graph.
-class OrderedReducer : public c10d::Reducer {
- public:
-  using c10d::Reducer::Reducer;
-
-  const std::vector<int64_t>& gradient_order() const { return rebuilt_param_indices_; }
-  void set_gradient_order(const std::vector<int64_t>& order) {
-    for (const int64_t index : order) push_rebuilt_params(static_cast<size_t>(index));
-  }
-  // LibTorch also counts a backward inside of no_sync before the first step. Later steps would then
-  // wait for gradients that never come, and all-reduce nothing.
-  void forget_counts() {
-    for (auto& [index, count] : numGradHooksTriggeredMap_) count = 0;
-  }
-};
 
 // Holds the reducer weakly, because a graph may outlive it.
 struct SinkState : torch::CustomClassHolder {
@@ -62,6 +49,8 @@ constexpr size_t kBroadcastBytes = size_t{250} << 20;
 constexpr double kDefaultBucketMb = 25;
 constexpr std::string_view kUnfinished = "Expected to have finished reduction";
 constexpr size_t kShownNames = 8;
+
+std::atomic<int> num_reducers = 0;
 
 // The names of the parameters whose indices end LibTorch's text: "… for rank 0: 2 3 …".
 std::string unused_text(std::string_view text, const std::vector<std::string>& all) {
@@ -112,7 +101,10 @@ std::shared_ptr<Reducer> Reducer::create(const std::shared_ptr<Group>& group,
 
 Reducer::Reducer(std::shared_ptr<Group> group, std::vector<at::Tensor> params,
                  ReducerOptions options)
-    : group_(std::move(group)), params_(std::move(params)), options_(std::move(options)) {
+    : group_(std::move(group)),
+      params_(std::move(params)),
+      options_(std::move(options)),
+      number_(++num_reducers) {
   check_params();
   group_->check_device("DistributedDataParallel", params_[0]);
   group_->call("DistributedDataParallel", [this] {
@@ -189,6 +181,7 @@ void Reducer::build() {
       /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
       /*bucket_bytes_cap_list=*/std::vector<int64_t>{});
   logger_ = std::make_shared<c10d::Logger>(reducer_);
+  reducer_->set_hooks([this](size_t index) { on_gradient(index); });
   reducer_->set_logger(std::weak_ptr<c10d::Logger>(logger_));
   std::vector<int> devices;
   if (params_[0].is_cuda()) devices.push_back(params_[0].get_device());
@@ -213,7 +206,9 @@ std::vector<int64_t> Reducer::gradient_order() const {
 void Reducer::rebuild() {
   const TensorPlaceScope buckets_place(group_->tensor_place());
   if (!has_rebuilt_) gradient_order_ = reducer_->gradient_order();
-  has_rebuilt_ = reducer_->rebuild_buckets() || has_rebuilt_;
+  if (!reducer_->rebuild_buckets()) return;
+  has_rebuilt_ = true;
+  ++num_builds_;
 }
 
 void Reducer::check_open() const {
@@ -240,7 +235,26 @@ void Reducer::call(const char* operation, bool waits, const std::function<void()
   }
 }
 
+template <class Fn>
+void Reducer::run_as_effect(std::string_view name, std::string_view given,
+                            const std::vector<at::Tensor>& changed, Fn fn) {
+  if (RecordingListener::current() == nullptr) return fn(*this, changed);
+  record_effect(
+      Effect(cat("DistributedDataParallel: ", name), cat(given, " of ", number_),
+             [weak = weak_from_this(), fn = std::move(fn)](const auto& tensors, const auto&) {
+               const auto live = weak.lock();
+               RT_CHECK(live != nullptr);
+               fn(*live, tensors);
+             }),
+      changed, {});
+}
+
 void Reducer::before_forward(bool sync) {
+  run_as_effect("forward begins", sync ? "sync" : "no_sync", options_.buffers,
+                [sync](Reducer& own, const auto&) { own.begin_forward(sync); });
+}
+
+void Reducer::begin_forward(bool sync) {
   const bool sends = buffers_due_ && options_.broadcast_buffers && !options_.buffers.empty();
   call("DistributedDataParallel forward", sends || !has_rebuilt_, [&] {
     if (c10::GradMode::is_enabled()) {
@@ -262,15 +276,26 @@ bool Reducer::replaces_outputs() const {
   return options_.static_graph ? !delay_queued_ : options_.find_unused_parameters;
 }
 
-std::vector<at::Tensor> Reducer::after_forward(const std::vector<at::Tensor>& outputs, bool sync) {
+void Reducer::end_forward(const std::vector<at::Tensor>& outputs, bool sync) {
   check_open();
   buffers_due_ = c10::GradMode::is_enabled() && sync;
-  std::vector<at::Tensor> out = outputs;
-  if (!buffers_due_) return out;
-  const bool search = options_.find_unused_parameters && !options_.static_graph;
+  if (!buffers_due_) return;
   call("DistributedDataParallel forward", false,
-       [&] { reducer_->prepare_for_backward(search ? outputs : std::vector<at::Tensor>{}); });
-  if (!replaces_outputs()) return out;
+       [&] { reducer_->prepare_for_backward(searches() ? outputs : std::vector<at::Tensor>{}); });
+}
+
+std::vector<at::Tensor> Reducer::after_forward(const std::vector<at::Tensor>& outputs, bool sync) {
+  std::vector<at::Tensor> out = outputs;
+  if (!replaces_outputs()) {
+    run_as_effect("forward has ended", sync ? "sync" : "no_sync", {},
+                  [sync](Reducer& own, const auto&) { own.end_forward({}, sync); });
+    return out;
+  }
+  refuse_in_recording(options_.static_graph
+                          ? "the first step of a static graph counts the gradients"
+                          : "find_unused_parameters = true: any step may use other parameters");
+  end_forward(outputs, sync);
+  if (!buffers_due_) return out;
   std::vector<at::Tensor> tracked;
   for (const at::Tensor& output : outputs) {
     if (output.requires_grad()) tracked.push_back(output);
@@ -282,6 +307,31 @@ std::vector<at::Tensor> Reducer::after_forward(const std::vector<at::Tensor>& ou
     if (out[i].requires_grad()) out[i] = sunk[next++];
   }
   return out;
+}
+
+void Reducer::on_gradient(size_t index) {
+  if (RecordingListener::current() == nullptr || searches()) return reducer_->autograd_hook(index);
+  if (!params_[index].grad().defined()) {
+    refuse_in_recording("a backward pass gives a parameter no gradient");
+    return reducer_->autograd_hook(index);
+  }
+  run_as_effect(
+      "a gradient is ready", cat("gradient ", index), reducer_->written_by(index),
+      [index](Reducer& own, const auto& written) { own.repeat_gradient(index, written[0]); });
+}
+
+// In a plan no backward() says what this rank waits for, and names the function in errors.
+void Reducer::repeat_gradient(size_t index, const at::Tensor& grad) {
+  const PhaseRegion phase(group_->host(), TrainPhase::kBackward);
+  const BlockingRegion region(group_->host(), WaitKind::kCollective, "backward");
+  at::Tensor& own = params_[index].mutable_grad();
+  if (!own.is_same(grad)) own = grad;
+  try {
+    check_open();
+    reducer_->end_gradient(index);
+  } catch (const c10::Error& error) {
+    throw operator_error("backward", error, "");
+  }
 }
 
 void Reducer::delay_all_reduce() {

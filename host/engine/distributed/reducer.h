@@ -3,8 +3,9 @@
 //
 // One training step: before_forward, the model, after_forward, backward. Afterwards gradients are
 // the mean over all ranks. With gradient_as_bucket_view a gradient is a view into a bucket: zero it
-// in place, never set it to nil. Belongs to the thread of the Lua state that created it. Closed
-// before its group.
+// in place, never set it to nil. In a recording of train.compile a step's parts are effects
+// (host/engine/runtime/effect.h), with which a plan drives this reducer. Belongs to the thread of
+// the Lua state that created it. Closed before its group.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -72,6 +73,9 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   // hold them in this order. Empty before that backward. Also works after close().
   std::vector<int64_t> gradient_order() const;
 
+  // How often the buckets were made.
+  int num_builds() const { return num_builds_; }
+
   // Stops the gradient hooks. Later calls throw. Never throws itself. A second call does nothing.
   void close() noexcept;
 
@@ -85,6 +89,17 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void call(const char* operation, bool waits, const std::function<void()>& body);
   friend struct SinkState;
   void delay_all_reduce();
+  // Whether it looks for parameters that the outputs do not use.
+  bool searches() const { return options_.find_unused_parameters && !options_.static_graph; }
+  void begin_forward(bool sync);
+  void end_forward(const std::vector<at::Tensor>& outputs, bool sync);
+  // A gradient is complete on this rank.
+  void on_gradient(size_t index);
+  void repeat_gradient(size_t index, const at::Tensor& grad);
+  // Runs fn(*this, changed), as an effect.
+  template <class Fn>
+  void run_as_effect(std::string_view name, std::string_view given,
+                     const std::vector<at::Tensor>& changed, Fn fn);
 
   std::shared_ptr<Group> group_;
   std::vector<at::Tensor> params_;
@@ -93,6 +108,8 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   bool buffers_due_ = true;
   // In static_graph's first iteration the all-reduce starts after the whole backward.
   bool delay_queued_ = false;
+  int num_builds_ = 0;
+  const int number_;          // in this process
   bool has_rebuilt_ = false;  // LibTorch has rebuilt the buckets, on all ranks at once
   std::vector<int64_t> gradient_order_;
   std::shared_ptr<OrderedReducer> reducer_;

@@ -7,7 +7,9 @@
 #include "host/engine/recording/plan_check.h"
 #include "host/engine/recording/recorder.h"
 #include "host/engine/recording/step_plan.h"
+#include "host/engine/runtime/callback.h"
 #include "host/engine/runtime/checks.h"
+#include "host/engine/runtime/effect.h"
 #include "host/engine/runtime/guard.h"
 #include "host/engine/runtime/open.h"
 #include "host/engine/runtime/table_fields.h"
@@ -99,6 +101,23 @@ int refuse(lua_State* L) {
   return 0;
 }
 
+// effect(name, fn): calls fn(). In a recording the plan calls it again at this place: what the step
+// did before it has been done, and nothing of what comes after it.
+int effect(lua_State* L) {
+  std::string name(check_text(L, 1, "effect: name"));
+  check_callable(L, 2, "effect: fn");
+  lua_settop(L, 2);
+  const Running running(vm(L), L);
+  const auto fn = std::make_shared<Callback>(L);
+  const auto call = [fn](const auto&, const auto&) { lua::protected_call(fn->push(), 0, 0); };
+  if (RecordingListener::current() == nullptr) {
+    call(0, 0);
+  } else {
+    record_effect(Effect(std::move(name), "", call, Effect::Order::kOfAll), {}, {});
+  }
+  return 0;
+}
+
 struct RecorderMethods {
   static int stop(lua_State* L) {
     lua::check<Recorder>(L, 1)->stop();
@@ -140,7 +159,9 @@ struct PlanMethods {
   // run(arguments, rates): a list of the step's results.
   static int run(lua_State* L) {
     StepPlan& plan = *lua::check<StepPlan>(L, 1);
-    const std::vector<at::Tensor> out = plan.run(check_tensors(L, 2), read_rates(L, 3));
+    const std::vector<double> rates = read_rates(L, 3);
+    const Running running(vm(L), L);  // for communication hooks in Lua
+    const std::vector<at::Tensor> out = plan.run(check_tensors(L, 2), rates);
     if (plan.loss().defined()) see_loss(vm(L), L, plan.loss());
     lua_createtable(L, static_cast<int>(out.size()), 0);
     for (size_t i = 0; i < out.size(); ++i) {
@@ -185,7 +206,8 @@ int check_difference(lua_State* L) {
 
 constexpr lua::Method kFunctions[] = {
     torch_method<&start>("start"), torch_method<&is_recording>("is_recording"),
-    torch_method<&add_rate>("add_rate"), torch_method<&refuse>("refuse")};
+    torch_method<&add_rate>("add_rate"), torch_method<&refuse>("refuse"),
+    torch_method<&effect>("effect")};
 
 }  // namespace
 

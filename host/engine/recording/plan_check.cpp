@@ -6,10 +6,12 @@
 
 #include <cstring>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <utility>
 
 #include "host/base/text/text.h"
+#include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 namespace {
@@ -41,6 +43,20 @@ at::Tensor with_one_nan(const at::Tensor& tensor) {
   return tensor.masked_fill(tensor.isnan(), std::numeric_limits<double>::quiet_NaN()).contiguous();
 }
 
+// A tensor in the same memory as `copy`, at the place of `tensor` in its own.
+at::Tensor view_of(const at::Tensor& copy, const at::Tensor& tensor) {
+  at::Tensor out = at::empty({0}, tensor.options());
+  return out.set_(copy.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
+}
+
+// An effect that makes the changes of another one, which has happened.
+c10::IValue repetition_of(const RecordedCall& call) {
+  return c10::IValue::make_capsule(c10::make_intrusive<Effect>(
+      call.name(), "", [kept = call.kept](const auto& changed, const auto& /*read*/) {
+        for (size_t i = 0; i < kept.size(); ++i) changed[i].copy_(kept[i]);
+      }));
+}
+
 bool has_same_bytes(const at::Tensor& a, const at::Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
   if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
@@ -70,25 +86,25 @@ std::vector<at::Tensor> tensors_of(c10::ArrayRef<c10::IValue> results) {
 }  // namespace
 
 PlanCheck::PlanCheck(const StepPlan& plan, std::span<const at::Tensor> arguments)
-    : recorded_(plan.record()), random_state_(random_state()) {
-  Record record = recorded_;
-  for (size_t i = 0; i < record.states.size(); ++i) {
-    if (!record.states[i].defined()) continue;
-    const int leaf = std::exchange(record.grad_of[i], -1);
-    record.states[i] = copied(leaf < 0 ? record.states[i].detach()
-                                       : record.grads[static_cast<size_t>(leaf)].leaf.grad());
+    : recorded_(plan.record()), copy_(recorded_), random_state_(random_state()) {
+  std::map<const c10::StorageImpl*, at::Tensor> memory;
+  for (size_t i = 0; i < copy_.states.size(); ++i) {
+    at::Tensor& state = copy_.states[i];
+    if (!state.defined()) continue;
+    const int leaf = std::exchange(copy_.grad_of[i], -1);
+    if (leaf >= 0) state = copy_.grads[static_cast<size_t>(leaf)].leaf.grad();
+    const auto [copy, is_new] = memory.try_emplace(state.storage().unsafeGetStorageImpl());
+    if (is_new) copy->second = copied(state.detach());
+    state = view_of(copy->second, state);
   }
-  record.grads.clear();
-  plan_ = std::make_unique<StepPlan>(std::move(record));
+  copy_.grads.clear();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto first = static_cast<size_t>(plan.record().argument_aliases[i]);
     if (first == i) {
       arguments_.push_back(copied(arguments[i]));
       continue;
     }
-    at::Tensor shared = at::empty({0}, arguments[i].options());
-    arguments_.push_back(shared.set_(arguments_[first].storage(), arguments[i].storage_offset(),
-                                     arguments[i].sizes(), arguments[i].strides()));
+    arguments_.push_back(view_of(arguments_[first], arguments[i]));
   }
 }
 
@@ -98,8 +114,12 @@ std::optional<std::string> PlanCheck::difference(const Record& eager,
   const at::Tensor after = random_state();
   const auto restore = c10::make_scope_exit([&] { set_random_state(after); });
   set_random_state(random_state_);
+  for (size_t i = 0; i < copy_.calls.size(); ++i) {
+    if (copy_.calls[i].is_effect()) copy_.calls[i].arguments[0] = repetition_of(eager.calls[i]);
+  }
+  StepPlan plan(std::move(copy_));
   std::optional<std::string> found;
-  plan_->run(arguments_, rates, [&](size_t index, c10::ArrayRef<c10::IValue> results) {
+  plan.run(arguments_, rates, [&](size_t index, c10::ArrayRef<c10::IValue> results) {
     if (found) return;
     const RecordedCall& call = eager.calls[index];
     const std::vector<at::Tensor> tensors = tensors_of(results);

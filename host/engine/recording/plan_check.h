@@ -2,7 +2,6 @@
 // whose results differ.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,12 +17,13 @@ class PlanCheck {
   PlanCheck(const StepPlan& plan, std::span<const at::Tensor> arguments);
 
   // Runs the plan on these copies and compares it with the step's record, whose calls kept their
-  // results. Random numbers are the step's. Returns what differs.
+  // results. Random numbers are the step's, and so is what its effects changed: ranks exchange
+  // tensors once. Returns what differs. Call it once.
   std::optional<std::string> difference(const Record& eager, std::span<const double> rates);
 
  private:
   Record recorded_;
-  std::unique_ptr<StepPlan> plan_;
+  Record copy_;
   std::vector<at::Tensor> arguments_;
   at::Tensor random_state_;
 };

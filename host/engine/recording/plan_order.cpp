@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/compile/grouping.h"
+#include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 namespace {
@@ -43,6 +44,37 @@ compile::GroupedCall grouped(const Record& record, const RecordedCall& call,
   if (const auto sizes = pointwise_sizes(record, call)) {
     out.shape = shapes.try_emplace(*sizes, static_cast<int>(shapes.size())).first->second;
   }
+  return out;
+}
+
+bool ends_groups(const RecordedCall& call) {
+  return call.is_effect() && Effect::of(call.arguments[0]).order() == Effect::Order::kOfAll;
+}
+
+// The needed calls in groups. An effect that keeps its order among all calls is in none, and no
+// call moves from one side of it to the other.
+std::vector<std::vector<int>> groups_of(const Record& record, const std::vector<bool>& is_needed) {
+  std::map<std::vector<int64_t>, int> shapes;
+  std::vector<std::vector<int>> out;
+  std::vector<int> indices;
+  std::vector<compile::GroupedCall> calls;
+  const auto end = [&] {
+    for (const std::vector<size_t>& members : compile::group_calls(calls, kMostMembers)) {
+      std::vector<int>& group = out.emplace_back();
+      for (const size_t member : members) group.push_back(indices[member]);
+    }
+    indices.clear();
+    calls.clear();
+  };
+  for (size_t i = 0; i < record.calls.size(); ++i) {
+    if (!is_needed[i]) continue;
+    const RecordedCall& call = record.calls[i];
+    if (ends_groups(call)) end();
+    indices.push_back(static_cast<int>(i));
+    calls.push_back(grouped(record, call, shapes));
+    if (ends_groups(call)) end();
+  }
+  end();
   return out;
 }
 
@@ -127,21 +159,11 @@ std::vector<bool> needed_calls(const Record& record) {
 }
 
 std::vector<PlanItem> plan_order(const Record& record, const std::vector<bool>& is_needed) {
-  std::map<std::vector<int64_t>, int> shapes;
-  std::vector<int> indices;
-  std::vector<compile::GroupedCall> calls;
-  for (size_t i = 0; i < record.calls.size(); ++i) {
-    if (!is_needed[i]) continue;
-    indices.push_back(static_cast<int>(i));
-    calls.push_back(grouped(record, record.calls[i], shapes));
-  }
-  const auto order = compile::group_calls(calls, kMostMembers);
+  const auto order = groups_of(record, is_needed);
   RegionsOfOrder regions(record);
   std::vector<PlanItem> out;
   for (size_t i = order.size(); i-- > 0;) {
-    std::vector<int> group;
-    for (const size_t member : order[i]) group.push_back(indices[member]);
-    for (PlanItem& item : regions.items_of(group)) out.push_back(std::move(item));
+    for (PlanItem& item : regions.items_of(order[i])) out.push_back(std::move(item));
   }
   std::ranges::reverse(out);
   return out;

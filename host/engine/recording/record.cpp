@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "host/base/text/text.h"
+#include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 namespace {
@@ -18,6 +19,7 @@ bool is_same(const c10::IValue& a, const c10::IValue& b) {
     return std::bit_cast<uint64_t>(a.toDouble()) == std::bit_cast<uint64_t>(b.toDouble());
   }
   if (a.isList() && b.isList()) return is_same_list(a, b);
+  if (a.isCapsule() && b.isCapsule()) return Effect::of(a).is_same(Effect::of(b));
   if (a.tagKind() != b.tagKind()) return false;
   if (a.isGenerator()) return a.toGenerator() == b.toGenerator();
   return a.equals(b).toBool();
@@ -32,6 +34,7 @@ bool is_same_list(const c10::IValue& a, const c10::IValue& b) {
 
 std::string text_of(const c10::IValue& value) {
   if (value.isDouble()) return cat(value.toDouble());
+  if (value.isCapsule()) return Effect::of(value).name();
   std::ostringstream out;
   out << value;
   return out.str();
@@ -155,8 +158,11 @@ bool Geometry::is_of(const at::Tensor& tensor) const {
          tensor.strides() == at::IntArrayRef(strides) && tensor.storage_offset() == offset;
 }
 
+bool RecordedCall::is_effect() const { return op.operator_name().name == Effect::kOperator; }
+
 std::string RecordedCall::name() const {
   const c10::OperatorName& name = op.operator_name();
+  if (is_effect() && !arguments.empty()) return Effect::of(arguments[0]).name();
   if (name.overload_name.empty()) return name.name;
   return cat(name.name, ".", name.overload_name);
 }

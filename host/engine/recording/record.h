@@ -62,9 +62,11 @@ struct RecordedCall {
   bool is_view = false;             // all results are views of arguments
   int rate_argument = -1;           // the argument that is the learning rate of group `rate`
   int rate = -1;
-  std::vector<at::Tensor> kept;  // copies of the results and of what it wrote, in a check
+  // In a check: copies of the results and of what it wrote; of an effect, what it changed.
+  std::vector<at::Tensor> kept;
 
-  std::string name() const;
+  std::string name() const;  // of the operator, or of the effect
+  bool is_effect() const;
 };
 
 // What the step did to the gradient of a leaf.

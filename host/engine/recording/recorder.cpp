@@ -7,11 +7,13 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
+#include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 namespace {
@@ -47,6 +49,7 @@ std::string refusal_of(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue>
   if (is_any_of(name, {"aten::_local_scalar_dense", "aten::item", "aten::is_nonzero"})) {
     return "it reads a number out of a tensor (item(), or a tensor in a condition)";
   }
+  if (name == Effect::kOperator) return "";
   if (!name.starts_with("aten::")) return cat("it calls ", name);
   if (is_any_of(name, {"aten::set_", "aten::resize_", "aten::resize_as_", "aten::_resize_output_",
                        "aten::set_data", "aten::_has_compatible_shallow_copy_type"})) {
@@ -62,11 +65,12 @@ std::string refusal_of(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue>
 
 void record_call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                  torch::jit::Stack* stack) {
-  // What the operator calls itself is a part of it.
+  // What the operator calls itself is a part of it, and what an effect does in Lua.
   const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
   const c10::DispatchKeySet below =
       keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
   Recorder* recorder = Recorder::current();
+  const RecordingListener::Pause pause;
   if (recorder == nullptr || !recorder->refusal().empty()) return op.redispatchBoxed(below, stack);
   RecordedCall call(op);
   recorder->observe([&] { call = recorder->before(op, *stack); });
@@ -86,6 +90,19 @@ const c10::StorageImpl* storage_key(const at::Tensor& tensor) {
   return tensor.storage().unsafeGetStorageImpl();
 }
 
+struct Extent {
+  int64_t begin = 0;  // bytes in the storage
+  int64_t end = 0;
+
+  static Extent of(const at::Tensor& tensor) {
+    int64_t last = 0;
+    for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+    const auto width = static_cast<int64_t>(tensor.element_size());
+    const int64_t begin = tensor.storage_offset() * width;
+    return {.begin = begin, .end = tensor.numel() == 0 ? begin : begin + (last + 1) * width};
+  }
+};
+
 // The operators that the recorder adds itself.
 template <class Op>
 c10::OperatorHandle handle_of() {
@@ -101,11 +118,12 @@ Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> le
   for (const at::Tensor& leaf : leaves) grads_before_.push_back(leaf.grad());
   num_given_leaves_ = leaves.size();
   record_.leaves = std::move(leaves);
+  divide_memory();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const at::Tensor& argument = arguments[i];
     if (!is_plain(argument)) return;
     if (argument.requires_grad()) refuse(cat("argument ", i + 1, " needs a gradient"));
-    const auto storage = storages_.find(storage_key(argument));
+    const auto storage = storages_.find(memory_key(argument));
     const auto seen = values_.find(argument.unsafeGetTensorImpl());
     record_.argument_aliases.push_back(static_cast<int>(i));
     if (storage != storages_.end()) {
@@ -151,9 +169,41 @@ bool Recorder::is_plain(const at::Tensor& tensor) {
   return false;
 }
 
+// Gradients that lie in the same storage but not in the same bytes, as those of a bucket of
+// DistributedDataParallel, count as memory of their own.
+void Recorder::divide_memory() {
+  std::map<const c10::StorageImpl*, std::vector<Extent>> all;
+  for (const at::Tensor& grad : grads_before_) {
+    if (grad.defined() && grad.layout() == at::kStrided && grad.has_storage()) {
+      all[storage_key(grad)].push_back(Extent::of(grad));
+    }
+  }
+  for (auto& [storage, extents] : all) {
+    std::ranges::sort(extents, {}, &Extent::begin);
+    bool overlap = false;
+    for (size_t i = 1; i < extents.size(); ++i) {
+      overlap = overlap || extents[i].begin < extents[i - 1].end;
+    }
+    if (overlap || extents.size() < 2) continue;
+    for (const Extent& extent : extents) parts_[storage].push_back(extent.begin);
+  }
+}
+
+Recorder::MemoryKey Recorder::memory_key(const at::Tensor& tensor) {
+  const c10::StorageImpl* storage = storage_key(tensor);
+  const auto found = parts_.find(storage);
+  if (found == parts_.end()) return {storage, 0};
+  const Extent extent = Extent::of(tensor);
+  const std::vector<int64_t>& begins = found->second;
+  const auto next = std::ranges::upper_bound(begins, extent.begin);
+  const bool is_in_one = next != begins.begin() && (next == begins.end() || extent.end <= *next);
+  if (!is_in_one) refuse("it looks at the memory of several gradients at once");
+  return {storage, next - begins.begin()};
+}
+
 int Recorder::storage_of(const at::Tensor& tensor, bool& is_new) {
   const auto [found, inserted] =
-      storages_.try_emplace(storage_key(tensor), static_cast<int>(memory_.size()));
+      storages_.try_emplace(memory_key(tensor), static_cast<int>(memory_.size()));
   is_new = inserted;
   if (inserted) {
     memory_.push_back(Memory{.held = tensor.storage().getWeakStorageImpl(), .values = {}});
@@ -214,23 +264,25 @@ int Recorder::view_of(const at::Tensor& tensor, int storage) {
   return number;
 }
 
+int Recorder::leaf_of_grad(const at::Tensor& tensor) const {
+  const auto found = std::ranges::find_if(grads_before_, [&](const at::Tensor& grad) {
+    return grad.defined() && grad.is_same(tensor);
+  });
+  return found == grads_before_.end() ? -1 : static_cast<int>(found - grads_before_.begin());
+}
+
 int Recorder::number_of(const at::Tensor& tensor) {
   const auto found = values_.find(tensor.unsafeGetTensorImpl());
   if (found != values_.end()) return found->second;
   if (!is_plain(tensor)) return 0;
-  const auto storage = storages_.find(storage_key(tensor));
-  if (storage != storages_.end()) {
+  const int grad_of = leaf_of_grad(tensor);
+  const auto storage = storages_.find(memory_key(tensor));
+  if (storage != storages_.end() && grad_of < 0) {
     add_leaf(tensor);
     return view_of(tensor, storage->second);
   }
   if (is_wrapped_number(tensor)) return add_number(tensor);
   add_leaf(tensor);
-  int grad_of = -1;
-  for (size_t i = 0; i < grads_before_.size(); ++i) {
-    if (grads_before_[i].defined() && grads_before_[i].is_same(tensor)) {
-      grad_of = static_cast<int>(i);
-    }
-  }
   record_.states.push_back(tensor);
   record_.grad_of.push_back(grad_of);
   const int number = add_value(tensor, Origin::kState, static_cast<int>(record_.states.size()) - 1);
@@ -244,16 +296,13 @@ void Recorder::watch_version(const at::Tensor& tensor, int value) {
 }
 
 void Recorder::read_versions() {
+  std::set<const c10::StorageImpl*> counted;
   for (const Version& each : versions_) {
     const auto grown = static_cast<int>(each.tensor._version() - each.before);
-    const auto storage_of = [&](int value) {
-      return record_.values[static_cast<size_t>(value)].storage;
-    };
     // Views have the version of their base.
-    const bool is_counted = std::ranges::any_of(record_.versions, [&](const auto& counted) {
-      return storage_of(counted.first) == storage_of(each.value);
-    });
-    if (grown > 0 && !is_counted) record_.versions.emplace_back(each.value, grown);
+    if (grown > 0 && counted.insert(storage_key(each.tensor)).second) {
+      record_.versions.emplace_back(each.value, grown);
+    }
   }
   versions_.clear();  // before the count of a state's owners
 }
@@ -271,7 +320,7 @@ void Recorder::read_list(RecordedCall& call, int at, const c10::IValue& value) {
 
 void Recorder::read_argument(RecordedCall& call, int at, const c10::IValue& value) {
   if (value.isTensorList() || value.isOptionalTensorList()) return read_list(call, at, value);
-  if (value.isStorage() || value.isStream() || value.isObject() || value.isCapsule()) {
+  if (value.isStorage() || value.isStream() || value.isObject()) {
     refuse(cat("the operator ", call.name(), " gets something other than tensors and numbers"));
   }
   if (!value.isTensor()) {
@@ -299,6 +348,7 @@ RecordedCall Recorder::before(const c10::OperatorHandle& op, const torch::jit::S
     }
   }
   if (refusal_.empty()) note_writes(call);
+  if (keeps_results_ && call.is_effect()) call.kept = given[1].toTensorVector();
   return call;
 }
 
@@ -335,7 +385,7 @@ void Recorder::check_unwritten_reads(const RecordedCall& call) {
 void Recorder::add_result(RecordedCall& call, ValuePlace place, const at::Tensor& tensor) {
   if (!tensor.defined() || values_.contains(tensor.unsafeGetTensorImpl())) return;
   if (!is_plain(tensor)) return;
-  const auto known = storages_.find(storage_key(tensor));
+  const auto known = storages_.find(memory_key(tensor));
   if (known != storages_.end()) {
     const auto& numbers = memory_[static_cast<size_t>(known->second)].values;
     const auto same = std::ranges::find_if(numbers, [&](int number) {
@@ -362,6 +412,7 @@ bool Recorder::views_its_arguments(const RecordedCall& call) const {
 }
 
 void Recorder::keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results) {
+  for (at::Tensor& changed : call.kept) changed = changed.clone();
   for (const c10::IValue& result : results) {
     if (result.isTensor()) {
       const at::Tensor& tensor = result.toTensor();

@@ -9,8 +9,10 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <exception>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "host/base/text/text.h"
@@ -61,6 +63,9 @@ class Recorder final : public RecordingListener {
     bool is_unwritten = false;  // allocated, and no operator has written to it
   };
 
+  // A storage, and the part of it where it is divided.
+  using MemoryKey = std::pair<const c10::StorageImpl*, int64_t>;
+
   void read_argument(RecordedCall& call, int at, const c10::IValue& value);
   void read_list(RecordedCall& call, int at, const c10::IValue& value);
   void add_result(RecordedCall& call, ValuePlace place, const at::Tensor& tensor);
@@ -69,6 +74,9 @@ class Recorder final : public RecordingListener {
   bool views_its_arguments(const RecordedCall& call) const;
   void keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results);
 
+  void divide_memory();
+  MemoryKey memory_key(const at::Tensor& tensor);
+  int leaf_of_grad(const at::Tensor& tensor) const;
   bool is_plain(const at::Tensor& tensor);
   // The number of a tensor that a call gets. Adds a state where it is not known.
   int number_of(const at::Tensor& tensor);
@@ -94,7 +102,8 @@ class Recorder final : public RecordingListener {
   std::vector<Version> versions_;  // of arguments and states
   std::unordered_map<const c10::TensorImpl*, int> values_;
   std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> held_;
-  std::unordered_map<const c10::StorageImpl*, int> storages_;
+  std::map<const c10::StorageImpl*, std::vector<int64_t>> parts_;  // where each part begins
+  std::map<MemoryKey, int> storages_;
   std::vector<Memory> memory_;
   int rate_ = -1;
   bool keeps_results_ = false;

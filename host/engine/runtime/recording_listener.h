@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <string_view>
+#include <utility>
 
 namespace rtrain::engine {
 
@@ -21,6 +22,18 @@ class RecordingListener {
   virtual void add_loss(const at::Tensor& loss) = 0;
   // What happens cannot be in a recording. The first reason counts.
   virtual void refuse(std::string_view reason) = 0;
+
+  // While it exists, this thread's recording does not get to know what happens.
+  class Pause {
+   public:
+    Pause() : before_(std::exchange(listener, nullptr)) {}
+    ~Pause() { listener = before_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    RecordingListener* before_;
+  };
 
   RecordingListener() = default;
   RecordingListener(const RecordingListener&) = delete;

@@ -9,6 +9,7 @@ local CompilePolicy = require 'rtrain.compile.policy'
 local engine = require 'torch._C'
 local errors = require 'base.errors'
 local Recording = require 'rtrain.compile.recording'
+local phases = require 'base.phases'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
 
@@ -79,6 +80,21 @@ end
 
 local function is_of(entry, modes, ...) return entry.modes == modes and not arguments.difference(entry.shape, ...) end
 
+local function connected(list)
+  local out = {}
+  for _, entry in ipairs(list) do
+    if not entry.recording.watch:is_disconnected() then out[#out + 1] = entry end
+  end
+  return out
+end
+
+-- After a loss of ranks nothing that was recorded before it is used again.
+local function forget_disconnected(self)
+  local any = self._plans[1] or self._pending[1]
+  if not any or not any.recording.watch:is_disconnected() then return end
+  self._plans, self._pending = connected(self._plans), connected(self._pending)
+end
+
 -- Returns the plan whose facts are those of this call.
 local function find(self, modes, ...)
   for _, entry in ipairs(self._plans) do
@@ -101,6 +117,7 @@ end
 
 local function facts_of(self, ...)
   local modes = modes_now()
+  forget_disconnected(self)
   local facts = {now = call_refusal(), num_plans = #self._plans + #self._pending}
   facts.entry, facts.tensors = find(self, modes, ...)
   facts.fits = facts.entry ~= nil
@@ -160,13 +177,21 @@ local function give_up(self, entry, err, ...)
   return eager(self, nil, ...)
 end
 
+-- Ends the step as the optimizers would, which have not run.
+local function end_step()
+  phases.leave(phases.enter(phases.OPTIMIZER))
+  engine.step_boundary()
+end
+
 local function run(self, facts, ...)
   local entry = facts.entry
   local watch = entry.recording.watch
   watch:write_rates()
+  local phase = phases.enter(phases.BACKWARD)
   local ok, out = pcall(entry.plan.run, entry.plan, facts.tensors, watch:rates())
+  phases.leave(phase)
   if not ok then return give_up(self, entry, out, ...) end
-  if #watch.optimizers > 0 then engine.step_boundary() end
+  if #watch.optimizers > 0 then end_step() end
   return entry.recording:results_of(out)
 end
 
@@ -238,14 +263,15 @@ end
 ---* A call runs the list if what it took as given still holds: sizes, strides, dtypes and other values of the arguments;
 ---  grad mode and autocast; options of optimizers, training flags of modules, requires_grad. Other arguments get lists of
 ---  their own, at most eight. Learning rates of Adam, AdamW and SGD may change at any time.
+---* DistributedDataParallel and collectives in the step are parts of the list, in the same order on every rank.
 ---* Random numbers are those that the step would draw. Parameters, gradients, buffers and states of optimizers are as after
 ---  the step. The results have no history, as those of `train.graph`.
 ---* Other effects in Lua (counting, printing, reports) happen only while the step runs itself: in the first three calls.
 ---
 ---The step stays as it is, with `state`, `reason` and a warning that say why, if it reads a number of a tensor (`item()`,
----`tolist()`), has tensors on a GPU, sizes that depend on numbers (boolean masks), or collectives, or if its calls differ, as
----when it uses a counter of Lua. Environment: `RTRAIN_COMPILE=0` runs all steps eagerly; `RTRAIN_COMPILE_CHECK=1` runs the
----list and the step in each call and names the first operator that differs.
+---`tolist()`), has tensors on a GPU, sizes that depend on numbers (boolean masks), or a collective that it does not wait for,
+---or if its calls differ, as when it uses a counter of Lua. Environment: `RTRAIN_COMPILE=0` runs all steps eagerly;
+---`RTRAIN_COMPILE_CHECK=1` runs the list and the step in each call and names the first operator that differs.
 ---@param step_fn fun(...: any): ... forward, backward and the optimizer's step
 ---@param options? {mode: string, dynamic: boolean, fullgraph: boolean, fast_math: boolean} mode: 'default' or
 ---  'reduce-overhead', which is the same on a CPU; fullgraph = true: a step that cannot be recorded raises code

@@ -15,7 +15,7 @@ local Watch = capture.Capture:extend 'Watch'
 
 function Watch:init()
   capture.Capture.init(self)
-  self._modules, self._rated, self._of_group = {}, {}, {}
+  self._modules, self._rated, self._of_group, self._ddps = {}, {}, {}, {}
 end
 
 ---Keeps the first reason why the step cannot be recorded.
@@ -23,8 +23,14 @@ end
 function Watch:refuse(refusal) self.refusal = self.refusal or refusal end
 
 ---Called by a DistributedDataParallel that runs forward.
-function Watch:add_ddp()
-  self:refuse 'DistributedDataParallel exchanges gradients during backward, which a plan cannot repeat'
+---@param _ string
+---@param ddp DistributedDataParallel
+---@return boolean captures
+function Watch:add_ddp(_, ddp)
+  if self._seen[ddp] then return false end
+  self._seen[ddp] = true
+  self._ddps[#self._ddps + 1] = ddp
+  return false
 end
 
 ---Called by a GradScaler that scales.
@@ -67,10 +73,31 @@ function Watch:watch(fn, ...)
   return finish(capture.Capture.watch(self, fn, ...))
 end
 
+-- Calls fn(hook) for the hooks of an optimizer's step.
+local function each_hook(optimizer, fn, ...)
+  local hooks = optimizer._hooks
+  if not hooks then return end
+  for _, hook in ipairs(hooks.step_pre or {}) do fn(hook, ...) end
+  for _, hook in ipairs(hooks.step_post or {}) do fn(hook, ...) end
+end
+
+local function add_hook(hook, list) list[#list + 1] = hook end
+
+local function count_hook(hook, list, counts)
+  counts.all = counts.all + 1
+  if list[counts.all] == hook then counts.same = counts.same + 1 end
+end
+
 ---Called when the recording is complete: keeps what the plan takes as given.
 function Watch:settle()
   capture.Capture.settle(self)
-  self._given_rates = {}
+  self._given_exchanges = {}
+  for i, ddp in ipairs(self._ddps) do self._given_exchanges[i] = {ddp:_exchange()} end
+  self._given_hooks, self._given_rates = {}, {}
+  for i, optimizer in ipairs(self.optimizers) do
+    self._given_hooks[i] = {}
+    each_hook(optimizer, add_hook, self._given_hooks[i])
+  end
   for i, optimizer in ipairs(self.optimizers) do
     self._given_rates[i] = {}
     for k, group in ipairs(optimizer.param_groups) do
@@ -90,6 +117,26 @@ local function rate_change(self)
   end
 end
 
+-- Hooks run in a recording. A plan has what they did then.
+local counts = {}
+local function hook_change(self)
+  for i, optimizer in ipairs(self.optimizers) do
+    counts.all, counts.same = 0, 0
+    each_hook(optimizer, count_hook, self._given_hooks[i], counts)
+    if counts.all ~= #self._given_hooks[i] or counts.same ~= counts.all then
+      return ('a %s has other hooks now'):format(class.of(optimizer).__name)
+    end
+  end
+end
+
+local function exchange_change(self)
+  for i, ddp in ipairs(self._ddps) do
+    local given, reducer, num_builds, sync = self._given_exchanges[i], ddp:_exchange()
+    if given[1] ~= reducer or given[2] ~= num_builds then return 'a DistributedDataParallel has other buckets now' end
+    if given[3] ~= sync then return 'a DistributedDataParallel is ' .. (sync and 'outside of' or 'inside') .. ' no_sync now' end
+  end
+end
+
 ---Returns what the plan takes as given and has changed.
 ---@return string|nil change
 function Watch:change()
@@ -99,7 +146,7 @@ function Watch:change()
       return ('a %s is in %s mode now'):format(class.of(module).__name, training and 'evaluation' or 'training')
     end
   end
-  return capture.Capture.change(self) or rate_change(self)
+  return capture.Capture.change(self) or hook_change(self) or exchange_change(self) or rate_change(self)
 end
 
 ---Returns the learning rates that the plan takes.

@@ -32,6 +32,9 @@ local torch = require 'torch'
 
 local Commits = class('Commits')
 
+-- A plan of train.compile waits for the ranks too.
+local function effect(name, fn) require('torch._C').recording.effect(name, fn) end
+
 local function pack(value) return require('torch._C').data.pack(value) end
 
 local function unpack_bytes(bytes) return require('torch._C').data.unpack(bytes) end
@@ -53,7 +56,9 @@ function Commits:init(state, host)
   self._has_devices = host.has_devices()
   self._keeps_copies = rawget(state, '_keeps_copies')
   for _, optimizer in ordered.items(self._keeps_copies and ordered.new() or self._optimizers) do
-    self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function(_, given) self:prepare(optimizer, given[1]) end)
+    self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function(_, given)
+      effect('train.elastic: all ranks reach the optimizer', function() self:prepare(optimizer, given[1]) end)
+    end)
   end
   local verifies = session.get('train.elastic').verify_replicas or 0
   self.replica_check = verifies > 0 and ReplicaCheck(self._modules, self._optimizers) or nil

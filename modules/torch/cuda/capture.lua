@@ -79,12 +79,14 @@ end
 
 ---Called by a DistributedDataParallel that runs forward.
 ---@param backend string of its process group
+---@return boolean captures a graph will hold the model: it prepares itself
 function Capture:add_ddp(backend)
   self.has_ddp = true
   if not backend:find('nccl', 1, true) then
     self:refuse(("DistributedDataParallel averages gradients over '%s', which a CUDA graph cannot hold: it takes backend "
       .. "'nccl'"):format(backend))
   end
+  return true
 end
 
 ---Called by an optimizer that steps.
@@ -165,10 +167,14 @@ local function changed_optimizer(optimizer, given)
   end
 end
 
+---Returns whether the ranks were connected again after the capture, so that its collectives lead nowhere.
+---@return boolean
+function Capture:is_disconnected() return self._num_connections ~= num_connections end
+
 ---Returns a property that the graph treats as constant and that has changed.
 ---@return string|nil change nil: a replay is equivalent to a step
 function Capture:change()
-  if self._num_connections ~= num_connections then return 'the ranks were connected again after a loss' end
+  if self:is_disconnected() then return 'the ranks were connected again after a loss' end
   for i, optimizer in ipairs(self.optimizers) do
     local change = changed_optimizer(optimizer, self._given[i])
     if change then return ('%s: %s'):format(class.of(optimizer).__name, change) end

@@ -73,7 +73,7 @@ local function synchronized(self, x, factor)
   local own = x:numel() / x:size(1)
   local wide = (x.dtype == 'float16' or x.dtype == 'bfloat16') and x:to{dtype = 'float32'} or x
   local sums = SumOverRanks.apply(torch.cat({wide:sum(dims), wide:new_full({1}, own)}), self.process_group)
-  local count = sums[self.num_features]:item()
+  local count = sums[self.num_features]:detach():double()
   local mean = sums:narrow(0, 0, self.num_features) / count
   local centred = wide - mean:view(shape)
   local variance = SumOverRanks.apply((centred * centred):sum(dims), self.process_group) / count

@@ -76,11 +76,6 @@ def test_the_switches_of_the_environment_leave_the_numbers_alone(rtrain, variabl
     assert last_line(switched).split("\tstate")[0] == last_line(plain).split("\tstate")[0]
 
 
-def test_ranks_that_exchange_gradients_run_eagerly(rtrain):
-    result = rtrain.run_ok(SCRIPT, "-n", "2")
-    assert "state\teager\treason\tDistributedDataParallel exchanges gradients" in last_line(result)
-
-
 def test_a_loss_that_is_not_finite_is_found_in_a_plan(rtrain):
     result = rtrain.run(SCRIPT, "--set", "broken_at=12")
     assert result.returncode != 0

@@ -60,6 +60,7 @@ end
 function pass.begin_forward(module, groups_below)
   if backward and C.current_graph_task_id() < 0 then abandon_backward() end
   if outermost or backward then return end
+  C.recording.refuse 'the ranks exchange the parameters of a model under fully_shard from Lua'
   local groups = groups_below()
   if are_unsharded(groups) then return end
   outermost, latest = module, nil

@@ -127,7 +127,8 @@ local function counted(...) return select('#', ...), ... end
 -- The gradient accumulators remember the stream that was current when the reducer was made, and a CUDA graph cannot
 -- contain work of the default stream. During a warm-up the side stream is current, on all ranks.
 local function prepare_capture(self)
-  capture.current:add_ddp(require('torch.distributed').get_backend(self._reduced[2].process_group))
+  local backend = require('torch.distributed').get_backend(self._reduced[2].process_group)
+  if not capture.current:add_ddp(backend, self) then return end
   if self._comm_hook and self._comm_hook.hook then
     capture.current:refuse('a communication hook that is a function of Lua: a graph repeats what the device does, and would '
       .. 'not call it: use ' .. NAMES_OF_HOOKS)

@@ -1,4 +1,5 @@
-"""Training steps under train.compile next to the same steps run eagerly, in turn in one process on one core."""
+"""Training steps under train.compile next to the same steps run eagerly, in turn: in one process on one core, and on two
+ranks with DistributedDataParallel."""
 
 import os
 
@@ -38,4 +39,19 @@ def build(config):
         ],
         goals=[Goal(name, limit) for name, limit in RATIOS.items()],
         sides={OWN: sampler(config, OWN, command)},
+    )
+
+
+RATIOS_DDP = {"mlp": 1.0, "small_mlp": 0.80, "convnet": 1.0, "transformer": 0.95}
+
+
+def build_ddp(config):
+    script = os.path.join(sides.HERE, "compiled_ddp.lua")
+    command = [config.rtrain, "exec", script, "quick" if config.quick else "full"]
+    return Benchmark(
+        name="compiled_ddp",
+        text="a step of two ranks with DistributedDataParallel under train.compile ÷ the same step run eagerly",
+        metrics=[Metric(name, "×", f"{name}, compiled / eager", places=3) for name in RATIOS_DDP],
+        goals=[Goal(name, limit) for name, limit in RATIOS_DDP.items()],
+        sides={OWN: sampler(config, OWN, command, core=None)},
     )
