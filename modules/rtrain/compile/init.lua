@@ -8,6 +8,7 @@ local class = require 'base.class'
 local CompilePolicy = require 'rtrain.compile.policy'
 local engine = require 'torch._C'
 local errors = require 'base.errors'
+local hooks = require 'torch.optim.hooks'
 local Recording = require 'rtrain.compile.recording'
 local phases = require 'base.phases'
 local torch = require 'torch'
@@ -76,6 +77,7 @@ end
 local function call_refusal()
   if torch.is_anomaly_enabled() then return 'anomaly detection looks at each result' end
   if torch.is_inference_mode_enabled() then return 'it is called in inference mode' end
+  if hooks.is_watching() then return 'rtrain check looks at each step of an optimizer' end
 end
 
 local function is_of(entry, modes, ...) return entry.modes == modes and not arguments.difference(entry.shape, ...) end

@@ -12,6 +12,10 @@ local before_step, after_step
 ---@param after? fun(optimizer: torch.optim.Optimizer)
 function hooks.watch_steps(before, after) before_step, after_step = before, after end
 
+---Returns whether a function is called after each step.
+---@return boolean
+function hooks.is_watching() return after_step ~= nil end
+
 ---Adds a function to one of the object's lists.
 ---@param object table
 ---@param name string the list

@@ -72,6 +72,14 @@ def test_the_suggestion_is_where_the_averaged_loss_falls_fastest(rtrain, workers
     assert not rtrain.storage.exists() and leftovers(rtrain.temp) == []
 
 
+def test_a_step_under_train_compile_gives_the_same_losses(rtrain):
+    compiled = SCRIPT.replace("for epoch = 1", "local step = train.compile(function(a, b)\n STEP end)\nfor epoch = 1")
+    body = SCRIPT[SCRIPT.index("optimizer:zero_grad()") : SCRIPT.index("          end\n          train.report")]
+    compiled = compiled.replace(body, "step(a, b)\n").replace("STEP", body)
+    arguments = ("--steps", "40", "--min-lr", "1e-5", "--max-lr", "1")
+    assert found(rtrain, *arguments, script=compiled)["steps"] == found(rtrain, *arguments)["steps"]
+
+
 def test_the_search_ends_where_training_diverges(rtrain):
     steps = found(rtrain, "--min-lr", "1e-4", "--max-lr", "1e4")["steps"]
     assert len(steps) < 100
