@@ -46,6 +46,7 @@ local SUBMODULES = {
 local FILES = {
   {'torch.functional', 'broadcast_tensors', 'broadcast_shapes', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'meshgrid',
    'cartesian_prod', 'block_diag', 'cdist', 'norm', 'nonzero', 'split', 'unravel_index'},
+  {'torch.compile', 'compile'},
   {'torch.functions.products', 'chain_matmul', 'einsum', 'tensordot'},
   {'torch.functions.sparse_products', 'spmm', 'dsmm', 'hsmm', 'saddmm'},
   {'torch.functions.unique', 'unique', 'unique_consecutive'},
@@ -78,7 +79,7 @@ local METHODS = {numel = true, get_device = true}
 local DEFAULT_SEED = 67280421310721
 
 -- Modules of PyTorch that this version lacks: name → alternative, or true.
-local ABSENT = {compile = 'train.compile takes a whole training step', vmap = true}
+local ABSENT = {vmap = true}
 
 local function unknown(name)
   if ABSENT[name] then require('base.args').no_such('torch', name, {}, ABSENT) end

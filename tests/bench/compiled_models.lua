@@ -24,6 +24,18 @@ function steps.convnet()
     torch.randint(0, 10, {64})
 end
 
+-- Models for forwards alone, with their inputs: 30 layers of 32 numbers; 3 layers of a transformer, 64 wide, 16 tokens.
+function steps.deep_mlp()
+  local net = nn.Sequential()
+  for _ = 1, 10 do net:append(nn.Linear(32, 32)):append(nn.LayerNorm(32)):append(nn.SiLU()) end
+  return net, torch.randn(1, 32)
+end
+
+function steps.small_transformer()
+  return nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, {dim_feedforward = 128, batch_first = true,
+    activation = 'gelu', norm_first = true}), 3), torch.randn(1, 16, 64)
+end
+
 -- 3 layers, 192 wide, 8 × 128 tokens; `dropout` of its layers.
 function steps.transformer(dropout)
   local Net = nn.Module:extend 'Net'

@@ -1,5 +1,6 @@
--- One process, one thread: training steps under train.compile next to the same steps run eagerly, in turn. Prints
--- "name<TAB>ratio" lines, compiled ÷ eager, and the milliseconds of the first three calls.
+-- One process, one thread: training steps under train.compile, and forwards of models under torch.compile, next to the
+-- same ones run eagerly, in turn. Prints "name<TAB>ratio" lines, compiled ÷ eager, and the milliseconds of the first three
+-- calls.
 --
 --   compiled_step.lua quick|full
 local torch = require 'torch'
@@ -23,9 +24,9 @@ local function milliseconds(fn, count)
   return (clock.now() - start) * 1e3 / count
 end
 
--- Prints the ratio of the medians of rounds of `count` calls each.
-local function compare(name, fn, count)
-  local compiled, eager_ms, compiled_ms = train.compile(fn), {}, {}
+-- Prints the ratio of the medians of rounds of `count` calls each. `compile`: default train.compile.
+local function compare(name, fn, count, compile)
+  local compiled, eager_ms, compiled_ms = (compile or train.compile)(fn), {}, {}
   local first = milliseconds(compiled, 3) * 3
   assert(compiled.state == 'compiled', compiled.reason)
   for i = 1, ROUNDS do
@@ -44,6 +45,11 @@ local function training(model, optimizer_of, x, y)
     optimizer:step()
     return loss
   end
+end
+
+local function forward(model, x)
+  model:eval()
+  return function() return model(x) end
 end
 
 -- Eight operators over 10⁶ elements.
@@ -75,3 +81,7 @@ compare('layer_norm', alone(function(x) return F.layer_norm(x + residual, {768},
 compare('softmax', alone(function(x) return F.softmax(x, -1) end), 10)
 compare('cross_entropy', alone(function(x) return F.cross_entropy(x, classes) end), 10)
 compare('dropout', alone(function(x) return F.dropout(x, 0.1) + residual end), 10)
+torch.no_grad(function()
+  compare('forward_mlp', forward(models.deep_mlp()), 500, torch.compile)
+  compare('forward_transformer', forward(models.small_transformer()), 100, torch.compile)
+end)

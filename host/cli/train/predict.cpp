@@ -43,6 +43,7 @@ struct PredictOptions {
   std::vector<std::string> keep;
   std::string transform;
   bool classes = false;
+  bool compile = false;
   int64_t batch_size = 256;
   int64_t limit = 0;
   std::string device;
@@ -101,6 +102,7 @@ Map request_of(const PredictOptions& options, Map request) {
   request.set("set", list_of(options.set));
   request.set("keep", list_of(options.keep));
   request.set("classes", options.classes);
+  request.set("compile", options.compile);
   request.set("batch_size", options.batch_size);
   if (!options.columns.empty()) request.set("columns", list_of(options.columns));
   if (!options.args.empty()) request.set("args", list_of(unmarked(options.args)));
@@ -241,6 +243,9 @@ void add_predict(Parser& parser) {
                "without DATA: a language model answers each line of stdin, or --prompt");
   add_model_options(command, *options);
   add_data_options(command, *options);
+  command.flag("--compile", &options->compile,
+               "records what the model does with the first batches (torch.compile): for models of "
+               "many small operators");
   command.option("--device", &options->device, "cpu, cuda or cuda:N; else cuda where there is one")
       .value_name("DEVICE")
       .offers({.words = {"cpu", "cuda"}});

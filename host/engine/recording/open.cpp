@@ -1,4 +1,11 @@
-// torch._C.recording: what modules/rtrain/compile calls.
+// torch._C.recording: what modules/torch/compile calls.
+#include <ATen/autocast_mode.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+
+#include <torch/csrc/autograd/anomaly_mode.h>
+
 #include <array>
 #include <memory>
 
@@ -83,9 +90,19 @@ int start(lua_State* L) {
   return 1;
 }
 
-int is_recording(lua_State* L) {
+// modes(): a number for the modes on which operators depend (of gradients, autocast on the CPU, the
+// default dtype), whether anomalies are detected, whether this thread is being recorded.
+int modes(lua_State* L) {
+  const int grad = c10::InferenceMode::is_enabled() ? 2 : c10::GradMode::is_enabled() ? 1 : 0;
+  const bool casts = at::autocast::is_autocast_enabled(at::kCPU);
+  const int autocast = casts ? 1 + static_cast<int>(at::autocast::get_autocast_dtype(at::kCPU)) : 0;
+  const int dtype = static_cast<int>(c10::get_default_dtype_as_scalartype());
+  constexpr int kModes = 4;
+  constexpr int kDtypes = 256;
+  lua_pushinteger(L, grad + kModes * (autocast + kDtypes * dtype));
+  lua_pushboolean(L, torch::autograd::AnomalyMode::is_enabled() ? 1 : 0);
   lua_pushboolean(L, Recorder::current() != nullptr ? 1 : 0);
-  return 1;
+  return 3;
 }
 
 // add_rate(group): the next fused step takes the learning rate of this group, from 0.
@@ -204,10 +221,10 @@ int check_difference(lua_State* L) {
       L, lua::check<PlanCheck>(L, 1)->difference(*lua::check<Record>(L, 2), read_rates(L, 3)));
 }
 
-constexpr lua::Method kFunctions[] = {
-    torch_method<&start>("start"), torch_method<&is_recording>("is_recording"),
-    torch_method<&add_rate>("add_rate"), torch_method<&refuse>("refuse"),
-    torch_method<&effect>("effect")};
+constexpr lua::Method kFunctions[] = {torch_method<&start>("start"), torch_method<&modes>("modes"),
+                                      torch_method<&add_rate>("add_rate"),
+                                      torch_method<&refuse>("refuse"),
+                                      torch_method<&effect>("effect")};
 
 }  // namespace
 

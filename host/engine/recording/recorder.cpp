@@ -63,12 +63,20 @@ std::string refusal_of(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue>
   return "";
 }
 
+// Whether the operator only calls others. Autograd resolves these; in inference mode they come
+// here. What they call depends on more than their arguments: on requires_grad, for example.
+bool is_composite(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+         !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+}
+
 void record_call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                  torch::jit::Stack* stack) {
-  // What the operator calls itself is a part of it, and what an effect does in Lua.
-  const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
   const c10::DispatchKeySet below =
       keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
+  if (is_composite(op)) return op.redispatchBoxed(below, stack);
+  // What the operator calls itself is a part of it, and what an effect does in Lua.
+  const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
   Recorder* recorder = Recorder::current();
   const RecordingListener::Pause pause;
   if (recorder == nullptr || !recorder->refusal().empty()) return op.redispatchBoxed(below, stack);

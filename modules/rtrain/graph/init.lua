@@ -4,7 +4,7 @@
 -- optimizers in the step, and torch.cuda.graphs captures.
 
 local args = require 'base.args'
-local arguments = require 'rtrain.graph.arguments'
+local arguments = require 'torch.compile.arguments'
 local class = require 'base.class'
 local GraphPolicy = require 'rtrain.graph.policy'
 local errors = require 'base.errors'

@@ -190,18 +190,20 @@ local function predictor(request)
   local device = device_of(request.device)
   model:eval():to(device)
   local transform, name = transform_of(request, script)
+  local of_model = class.of(model).__name
+  if request.compile then model = torch.compile(model) end
   local options = {columns = request.columns, keep = request.keep, dtype = dtype_of(model), device = device,
                    transform = transform}
   return function(batch)
     return torch.no_grad(function()
       return outputs.columns({model(unpack(inputs.of(batch, options)))}, rows_of(batch), request.classes)
     end)
-  end, class.of(model).__name, device, name
+  end, of_model, device, name
 end
 
 ---Writes the predictions of a checkpoint's model for each row of a file.
 ---@param request table {folder, files (of the checkpoint), file, part, script or sources, model, config, set, data, as,
----  columns, keep, transform, classes, batch_size, limit, device, output, format}
+---  columns, keep, transform, classes, compile, batch_size, limit, device, output, format}
 ---@return table done {rows, model, device, output, transform: the name of the input transform, if any}
 ---Errors: 'usage' for an ambiguous request; the errors of the script, the readers and the model.
 function predict.run(request)

@@ -26,7 +26,7 @@ absent.GROUPS = {
   {'torch.nn.utils', 'Deprecated', 'use clip_grad_norm_', 'clip_grad_norm'},
   {'torch.nn.utils.parametrize', 'Copies of parametrizations', 'use deepcopy, or register them on the other module', [[
     transfer_parametrizations_and_params]]},
-  {'nn.Module', 'Compiler', 'it works on Python code: operators run as they are called', 'compile'},
+  {'nn.Module', 'Compiler', 'torch.compile(model) returns a module that records its calls', 'compile'},
   {'nn.Module', 'Shared memory', 'workers share tensors through collectives: torch.distributed', 'share_memory'},
   {'nn.Module', 'Other devices', 'the devices are cpu and cuda', 'ipu mtia xpu'},
   {'nn.Module', 'Older backward hooks', 'use register_full_backward_hook', 'register_backward_hook'},

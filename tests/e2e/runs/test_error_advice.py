@@ -76,7 +76,7 @@ SLIPS = {
     "print(nn.Linear('6', 2))": "Linear: in_features: expected an integer of at least 0, got the string '6'",
     "print(nn.Conv2d('1', 2, 3))": "Conv2d: in_channels: expected an integer of at least 0, got the string '1'",
     "print(nn.GRU(2, 'x'))": "GRU: hidden_size: expected an integer of at least 0, got the string 'x'",
-    "print(torch.compile)": "torch.compile is not in this version",
+    "print(torch.vmap)": "torch.vmap is not in this version",
     "require 'penlight'": "module 'penlight' not found (",
     "require 'torhc'": "module 'torhc' not found: did you mean 'torch'?",
     "print(len(x))": "in Lua: #x is the length",

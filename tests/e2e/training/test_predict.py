@@ -21,6 +21,13 @@ def test_the_predictions_are_as_right_as_the_run_has_reported(rtrain, trained):
     assert rtrain("ls", "--names").stdout.split() == ["shapes"]
 
 
+def test_a_compiled_model_predicts_the_same(rtrain, trained):
+    arguments = ("shapes", rtrain.folder / "test", "--batch-size", "30", "--keep", "label")
+    compiled = predict(rtrain, *arguments, "--compile")
+    assert compiled.stdout == predict(rtrain, *arguments).stdout and len(compiled.stdout.splitlines()) == 333
+    assert "ConvNet on cpu: 333 rows" in compiled.stderr and "warning" not in compiled.stderr
+
+
 def test_every_format_and_way_to_name_the_model_gives_the_same(rtrain, trained):
     test = rtrain.folder / "test"
     wanted = [json.loads(line) for line in predict(rtrain, "shapes", test, "--keep", "label").stdout.splitlines()]

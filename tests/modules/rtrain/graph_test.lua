@@ -2,7 +2,7 @@
 local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
-local arguments = require 'rtrain.graph.arguments'
+local arguments = require 'torch.compile.arguments'
 local GraphPolicy = require 'rtrain.graph.policy'
 local ordered = require 'base.ordered'
 

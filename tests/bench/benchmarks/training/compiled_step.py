@@ -20,6 +20,8 @@ RATIOS = {
     "softmax": 0.67,
     "cross_entropy": 0.67,
     "dropout": 0.67,
+    "forward_mlp": 0.75,
+    "forward_transformer": 0.60,
 }
 
 

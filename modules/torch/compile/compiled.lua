@@ -1,86 +1,68 @@
--- rtrain/compile/init.lua: train.compile: records a training step, and runs the recorded operators without Lua.
+-- torch/compile/compiled.lua: a function whose operators are recorded, and then run without Lua: the base of what
+-- train.compile and torch.compile return.
 --
 -- policy.lua decides the action of a call, recording.lua records, and torch._C.recording has the plans.
 
 local args = require 'base.args'
-local arguments = require 'rtrain.graph.arguments'
+local arguments = require 'torch.compile.arguments'
 local class = require 'base.class'
-local CompilePolicy = require 'rtrain.compile.policy'
+local CompilePolicy = require 'torch.compile.policy'
 local engine = require 'torch._C'
 local errors = require 'base.errors'
-local hooks = require 'torch.optim.hooks'
-local Recording = require 'rtrain.compile.recording'
+local Recording = require 'torch.compile.recording'
 local phases = require 'base.phases'
-local torch = require 'torch'
 local warnings = require 'base.warnings'
 
----@class rtrain.CompiledStep
+---@class torch.compile.Compiled
 ---@field state string 'warming up', 'compiled' or 'eager'
 ---@field reason? string why it is 'eager'
-local CompiledStep = class 'CompiledStep'
+local Compiled = class 'Compiled'
 
-local OPTIONS = {'mode', 'dynamic', 'fullgraph', 'fast_math'}
+---@param fn function
+---@param name string of the function that compiles, for messages
+---@param options {fullgraph: boolean}
+function Compiled:init(fn, name, options)
+  self._fn, self._name, self._options = fn, name, options
+  self._checks = os.getenv 'RTRAIN_COMPILE_CHECK' == '1'
+  self:reset()
+end
 
-local function check_options(options)
-  options = args.options(options, OPTIONS, 'train.compile')
-  args.one_of('train.compile: mode', options.mode or 'default', {'default', 'reduce-overhead'})
-  for _, name in ipairs{'dynamic', 'fullgraph', 'fast_math'} do
+---Checks the options of train.compile and torch.compile, and returns them.
+---@param options table|nil
+---@param names string[] the valid ones
+---@param what string the function
+---@return table options
+function Compiled.check_options(options, names, what)
+  options = args.options(options, names, what)
+  for _, name in ipairs{'dynamic', 'fullgraph', 'fast_math', 'disable'} do
     if options[name] ~= nil and type(options[name]) ~= 'boolean' then
-      errors.raise('argument', ('train.compile: %s is a boolean, got %s'):format(name, type(options[name])))
+      errors.raise('argument', ('%s: %s is a boolean, got %s'):format(what, name, type(options[name])))
     end
   end
   return options
 end
 
-function CompiledStep:init(step_fn, options)
-  local is_callable = type(step_fn) == 'function' or (getmetatable(step_fn) or {}).__call
-  if not is_callable then errors.raise('argument', 'train.compile: expected the step, a function, got ' .. type(step_fn)) end
-  self._step, self._options = step_fn, check_options(options)
-  self._checks = os.getenv 'RTRAIN_COMPILE_CHECK' == '1'
-  self:reset()
-end
-
 ---Discards all plans: the next call warms up again. Call it after the model has changed: layers replaced, buffers that
 ---are other tensors now.
-function CompiledStep:reset()
+function Compiled:reset()
   self._policy = CompilePolicy()
   self._plans, self._pending = {}, {}
   if os.getenv 'RTRAIN_COMPILE' == '0' then self._policy:fail 'RTRAIN_COMPILE=0' end
   self:_tell()
 end
 
-function CompiledStep:_tell(note)
+function Compiled:_tell(note)
   self.state, self.reason = self._policy.state, self._policy.reason
   if not note then return end
   if self._options.fullgraph and self.state == 'eager' then
-    errors.raise('unsupported', 'train.compile: fullgraph = true, but ' .. self.reason)
+    errors.raise('unsupported', ('%s: fullgraph = true, but %s'):format(self._name, self.reason))
   end
-  warnings.warn('train.compile: ' .. note)
+  warnings.warn(('%s: %s'):format(self._name, note))
 end
 
--- Returns the modes on which the recorded operators depend, as one string that needs no concatenation.
-local MODES = {}
-local function modes_now()
-  local autocast = torch.is_autocast_enabled('cpu') and torch.get_autocast_dtype('cpu') or 'none'
-  local dtype = torch.get_default_dtype()
-  local of_dtype = MODES[dtype] or {}
-  MODES[dtype] = of_dtype
-  local modes = of_dtype[autocast]
-  if not modes then
-    modes = {[true] = ('grad, autocast %s, %s'):format(autocast, dtype),
-             [false] = ('no_grad, autocast %s, %s'):format(autocast, dtype)}
-    of_dtype[autocast] = modes
-  end
-  return modes[torch.is_grad_enabled()]
-end
-
-local function call_refusal()
-  if torch.is_anomaly_enabled() then return 'anomaly detection looks at each result' end
-  if torch.is_inference_mode_enabled() then return 'it is called in inference mode' end
-  if hooks.is_watching() then return 'rtrain check looks at each step of an optimizer' end
-end
-
-local function is_of(entry, modes, ...) return entry.modes == modes and not arguments.difference(entry.shape, ...) end
+---Returns why this call can neither be recorded nor run a plan.
+---@return string|nil refusal
+function Compiled:_call_refusal() end
 
 local function connected(list)
   local out = {}
@@ -100,8 +82,8 @@ end
 -- Returns the plan whose facts are those of this call.
 local function find(self, modes, ...)
   for _, entry in ipairs(self._plans) do
-    if is_of(entry, modes, ...) and not entry.recording.watch:change() then
-      local tensors = arguments.tensors(entry.shape, ...)
+    local tensors = entry.modes == modes and arguments.tensors_of_same(entry.shape, ...)
+    if tensors and not entry.recording.watch:change() then
       local misfit = entry.plan:misfit(tensors)
       if not misfit then return entry, tensors end
       self._misfit = misfit
@@ -112,15 +94,16 @@ end
 -- Returns what has been recorded for such arguments and is not a plan yet.
 local function pending(self, modes, ...)
   for _, entry in ipairs(self._pending) do
-    if is_of(entry, modes, ...) then return entry end
+    local is_same = entry.modes == modes and not arguments.difference(entry.shape, ...)
+    if is_same and not entry.recording.watch:module_change() then return entry end
   end
   return {modes = modes, shape = arguments.shape(...), count = 0}
 end
 
-local function facts_of(self, ...)
-  local modes = modes_now()
+local function facts_of(self, modes, is_anomaly, ...)
   forget_disconnected(self)
-  local facts = {now = call_refusal(), num_plans = #self._plans + #self._pending}
+  local refusal = is_anomaly and 'anomaly detection looks at each result' or self:_call_refusal()
+  local facts = {now = refusal, num_plans = #self._plans + #self._pending}
   facts.entry, facts.tensors = find(self, modes, ...)
   facts.fits = facts.entry ~= nil
   if facts.fits then return facts end
@@ -129,7 +112,7 @@ local function facts_of(self, ...)
   return facts
 end
 
-local function eager(self, _, ...) return arguments.detached(self._step(...)) end
+local function eager(self, _, ...) return arguments.detached(self._fn(...)) end
 
 local function without(list, entry)
   local out = {}
@@ -167,7 +150,7 @@ end
 local function record(self, facts, ...)
   local entry, recording = facts.entry, Recording()
   local given = {tensors = arguments.tensors(entry.shape, ...), before = entry.recording and entry.recording.record}
-  return recorded(self, entry, recording, recording:run(self._step, given, ...))
+  return recorded(self, entry, recording, recording:run(self._fn, given, ...))
 end
 
 -- Runs eagerly from here on, since a plan has failed before it changed anything.
@@ -189,11 +172,12 @@ local function run(self, facts, ...)
   local entry = facts.entry
   local watch = entry.recording.watch
   watch:write_rates()
-  local phase = phases.enter(phases.BACKWARD)
+  local is_step = #watch.optimizers > 0
+  local phase = is_step and phases.enter(phases.BACKWARD)
   local ok, out = pcall(entry.plan.run, entry.plan, facts.tensors, watch:rates())
-  phases.leave(phase)
+  if is_step then phases.leave(phase) end
   if not ok then return give_up(self, entry, out, ...) end
-  if #watch.optimizers > 0 then end_step() end
+  if is_step then end_step() end
   return entry.recording:results_of(out)
 end
 
@@ -213,23 +197,25 @@ local function run_checked(self, facts, ...)
   entry.recording.watch:write_rates()
   local check = entry.plan:check(facts.tensors)
   local given = {tensors = facts.tensors, before = entry.plan, keeps_results = true}
-  return checked(self, entry, check, recording, recording:run(self._step, given, ...))
+  return checked(self, entry, check, recording, recording:run(self._fn, given, ...))
 end
 
 local ACTIONS = {eager = eager, record = record, run = run}
 
-function CompiledStep.__call(self, ...)
+function Compiled.__call(self, ...)
   -- Inside another step that is recorded it is a part of that step; and the state 'eager' is final.
-  if self._policy.state == 'eager' or engine.recording.is_recording() then return eager(self, nil, ...) end
-  local facts = facts_of(self, ...)
+  if self._policy.state == 'eager' then return eager(self, nil, ...) end
+  local modes, is_anomaly, is_recording = engine.recording.modes()
+  if is_recording then return eager(self, nil, ...) end
+  local facts = facts_of(self, modes, is_anomaly, ...)
   local action, note = self._policy:next(facts)
   if note then self:_tell(note) end
   if action == 'run' and self._checks then return run_checked(self, facts, ...) end
   return ACTIONS[action](self, facts, ...)
 end
 
-function CompiledStep.__tostring(self)
-  return ('train.compile(%s%s)'):format(self.state, self.reason and ': ' .. self.reason or '')
+function Compiled.__tostring(self)
+  return ('%s(%s%s)'):format(self._name, self.state, self.reason and ': ' .. self.reason or '')
 end
 
 local function explain_plan(entry, i, lines)
@@ -250,52 +236,11 @@ end
 
 ---Returns what the plans hold, as text: the operators that they call and how often.
 ---@return string
-function CompiledStep:explain()
+function Compiled:explain()
   local lines = {tostring(self)}
   if self._misfit then lines[2] = 'the last call that no plan fitted: ' .. self._misfit end
   for i, entry in ipairs(self._plans) do explain_plan(entry, i, lines) end
   return table.concat(lines, '\n')
 end
 
----Records a training step and then runs its operators without Lua and without autograd: forward, backward and the
----optimizer's step are one list, with the same numbers as before. PyTorch's equivalent is torch.compile, which takes the
----forward alone. It returns a function that is called like the step. Its first call runs normally, its second and third are
----recorded; if both did the same, later calls run the list.
----
----* A call runs the list if what it took as given still holds: sizes, strides, dtypes and other values of the arguments;
----  grad mode and autocast; options of optimizers, training flags of modules, requires_grad. Other arguments get lists of
----  their own, at most eight. Learning rates of Adam, AdamW and SGD may change at any time.
----* DistributedDataParallel and collectives in the step are parts of the list, in the same order on every rank.
----* Random numbers are those that the step would draw. Parameters, gradients, buffers and states of optimizers are as after
----  the step. The results have no history, as those of `train.graph`.
----* Other effects in Lua (counting, printing, reports) happen only while the step runs itself: in the first three calls.
----
----The step stays as it is, with `state`, `reason` and a warning that say why, if it reads a number of a tensor (`item()`,
----`tolist()`), has tensors on a GPU, sizes that depend on numbers (boolean masks), or a collective that it does not wait for,
----or if its calls differ, as when it uses a counter of Lua. Environment: `RTRAIN_COMPILE=0` runs all steps eagerly;
----`RTRAIN_COMPILE_CHECK=1` runs the list and the step in each call and names the first operator that differs.
----@param step_fn fun(...: any): ... forward, backward and the optimizer's step
----@param options? {mode: string, dynamic: boolean, fullgraph: boolean, fast_math: boolean} mode: 'default' or
----  'reduce-overhead', which is the same on a CPU; fullgraph = true: a step that cannot be recorded raises code
----  'unsupported'; dynamic and fast_math change nothing yet
----@return rtrain.CompiledStep step callable; `state`, `reason`, `explain()`, `reset()`
----
----```lua
----local torch, train = require 'torch', require 'rtrain'
----local model = torch.nn.Linear(4, 1)
----local optimizer = torch.optim.AdamW(model:parameters(), {lr = 0.01})
----local step = train.compile(function(x, y)
----  optimizer:zero_grad()
----  local loss = torch.nn.functional.mse_loss(model(x), y)
----  loss:backward()
----  optimizer:step()
----  return loss
----end)
----local x, y = torch.randn(8, 4), torch.randn(8, 1)
----local first = step(x, y):item()
----for _ = 1, 9 do step(x, y) end
----assert(step(x, y):item() < first and step.state == 'compiled')
----```
-local function compile(step_fn, options) return CompiledStep(step_fn, options) end
-
-return {compile = compile, CompiledStep = CompiledStep}
+return Compiled

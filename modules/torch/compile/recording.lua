@@ -1,15 +1,15 @@
--- rtrain/compile/recording.lua: one recording of a step: its operators, its participants, and the values that it
+-- torch/compile/recording.lua: one recording of a step: its operators, its participants, and the values that it
 -- returns.
 
-local arguments = require 'rtrain.graph.arguments'
+local arguments = require 'torch.compile.arguments'
 local class = require 'base.class'
 local recording = require('torch._C').recording
 local torch = require 'torch'
-local Watch = require 'rtrain.compile.watch'
+local Watch = require 'torch.compile.watch'
 
----@class rtrain.compile.Recording
+---@class torch.compile.Recording
 ---@field refusal? string why there is no record
----@field watch rtrain.compile.Watch
+---@field watch torch.compile.Watch
 local Recording = class 'Recording'
 
 local function packed(...) return {n = select('#', ...), ...} end
@@ -56,7 +56,7 @@ local function value_difference(shape, results)
 end
 
 ---Returns how a later recording differs, so that no plan is both.
----@param later rtrain.compile.Recording
+---@param later torch.compile.Recording
 ---@return string|nil difference
 function Recording:difference(later)
   return self.record:difference(later.record) or value_difference(self._plain, later._results)

@@ -1,4 +1,4 @@
--- rtrain/graph/arguments.lua: the arguments of a step under train.graph: those that a graph treats as constant, and the
+-- torch/compile/arguments.lua: the arguments of a step under train.graph: those that a graph treats as constant, and the
 -- tensors into which each call copies its own.
 --
 -- A Shape describes one value: for a tensor everything except its numbers, for a plain table its entries, for any other
@@ -169,6 +169,34 @@ end
 function arguments.tensors(shape, ...)
   local out = {}
   for i = 1, shape.count do collect(shape[i], (select(i, ...)), out) end
+  return out
+end
+
+-- Appends the tensors of a value; returns whether it is as the shape says, but for the tensors' properties.
+local function collect_same(shape, value, out)
+  if shape.kind == 'tensor' then
+    out[#out + 1] = value
+    return is_tensor(value)
+  end
+  if shape.kind == 'value' then return rawequal(shape.value, value) end
+  if not is_plain_table(value) or #ordered.keys_of(value) ~= #shape.keys then return false end
+  for _, key in ipairs(shape.keys) do
+    if not collect_same(shape.items[key], value[key], out) then return false end
+  end
+  return true
+end
+
+---Returns the tensors among the arguments, if they are those that the shape describes, but for dtypes, sizes and other
+---properties of tensors.
+---@param shape table
+---@param ... any
+---@return torch.Tensor[]|nil
+function arguments.tensors_of_same(shape, ...)
+  if select('#', ...) ~= shape.count then return nil end
+  local out = {}
+  for i = 1, shape.count do
+    if not collect_same(shape[i], (select(i, ...)), out) then return nil end
+  end
   return out
 end
 

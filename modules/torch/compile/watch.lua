@@ -1,4 +1,4 @@
--- rtrain/compile/watch.lua: the optimizers and modules of a step that is recorded, and what a plan takes as given of
+-- torch/compile/watch.lua: the optimizers and modules of a step that is recorded, and what a plan takes as given of
 -- them.
 --
 -- A plan runs no Lua. Options of optimizers and the training flags of modules must therefore be as in the recording. The
@@ -9,13 +9,14 @@ local class = require 'base.class'
 local recording = require('torch._C').recording
 local Rates = require 'torch.optim.rates'
 
----@class rtrain.compile.Watch: torch.cuda.Capture
+---@class torch.compile.Watch: torch.cuda.Capture
 ---@field refusal? string
 local Watch = capture.Capture:extend 'Watch'
 
 function Watch:init()
   capture.Capture.init(self)
-  self._modules, self._rated, self._of_group, self._ddps = {}, {}, {}, {}
+  self._num_hooks = {}
+  self._modules, self._of_module, self._rated, self._of_group, self._ddps = {}, {}, {}, {}, {}
 end
 
 ---Keeps the first reason why the step cannot be recorded.
@@ -54,9 +55,21 @@ function Watch:add_rate(group)
   recording.add_rate(self._of_group[group] - 1)
 end
 
+local function num_hooks(module)
+  local hooks = rawget(module, '_fields')._hooks
+  return hooks and #hooks.before + #hooks.after + #hooks.backward_before + #hooks.backward_after or 0
+end
+
 ---Called by a module that is called.
 ---@param module nn.Module
-function Watch:add_module(module) self._modules[module] = rawget(module, 'training') end
+function Watch:add_module(module)
+  local given = self._of_module[module]
+  if not given then
+    given = {module = module}
+    self._of_module[module], self._modules[#self._modules + 1] = given, given
+  end
+  given.training, given.num_hooks = rawget(module, 'training'), num_hooks(module)
+end
 
 ---Calls fn(…), whose participants register here.
 ---@param fn function
@@ -137,15 +150,23 @@ local function exchange_change(self)
   end
 end
 
+---Returns how modules differ from the recording: in training or evaluation mode, in hooks.
+---@return string|nil change
+function Watch:module_change()
+  for _, given in ipairs(self._modules) do
+    local module = given.module
+    if rawget(module, 'training') ~= given.training then
+      return ('a %s is in %s mode now'):format(class.of(module).__name, given.training and 'evaluation' or 'training')
+    end
+    if num_hooks(module) ~= given.num_hooks then return ('a %s has other hooks now'):format(class.of(module).__name) end
+  end
+end
+
 ---Returns what the plan takes as given and has changed.
 ---@return string|nil change
 function Watch:change()
-  -- The order is irrelevant: any module that changed is a change.
-  for module, training in next, self._modules do
-    if rawget(module, 'training') ~= training then
-      return ('a %s is in %s mode now'):format(class.of(module).__name, training and 'evaluation' or 'training')
-    end
-  end
+  local change = self:module_change()
+  if change then return change end
   return capture.Capture.change(self) or hook_change(self) or exchange_change(self) or rate_change(self)
 end
 

@@ -1,4 +1,4 @@
--- rtrain/compile/policy.lua: decides the next call of a step under train.compile: run it eagerly, record it, or run its
+-- torch/compile/policy.lua: decides the next call of a step under train.compile: run it eagerly, record it, or run its
 -- plan.
 --
 -- Only decisions, without tensors. The first call is eager, since optimizers make their state in it.
@@ -10,7 +10,7 @@ local MOST_PLANS = 8
 -- A step whose calls differ from one to the next this often stays eager.
 local MOST_RECORDINGS = 6
 
----@class rtrain.compile.CompilePolicy
+---@class torch.compile.CompilePolicy
 ---@field state string 'warming up', 'compiled' or 'eager'
 ---@field reason? string why it is 'eager'
 local CompilePolicy = class 'CompilePolicy'
@@ -20,7 +20,7 @@ function CompilePolicy:init()
 end
 
 ---The facts about a call before it runs.
----@class rtrain.compile.Facts
+---@class torch.compile.Facts
 ---@field now? string why this call cannot use one
 ---@field fits? boolean a plan is the step for this call
 ---@field is_pending? boolean a recording for such arguments has begun
@@ -35,7 +35,7 @@ function CompilePolicy:fail(reason)
   return 'eager', 'it runs eagerly from here on: ' .. reason
 end
 
----@param facts rtrain.compile.Facts
+---@param facts torch.compile.Facts
 ---@return 'eager'|'record'|'run' action
 ---@return string|nil note text for the user, once
 function CompilePolicy:next(facts)
