@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/engine/runtime/effect.h"
+
 namespace rtrain::engine {
 namespace {
 
@@ -75,6 +77,21 @@ Rows rows_of_processor() {
   return &plain_rows;
 }
 
+// changed: the result; read: the row, the weight and, where there is one, the bias.
+void multiply(const std::vector<at::Tensor>& changed, const std::vector<at::Tensor>& read) {
+  const int64_t width = read[1].size(1);
+  const Product of{.x = read[0].const_data_ptr<float>(),
+                   .weight = read[1].const_data_ptr<float>(),
+                   .bias = read.size() > 2 ? read[2].const_data_ptr<float>() : nullptr,
+                   .out = changed[0].mutable_data_ptr<float>(),
+                   .width = width};
+  static const Rows kRows = rows_of_processor();
+  constexpr int64_t kNumbersOfThread = int64_t{1} << 16;
+  at::parallel_for(0, read[1].size(0),
+                   std::max<int64_t>(1, kNumbersOfThread / std::max<int64_t>(1, width)),
+                   [&](int64_t begin, int64_t end) { kRows(of, begin, end); });
+}
+
 bool is_plain(const at::Tensor& tensor) {
   return tensor.layout() == at::kStrided && tensor.device().is_cpu() &&
          tensor.scalar_type() == at::kFloat && tensor.is_contiguous() && !tensor.is_neg() &&
@@ -82,6 +99,8 @@ bool is_plain(const at::Tensor& tensor) {
 }
 
 }  // namespace
+
+bool takes_row_products_here() { return takes_row_products; }
 
 bool set_row_products(bool are_taken) { return std::exchange(takes_row_products, are_taken); }
 
@@ -96,21 +115,14 @@ std::optional<at::Tensor> row_product(const at::Tensor& x, const at::Tensor& wei
     return std::nullopt;
   }
   if (at::autocast::is_autocast_enabled(at::kCPU)) return std::nullopt;
-  const int64_t width = weight.size(1);
   const int64_t count = weight.size(0);
   if (bias && bias->size(0) != count) return std::nullopt;
   std::vector<int64_t> sizes = x.sizes().vec();
   sizes.back() = count;
   at::Tensor out = at::empty(sizes, x.options());
-  const Product of{.x = x.const_data_ptr<float>(),
-                   .weight = weight.const_data_ptr<float>(),
-                   .bias = bias ? bias->const_data_ptr<float>() : nullptr,
-                   .out = out.mutable_data_ptr<float>(),
-                   .width = width};
-  static const Rows kRows = rows_of_processor();
-  constexpr int64_t kNumbersOfThread = int64_t{1} << 16;
-  at::parallel_for(0, count, std::max<int64_t>(1, kNumbersOfThread / std::max<int64_t>(1, width)),
-                   [&](int64_t begin, int64_t end) { kRows(of, begin, end); });
+  std::vector<at::Tensor> read{x, weight};
+  if (bias) read.push_back(*bias);
+  run_effect("row product", "", {out}, read, &multiply);
   return out;
 }
 

@@ -13,6 +13,7 @@ namespace rtrain::engine {
 
 // Whether F.linear of this thread takes row_product where that can compute it. Returns what it was.
 bool set_row_products(bool are_taken);
+bool takes_row_products_here();
 
 // x · weightᵀ + bias for a float32 row x. Nothing if this thread has not asked for it, or for other
 // tensors: they are float32, contiguous and on the CPU, and need no gradient.

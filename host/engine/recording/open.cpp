@@ -11,6 +11,7 @@
 
 #include "host/engine/autograd/autograd.h"
 #include "host/engine/autograd/loss_watch.h"
+#include "host/engine/operators/row_product.h"
 #include "host/engine/recording/plan_check.h"
 #include "host/engine/recording/recorder.h"
 #include "host/engine/recording/step_plan.h"
@@ -91,15 +92,17 @@ int start(lua_State* L) {
 }
 
 // modes(): a number for the modes on which operators depend (of gradients, autocast on the CPU, the
-// default dtype), whether anomalies are detected, whether this thread is being recorded.
+// default dtype, products of rows), whether anomalies are detected, whether this thread is being
+// recorded.
 int modes(lua_State* L) {
   const int grad = c10::InferenceMode::is_enabled() ? 2 : c10::GradMode::is_enabled() ? 1 : 0;
   const bool casts = at::autocast::is_autocast_enabled(at::kCPU);
   const int autocast = casts ? 1 + static_cast<int>(at::autocast::get_autocast_dtype(at::kCPU)) : 0;
   const int dtype = static_cast<int>(c10::get_default_dtype_as_scalartype());
-  constexpr int kModes = 4;
+  const int rows = takes_row_products_here() ? 3 : 0;
+  constexpr int kModes = 6;
   constexpr int kDtypes = 256;
-  lua_pushinteger(L, grad + kModes * (autocast + kDtypes * dtype));
+  lua_pushinteger(L, grad + rows + kModes * (autocast + kDtypes * dtype));
   lua_pushboolean(L, torch::autograd::AnomalyMode::is_enabled() ? 1 : 0);
   lua_pushboolean(L, Recorder::current() != nullptr ? 1 : 0);
   return 3;

@@ -1,5 +1,5 @@
 -- text/generation/static_step.lua: the next token with tensors that keep their sizes and places: a GPU runs a token as one
--- graph (train.graph), which needs no host in between.
+-- graph (train.graph), which needs no host in between, a CPU as one plan (torch.compile), which needs no Lua.
 
 local class = require 'base.class'
 local experts = require 'text.models.experts'
@@ -45,7 +45,7 @@ function StaticStep:init(model, cache, mask, logits_of)
     local out = model(ids, {attention_mask = self._mask, position_ids = positions, past_key_values = cache})
     return logits_of(model, out.last_hidden_state)
   end
-  self._step = key.is_cuda and require('rtrain').graph(step) or step
+  self._step = key.is_cuda and require('rtrain').graph(step) or torch.compile(step)
 end
 
 ---Returns the logits of the next token, (n, vocab_size), until the next call.

@@ -7,6 +7,19 @@ local F = torch.nn.functional
 
 TestRowProducts = {}
 
+-- Calls fn, and returns what it passed to torch.compile last, compiled.
+local function last_compiled(fn)
+  local compile, last = torch.compile, nil
+  rawset(torch, 'compile', function(...)
+    last = compile(...)
+    return last
+  end)
+  local ok, err = pcall(fn)
+  rawset(torch, 'compile', compile)
+  assert(ok, err)
+  return last
+end
+
 function TestRowProducts:tearDown() engine.set_row_products(false) end
 
 local function both(x, weight, bias)
@@ -49,6 +62,39 @@ function TestRowProducts:test_other_tensors_are_computed_as_ever()
   lu.assertErrorMsgContains('shapes cannot be multiplied', function()
     torch.no_grad(function() return F.linear(torch.randn(1, 199), weight) end)
   end)
+end
+
+function TestRowProducts:test_plans_have_them_where_they_were_asked_for()
+  torch.manual_seed(3)
+  local weight, bias = torch.randn(130, 65), torch.randn(130)
+  local function usual(x) return F.linear(F.relu(x), weight, bias) * 2 end
+  local fast = torch.compile(usual)
+  torch.no_grad(function()
+    for i = 1, 16 do
+      engine.set_row_products(i % 2 == 0)
+      local x = torch.randn(1, 65)
+      lu.assertTrue(torch.equal(fast(x), usual(x)), i)
+    end
+  end)
+  lu.assertEquals(fast.state, 'compiled')
+  local text = fast:explain()
+  lu.assertStrContains(text, '1  row product')
+  lu.assertStrContains(text, '1  aten::addmm')
+end
+
+function TestRowProducts:test_a_token_with_a_cache_that_keeps_its_size_is_a_plan()
+  local text = require 'text'
+  torch.manual_seed(4)
+  local model = text.models.GPT2LMHeadModel {vocab_size = 50, n_embd = 16, n_layer = 2, n_head = 2, n_positions = 64}
+  local prompt = torch.randint(0, 50, {1, 5})
+  local ids = {}
+  local step = last_compiled(function()
+    for i, cache in ipairs {'dynamic', 'static'} do
+      ids[i] = model:generate(prompt, {max_new_tokens = 40, eos_token_id = {}, cache_implementation = cache})
+    end
+  end)
+  lu.assertTrue(torch.equal(ids[1], ids[2]))
+  lu.assertEquals(step.state, 'compiled', step.reason)
 end
 
 function TestRowProducts:test_generate_takes_them_and_leaves_them_also_after_an_error()
