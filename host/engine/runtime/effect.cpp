@@ -3,6 +3,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
 #include <torch/library.h>
 
 #include <utility>
@@ -47,6 +48,7 @@ bool Effect::is_same(const Effect& other) const {
 
 void Effect::run(const std::vector<at::Tensor>& changed,
                  const std::vector<at::Tensor>& read) const {
+  RECORD_FUNCTION(name_, c10::ArrayRef<const c10::IValue>());  // its name in profiles
   const c10::AutoGradMode grad_mode(has_grad_mode_);
   body_(changed, read);
 }

@@ -80,6 +80,13 @@ function TestRowProducts:test_plans_have_them_where_they_were_asked_for()
   local text = fast:explain()
   lu.assertStrContains(text, '1  row product')
   lu.assertStrContains(text, '1  aten::addmm')
+  local shown
+  engine.set_row_products(true)
+  torch.profiler.profile({}, function(profile)
+    torch.no_grad(function() fast(torch.randn(1, 65)) end)
+    shown = profile
+  end)
+  lu.assertEquals(shown:key_averages():find('row product').count, 1)
 end
 
 function TestRowProducts:test_a_token_with_a_cache_that_keeps_its_size_is_a_plan()
