@@ -64,8 +64,8 @@ end
 
 ---Records the operators of a model, or of a function, and then runs them without Lua, with the same numbers: for calls
 ---without gradients, in `torch.no_grad` or `torch.inference_mode`. It returns a module (a function) that is called like
----the given one. Its first call in such a mode runs normally, the next two are recorded, and later calls run the list. There
----is no compiler. Calls with gradients run eagerly: `train.compile` takes a whole training step.
+---the given one. Its first call in such a mode runs normally, the next two are recorded, and later calls run the list. No
+---compiler is needed. Calls with gradients run eagerly: `train.compile` takes a whole training step.
 ---
 ---* A call runs the list if sizes, strides and dtypes of its arguments, training flags and modes are as in the recording.
 ---  Others get lists of their own, at most eight. Parameters may be changed in place or loaded.
