@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <set>
 
@@ -148,6 +149,29 @@ TEST(StepPlan, LeavesOutWhatNobodyUses) {
   EXPECT_EQ(plan.summary().dropped, 2);
   EXPECT_EQ(plan.summary().views, 1);
   EXPECT_EQ(plan.summary().calls, (std::map<std::string, int>{{"aten::mul.Scalar", 1}}));
+}
+
+TEST(StepPlan, ZeroesMemoryWhereItIsAddedTo) {
+  const Tensors states{at::ones({2, 3}), at::ones({4}), at::ones({5})};
+  const Step step = [&](const Tensors& in) {
+    at::_foreach_zero_(states);
+    states[0].add_(in[0]);
+    const at::Tensor out = in[0].exp();
+    states[1].select(0, 2).copy_(out[0][0]);
+    return Tensors{out};
+  };
+  const Record record = recorded(step, {at::ones({2, 3})}).record;
+  const StepPlan once(record);
+  EXPECT_EQ(once.summary().regions, 1) << "of the first state";
+  EXPECT_EQ(once.summary().calls.at("aten::zero_"), 2);
+  StepPlan plan(record);
+  for (const at::Tensor& state : states) state.fill_(7);
+  const at::Tensor x = at::tensor({1.F, -0.F, 3.F, 4.F, 5.F, 6.F}).view({2, 3});
+  plan.run(Tensors{x}, {});
+  EXPECT_TRUE(at::equal(states[0], x));
+  EXPECT_FALSE(std::signbit(states[0][0][1].item<float>())) << "0 + -0 is 0";
+  EXPECT_TRUE(at::equal(states[1], at::tensor({0.F, 0.F, std::exp(1.F), 0.F})));
+  EXPECT_TRUE(at::equal(states[2], at::zeros({5})));
 }
 
 TEST(PlanCheck, NamesTheFirstOperatorThatDiffers) {

@@ -248,6 +248,8 @@ bool threshold_backward(Formula& f) {
 // self, source
 bool copy(Formula& f) { return f.set(f.compute(Operation::kCopy, f.tensor(1))); }
 
+bool zero(Formula& f) { return f.set(f.constant(0.0F)); }
+
 // condition, self, other
 bool where(Formula& f) {
   return f.set(f.compute(Operation::kSelect, f.tensor(0), f.tensor(1), f.tensor(2)));
@@ -367,6 +369,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   static const std::unordered_map<std::string_view, Rule> kRules = {
       {"aten::clone", &unary<kCopy>},
       {"aten::copy_", &copy},
+      {"aten::zero_", &zero},
       {"aten::neg", &unary<kNegate>},
       {"aten::neg_", &unary<kNegate>},
       {"aten::abs", &unary<kAbsolute>},

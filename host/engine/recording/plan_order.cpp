@@ -51,27 +51,55 @@ bool ends_groups(const RecordedCall& call) {
   return call.is_effect() && Effect::of(call.arguments[0]).order() == Effect::Order::kOfAll;
 }
 
+// Zeroes memory directly before it is used: where gradients are zeroed and then added to, both
+// become one region, which writes them once.
+std::vector<int> with_late_zeros(const Record& record, const std::vector<int>& calls) {
+  std::vector<int> out;
+  std::map<int, int> waiting;  // storage → the call that zeroes it
+  const auto use = [&](int value) {
+    const auto found = waiting.find(record.values[at(value)].storage);
+    if (found == waiting.end()) return;
+    out.push_back(found->second);
+    waiting.erase(found);
+  };
+  for (const int index : calls) {
+    const RecordedCall& call = record.calls[at(index)];
+    if (!call.is_view) {
+      for (const ValuePlace& place : call.tensors) use(place.value);
+    }
+    if (call.op.schema().name() == "aten::zero_") {
+      waiting[record.values[at(call.written[0])].storage] = index;
+    } else {
+      out.push_back(index);
+    }
+  }
+  for (const auto& [storage, index] : waiting) out.push_back(index);
+  return out;
+}
+
 // The needed calls in groups. An effect that keeps its order among all calls is in none, and no
 // call moves from one side of it to the other.
 std::vector<std::vector<int>> groups_of(const Record& record, const std::vector<bool>& is_needed) {
   std::map<std::vector<int64_t>, int> shapes;
   std::vector<std::vector<int>> out;
   std::vector<int> indices;
-  std::vector<compile::GroupedCall> calls;
   const auto end = [&] {
+    indices = with_late_zeros(record, indices);
+    std::vector<compile::GroupedCall> calls;
+    for (const int index : indices) {
+      calls.push_back(grouped(record, record.calls[at(index)], shapes));
+    }
     for (const std::vector<size_t>& members : compile::group_calls(calls, kMostMembers)) {
       std::vector<int>& group = out.emplace_back();
       for (const size_t member : members) group.push_back(indices[member]);
     }
     indices.clear();
-    calls.clear();
   };
   for (size_t i = 0; i < record.calls.size(); ++i) {
     if (!is_needed[i]) continue;
     const RecordedCall& call = record.calls[i];
     if (ends_groups(call)) end();
     indices.push_back(static_cast<int>(i));
-    calls.push_back(grouped(record, call, shapes));
     if (ends_groups(call)) end();
   }
   end();

@@ -3,6 +3,7 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/ops/as_strided_ops.h>
 #include <ATen/ops/copy_ops.h>
+#include <ATen/ops/zero_ops.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
@@ -433,6 +434,19 @@ void Recorder::keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> resul
   }
 }
 
+// One call for each tensor, which can be a part of a region.
+void Recorder::add_zeros(const RecordedCall& call) {
+  for (ValuePlace place : call.tensors) {
+    RecordedCall zero(handle_of<at::_ops::zero_>());
+    zero.arguments = {c10::IValue()};
+    place.at = 0;
+    place.item = -1;
+    zero.tensors = {place};
+    zero.written = {place.value};
+    record_.calls.push_back(std::move(zero));
+  }
+}
+
 void Recorder::after(RecordedCall call, const torch::jit::Stack& stack) {
   if (!refusal_.empty()) return;
   const auto results = torch::jit::last(stack, call.op.schema().returns().size());
@@ -460,6 +474,7 @@ void Recorder::after(RecordedCall call, const torch::jit::Stack& stack) {
           .is_unwritten = true;
     }
   }
+  if (call.op.schema().name() == "aten::_foreach_zero_") return add_zeros(call);
   const bool does_nothing = call.results.empty() && call.written.empty();
   if (does_nothing && (gives_tensors || !has_tensors(call))) return;
   if (keeps_results_) keep_results(call, results);

@@ -72,6 +72,7 @@ class Recorder final : public RecordingListener {
   void note_writes(RecordedCall& call);
   void check_unwritten_reads(const RecordedCall& call);
   bool views_its_arguments(const RecordedCall& call) const;
+  void add_zeros(const RecordedCall& call);
   void keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results);
 
   void divide_memory();
