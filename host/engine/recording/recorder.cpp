@@ -14,6 +14,7 @@
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
+#include "host/engine/recording/refusal.h"
 #include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
@@ -23,46 +24,10 @@ namespace {
 // a backend.
 constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;
 
-bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 bool has_tensors(const RecordedCall& call) { return !call.tensors.empty(); }
 
 // Operators whose schema does not say that they write: running statistics.
 bool writes_statistics(std::string_view name) { return name == "aten::native_batch_norm"; }
-
-// Whether a mask of booleans is among the indices, so that the result's size depends on numbers.
-bool has_mask(c10::ArrayRef<c10::IValue> arguments) {
-  return std::ranges::any_of(arguments, [](const c10::IValue& argument) {
-    if (!argument.isOptionalTensorList()) return false;
-    return std::ranges::any_of(argument.toListRef(), [](const c10::IValue& item) {
-      if (!item.isTensor() || !item.toTensor().defined()) return false;
-      const at::ScalarType dtype = item.toTensor().scalar_type();
-      return dtype == at::kBool || dtype == at::kByte;
-    });
-  });
-}
-
-// Why the operator cannot be in a recording; empty if it can.
-std::string refusal_of(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments) {
-  const std::string& name = op.operator_name().name;
-  if (is_any_of(name, {"aten::_local_scalar_dense", "aten::item", "aten::is_nonzero"})) {
-    return "it reads a number out of a tensor (item(), or a tensor in a condition)";
-  }
-  if (name == Effect::kOperator) return "";
-  if (!name.starts_with("aten::")) return cat("it calls ", name);
-  if (is_any_of(name, {"aten::set_", "aten::resize_", "aten::resize_as_", "aten::_resize_output_",
-                       "aten::set_data", "aten::_has_compatible_shallow_copy_type"})) {
-    return cat("it puts other memory into a tensor (", name, ")");
-  }
-  if (op.hasTag(at::Tag::inplace_view)) return cat("it changes a tensor's sizes (", name, ")");
-  const bool is_dynamic = op.hasTag(at::Tag::dynamic_output_shape);
-  if ((is_dynamic && name != "aten::index") || (name == "aten::index" && has_mask(arguments))) {
-    return cat("the size of a result depends on numbers (", name, ")");
-  }
-  return "";
-}
 
 // Whether the operator only calls others. Autograd resolves these; in inference mode they come
 // here. What they call depends on more than their arguments: on requires_grad, for example.
@@ -99,19 +64,6 @@ const c10::StorageImpl* storage_key(const at::Tensor& tensor) {
   return tensor.storage().unsafeGetStorageImpl();
 }
 
-struct Extent {
-  int64_t begin = 0;  // bytes in the storage
-  int64_t end = 0;
-
-  static Extent of(const at::Tensor& tensor) {
-    int64_t last = 0;
-    for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
-    const auto width = static_cast<int64_t>(tensor.element_size());
-    const int64_t begin = tensor.storage_offset() * width;
-    return {.begin = begin, .end = tensor.numel() == 0 ? begin : begin + (last + 1) * width};
-  }
-};
-
 // The operators that the recorder adds itself.
 template <class Op>
 c10::OperatorHandle handle_of() {
@@ -127,18 +79,17 @@ Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> le
   for (const at::Tensor& leaf : leaves) grads_before_.push_back(leaf.grad());
   num_given_leaves_ = leaves.size();
   record_.leaves = std::move(leaves);
-  divide_memory();
+  numbers_.divide(grads_before_);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const at::Tensor& argument = arguments[i];
     if (!is_plain(argument)) return;
     if (argument.requires_grad()) refuse(cat("argument ", i + 1, " needs a gradient"));
-    const auto storage = storages_.find(memory_key(argument));
+    const auto storage = numbers_.find(argument);
     const auto seen = values_.find(argument.unsafeGetTensorImpl());
     record_.argument_aliases.push_back(static_cast<int>(i));
-    if (storage != storages_.end()) {
+    if (storage) {
       const Value& other =
-          record_
-              .values[static_cast<size_t>(memory_[static_cast<size_t>(storage->second)].values[0])];
+          record_.values[static_cast<size_t>(memory_[static_cast<size_t>(*storage)].values[0])];
       record_.argument_aliases.back() = other.source;
     }
     record_.arguments.push_back(seen != values_.end()
@@ -170,7 +121,9 @@ bool Recorder::is_plain(const at::Tensor& tensor) {
   const bool is_strided = tensor.layout() == at::kStrided && tensor.has_storage();
   if (is_strided && tensor.device().is_cpu() && !tensor.is_neg() && !tensor.is_conj() &&
       !tensor.is_quantized() && !tensor.is_nested()) {
-    return true;
+    if (!numbers_.is_in_several(tensor)) return true;
+    refuse("it looks at the memory of several gradients at once");
+    return false;
   }
   refuse(cat("it uses a tensor that is ",
              !tensor.device().is_cpu() ? "on " + tensor.device().str() : "not a plain one",
@@ -178,51 +131,16 @@ bool Recorder::is_plain(const at::Tensor& tensor) {
   return false;
 }
 
-// Gradients that lie in the same storage but not in the same bytes, as those of a bucket of
-// DistributedDataParallel, count as memory of their own.
-void Recorder::divide_memory() {
-  std::map<const c10::StorageImpl*, std::vector<Extent>> all;
-  for (const at::Tensor& grad : grads_before_) {
-    if (grad.defined() && grad.layout() == at::kStrided && grad.has_storage()) {
-      all[storage_key(grad)].push_back(Extent::of(grad));
-    }
-  }
-  for (auto& [storage, extents] : all) {
-    std::ranges::sort(extents, {}, &Extent::begin);
-    bool overlap = false;
-    for (size_t i = 1; i < extents.size(); ++i) {
-      overlap = overlap || extents[i].begin < extents[i - 1].end;
-    }
-    if (overlap || extents.size() < 2) continue;
-    for (const Extent& extent : extents) parts_[storage].push_back(extent.begin);
-  }
-}
-
-Recorder::MemoryKey Recorder::memory_key(const at::Tensor& tensor) {
-  const c10::StorageImpl* storage = storage_key(tensor);
-  const auto found = parts_.find(storage);
-  if (found == parts_.end()) return {storage, 0};
-  const Extent extent = Extent::of(tensor);
-  const std::vector<int64_t>& begins = found->second;
-  const auto next = std::ranges::upper_bound(begins, extent.begin);
-  const bool is_in_one = next != begins.begin() && (next == begins.end() || extent.end <= *next);
-  if (!is_in_one) refuse("it looks at the memory of several gradients at once");
-  return {storage, next - begins.begin()};
-}
-
-int Recorder::storage_of(const at::Tensor& tensor, bool& is_new) {
-  const auto [found, inserted] =
-      storages_.try_emplace(memory_key(tensor), static_cast<int>(memory_.size()));
-  is_new = inserted;
-  if (inserted) {
+int Recorder::storage_of(const at::Tensor& tensor) {
+  const auto [number, is_new] = numbers_.add(tensor);
+  if (is_new) {
     memory_.push_back(Memory{.held = tensor.storage().getWeakStorageImpl(), .values = {}});
   }
-  return found->second;
+  return number;
 }
 
 int Recorder::add_value(const at::Tensor& tensor, Origin origin, int source) {
-  bool is_new = false;
-  const int storage = storage_of(tensor, is_new);
+  const int storage = storage_of(tensor);
   const int number = static_cast<int>(record_.values.size());
   record_.values.push_back(Value{
       .origin = origin, .source = source, .storage = storage, .geometry = Geometry::of(tensor)});
@@ -285,10 +203,10 @@ int Recorder::number_of(const at::Tensor& tensor) {
   if (found != values_.end()) return found->second;
   if (!is_plain(tensor)) return 0;
   const int grad_of = leaf_of_grad(tensor);
-  const auto storage = storages_.find(memory_key(tensor));
-  if (storage != storages_.end() && grad_of < 0) {
+  const auto storage = numbers_.find(tensor);
+  if (storage && grad_of < 0) {
     add_leaf(tensor);
-    return view_of(tensor, storage->second);
+    return view_of(tensor, *storage);
   }
   if (is_wrapped_number(tensor)) return add_number(tensor);
   add_leaf(tensor);
@@ -394,9 +312,8 @@ void Recorder::check_unwritten_reads(const RecordedCall& call) {
 void Recorder::add_result(RecordedCall& call, ValuePlace place, const at::Tensor& tensor) {
   if (!tensor.defined() || values_.contains(tensor.unsafeGetTensorImpl())) return;
   if (!is_plain(tensor)) return;
-  const auto known = storages_.find(memory_key(tensor));
-  if (known != storages_.end()) {
-    const auto& numbers = memory_[static_cast<size_t>(known->second)].values;
+  if (const auto known = numbers_.find(tensor)) {
+    const auto& numbers = memory_[static_cast<size_t>(*known)].values;
     const auto same = std::ranges::find_if(numbers, [&](int number) {
       return record_.values[static_cast<size_t>(number)].geometry.is_of(tensor);
     });

@@ -9,13 +9,13 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <exception>
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "host/base/text/text.h"
+#include "host/engine/recording/memory_numbers.h"
 #include "host/engine/recording/record.h"
 #include "host/engine/runtime/recording_listener.h"
 
@@ -63,9 +63,6 @@ class Recorder final : public RecordingListener {
     bool is_unwritten = false;  // allocated, and no operator has written to it
   };
 
-  // A storage, and the part of it where it is divided.
-  using MemoryKey = std::pair<const c10::StorageImpl*, int64_t>;
-
   void read_argument(RecordedCall& call, int at, const c10::IValue& value);
   void read_list(RecordedCall& call, int at, const c10::IValue& value);
   void add_result(RecordedCall& call, ValuePlace place, const at::Tensor& tensor);
@@ -75,8 +72,6 @@ class Recorder final : public RecordingListener {
   void add_zeros(const RecordedCall& call);
   void keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results);
 
-  void divide_memory();
-  MemoryKey memory_key(const at::Tensor& tensor);
   int leaf_of_grad(const at::Tensor& tensor) const;
   bool is_plain(const at::Tensor& tensor);
   // The number of a tensor that a call gets. Adds a state where it is not known.
@@ -84,7 +79,7 @@ class Recorder final : public RecordingListener {
   int add_value(const at::Tensor& tensor, Origin origin, int source);
   int add_number(const at::Tensor& tensor);
   int view_of(const at::Tensor& tensor, int storage);
-  int storage_of(const at::Tensor& tensor, bool& is_new);
+  int storage_of(const at::Tensor& tensor);
   void add_leaf(const at::Tensor& tensor);
   void forget_dead_states();
   void watch_version(const at::Tensor& tensor, int value);
@@ -103,9 +98,8 @@ class Recorder final : public RecordingListener {
   std::vector<Version> versions_;  // of arguments and states
   std::unordered_map<const c10::TensorImpl*, int> values_;
   std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> held_;
-  std::map<const c10::StorageImpl*, std::vector<int64_t>> parts_;  // where each part begins
-  std::map<MemoryKey, int> storages_;
-  std::vector<Memory> memory_;
+  MemoryNumbers numbers_;
+  std::vector<Memory> memory_;  // by number
   int rate_ = -1;
   bool keeps_results_ = false;
   bool is_active_ = false;

@@ -1,0 +1,14 @@
+// host/engine/recording/refusal.h: operators that cannot be in a recording.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+
+#include <string>
+
+namespace rtrain::engine {
+
+// Why the operator cannot be in a recording, with these arguments; empty if it can.
+std::string refusal_of(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments);
+
+}  // namespace rtrain::engine
