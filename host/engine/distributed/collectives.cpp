@@ -57,16 +57,25 @@ Tensors alike(const at::Tensor& tensor, int count) {
   return out;
 }
 
-// In a recording of train.compile: makes the collective one of its effects, which calls `again`.
-// Null where nothing is recorded, or nothing waits for the collective.
+using Start =
+    std::function<GroupWorkPtr(const Tensors& changed, const Tensors& read, bool is_async)>;
+
+// In a recording of train.compile: makes the collective one of its effects, and the wait for it
+// another one if nothing waits for it here. Null where nothing is recorded.
 GroupWorkPtr recorded(const GroupPtr& group, const char* operation, std::string_view given,
-                      bool is_async, const Tensors& changed, const Tensors& read,
-                      Effect::Body again, Effect::Order order = Effect::Order::kOfEffects) {
-  if (RecordingListener::current() == nullptr || is_async) return nullptr;
-  record_effect(
-      Effect(operation, cat(given, " ", group->options().prefix), std::move(again), order), changed,
-      read);
-  return GroupWork::ended(group, changed);
+                      bool is_async, const Tensors& changed, const Tensors& read, Start start,
+                      Effect::Order order = Effect::Order::kOfEffects) {
+  if (RecordingListener::current() == nullptr) return nullptr;
+  const auto work = std::make_shared<GroupWorkPtr>();
+  const auto body = [work, start = std::move(start), is_async](const Tensors& all,
+                                                               const Tensors& inputs) {
+    *work = start(all, inputs, is_async);
+  };
+  record_effect(Effect(is_async ? cat(operation, " begins") : operation,
+                       cat(given, " ", group->options().prefix), body, order),
+                changed, read);
+  return is_async ? GroupWork::recorded(group, operation, changed, work)
+                  : GroupWork::ended(group, changed);
 }
 
 }  // namespace
@@ -95,10 +104,11 @@ bool async_op(const GroupPtr& group, const at::Tensor& tensor, bool is_async) {
 
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,
                         bool is_async) {
-  if (auto work = recorded(group, "all_reduce", op, is_async, {tensor}, {},
-                           [group, op = std::string(op)](const Tensors& changed, const Tensors&) {
-                             all_reduce(group, changed[0], op);
-                           })) {
+  if (auto work =
+          recorded(group, "all_reduce", op, is_async, {tensor}, {},
+                   [group, op = std::string(op)](const auto& changed, const auto&, bool async) {
+                     return all_reduce(group, changed[0], op, async);
+                   })) {
     return work;
   }
   c10d::AllreduceOptions options;
@@ -118,11 +128,11 @@ GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::st
 
 GroupWorkPtr reduce(const GroupPtr& group, const at::Tensor& tensor, int dst, std::string_view op,
                     bool is_async) {
-  if (auto work =
-          recorded(group, "reduce", cat(op, " to ", dst), is_async, {tensor}, {},
-                   [group, dst, op = std::string(op)](const Tensors& changed, const Tensors&) {
-                     reduce(group, changed[0], dst, op);
-                   })) {
+  if (auto work = recorded(
+          group, "reduce", cat(op, " to ", dst), is_async, {tensor}, {},
+          [group, dst, op = std::string(op)](const auto& changed, const auto&, bool async) {
+            return reduce(group, changed[0], dst, op, async);
+          })) {
     return work;
   }
   c10d::ReduceOptions options;
@@ -143,8 +153,8 @@ GroupWorkPtr reduce(const GroupPtr& group, const at::Tensor& tensor, int dst, st
 
 GroupWorkPtr broadcast(const GroupPtr& group, const at::Tensor& tensor, int src, bool is_async) {
   if (auto work = recorded(group, "broadcast", cat("from ", src), is_async, {tensor}, {},
-                           [group, src](const Tensors& changed, const Tensors&) {
-                             broadcast(group, changed[0], src);
+                           [group, src](const auto& changed, const auto&, bool async) {
+                             return broadcast(group, changed[0], src, async);
                            })) {
     return work;
   }
@@ -173,8 +183,8 @@ GroupWorkPtr all_gather(const GroupPtr& group, Tensors outputs, const at::Tensor
   if (outputs.empty()) outputs = alike(own, group->world_size());
   check_count(group, "all_gather", outputs);
   if (auto work = recorded(group, "all_gather", "", is_async, outputs, {own},
-                           [group](const Tensors& changed, const Tensors& read) {
-                             all_gather(group, changed, read[0]);
+                           [group](const auto& changed, const auto& read, bool async) {
+                             return all_gather(group, changed, read[0], async);
                            })) {
     return work;
   }
@@ -192,8 +202,8 @@ GroupWorkPtr all_gather(const GroupPtr& group, Tensors outputs, const at::Tensor
 GroupWorkPtr all_gather_into_tensor(const GroupPtr& group, const at::Tensor& output,
                                     const at::Tensor& input, bool is_async) {
   if (auto work = recorded(group, "all_gather_into_tensor", "", is_async, {output}, {input},
-                           [group](const Tensors& changed, const Tensors& read) {
-                             all_gather_into_tensor(group, changed[0], read[0]);
+                           [group](const auto& changed, const auto& read, bool async) {
+                             return all_gather_into_tensor(group, changed[0], read[0], async);
                            })) {
     return work;
   }
@@ -256,11 +266,11 @@ GroupWorkPtr scatter(const GroupPtr& group, const at::Tensor& output, const Tens
 
 GroupWorkPtr reduce_scatter_tensor(const GroupPtr& group, const at::Tensor& output,
                                    const at::Tensor& input, std::string_view op, bool is_async) {
-  if (auto work =
-          recorded(group, "reduce_scatter", op, is_async, {output}, {input},
-                   [group, op = std::string(op)](const Tensors& changed, const Tensors& read) {
-                     reduce_scatter_tensor(group, changed[0], read[0], op);
-                   })) {
+  if (auto work = recorded(
+          group, "reduce_scatter", op, is_async, {output}, {input},
+          [group, op = std::string(op)](const auto& changed, const auto& read, bool async) {
+            return reduce_scatter_tensor(group, changed[0], read[0], op, async);
+          })) {
     return work;
   }
   c10d::ReduceScatterOptions options;
@@ -349,7 +359,8 @@ GroupWorkPtr all_to_all(const GroupPtr& group, const Tensors& outputs, const Ten
 GroupWorkPtr barrier(const GroupPtr& group, bool is_async) {
   if (auto work = recorded(
           group, "barrier", "", is_async, {}, {},
-          [group](const Tensors&, const Tensors&) { barrier(group); }, Effect::Order::kOfAll)) {
+          [group](const auto&, const auto&, bool async) { return barrier(group, async); },
+          Effect::Order::kOfAll)) {
     return work;
   }
   c10d::BarrierOptions options;

@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "host/base/text/text.h"
 #include "host/engine/distributed/group.h"
 #include "host/engine/distributed/shm/backend.h"
+#include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 
@@ -39,6 +41,26 @@ std::shared_ptr<GroupWork> GroupWork::ended(const std::shared_ptr<Group>& group,
   return out;
 }
 
+std::shared_ptr<GroupWork> GroupWork::recorded(const std::shared_ptr<Group>& group,
+                                               const char* operation,
+                                               std::vector<at::Tensor> results,
+                                               std::shared_ptr<std::shared_ptr<GroupWork>> work) {
+  auto out = std::make_shared<GroupWork>();
+  out->group_ = group;
+  out->operation_ = operation;
+  out->results_ = std::move(results);
+  out->of_plan_ = std::move(work);
+  if (RecordingListener::current() != nullptr) RecordingListener::current()->add_begun(1);
+  return out;
+}
+
+void GroupWork::wait_in_plan() {
+  if (RecordingListener::current() != nullptr) RecordingListener::current()->add_begun(-1);
+  run_effect(cat(operation_, " ends"), "", results_, {},
+             [work = of_plan_](const auto&, const auto&) { (*work)->wait(); });
+  has_ended_ = true;
+}
+
 void GroupWork::complete() {
   if (work_ != nullptr) work_->wait();  // null: part of a coalesced operation
   const c10::NoGradGuard no_grad;
@@ -51,13 +73,20 @@ void GroupWork::complete() {
 
 void GroupWork::wait() {
   if (has_ended_) return;
+  if (of_plan_ != nullptr) return wait_in_plan();
   const auto body = [this] { complete(); };
   group_->call(operation_, body, kind_);
 }
 
-bool GroupWork::is_completed() { return has_ended_ || work_ == nullptr || work_->isCompleted(); }
+bool GroupWork::is_completed() {
+  refuse_in_recording("it asks whether a collective has ended");
+  if (of_plan_ != nullptr) return (*of_plan_)->is_completed();
+  return has_ended_ || work_ == nullptr || work_->isCompleted();
+}
 
 bool GroupWork::is_success() {
+  refuse_in_recording("it asks whether a collective has ended");
+  if (of_plan_ != nullptr) return (*of_plan_)->is_success();
   return has_ended_ || work_ == nullptr || (work_->isCompleted() && work_->exception() == nullptr);
 }
 

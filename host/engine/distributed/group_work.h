@@ -29,6 +29,12 @@ class GroupWork {
   static std::shared_ptr<GroupWork> ended(const std::shared_ptr<Group>& group,
                                           std::vector<at::Tensor> results);
 
+  // An operation that an effect of a recording has begun, and begins in each run of its plan: the
+  // wait is an effect too. `work` is that of the last run.
+  static std::shared_ptr<GroupWork> recorded(const std::shared_ptr<Group>& group,
+                                             const char* operation, std::vector<at::Tensor> results,
+                                             std::shared_ptr<std::shared_ptr<GroupWork>> work);
+
   // Waits until the operation has completed; for an operation on a device, until the device's
   // current stream is ordered after it. Throws as Group::call does; a later call throws the same
   // error again.
@@ -43,12 +49,14 @@ class GroupWork {
 
  private:
   void complete();
+  void wait_in_plan();
 
   std::shared_ptr<Group> group_;
   const char* operation_ = "";
   WaitKind kind_ = WaitKind::kCollective;
   std::vector<at::Tensor> results_;
   c10::intrusive_ptr<c10d::Work> work_;
+  std::shared_ptr<std::shared_ptr<GroupWork>> of_plan_;
   std::function<void()> finish_;
   bool has_ended_ = false;
 };

@@ -466,6 +466,7 @@ void Recorder::read_grads() {
 }
 
 Record Recorder::take(const std::vector<at::Tensor>& outputs) {
+  if (begun_ != 0) refuse("a collective that it begins does not end in it");
   for (const at::Tensor& output : outputs) {
     if (refusal_.empty()) record_.outputs.push_back(number_of(output));
   }

@@ -37,6 +37,7 @@ class Recorder final : public RecordingListener {
 
   void add_constant(const at::Tensor& tensor) override;
   void add_loss(const at::Tensor& loss) override;
+  void add_begun(int count) override { begun_ += count; }
   void refuse(std::string_view reason) override;
   // The next call with an argument `lr` takes the learning rate of this group.
   void add_rate(int group) { rate_ = group; }
@@ -101,6 +102,7 @@ class Recorder final : public RecordingListener {
   MemoryNumbers numbers_;
   std::vector<Memory> memory_;  // by number
   int rate_ = -1;
+  int begun_ = 0;  // collectives that were not waited for
   bool keeps_results_ = false;
   bool is_active_ = false;
 };

@@ -20,6 +20,8 @@ class RecordingListener {
   virtual void add_constant(const at::Tensor& tensor) = 0;
   // Backward begins at this tensor.
   virtual void add_loss(const at::Tensor& loss) = 0;
+  // Collectives have begun, to which a wait belongs in the recording: 1. Or one was waited for: -1.
+  virtual void add_begun(int count) = 0;
   // What happens cannot be in a recording. The first reason counts.
   virtual void refuse(std::string_view reason) = 0;
 

@@ -12,6 +12,8 @@ local default_group = require 'torch.distributed.default_group'
 local dist = require 'torch.distributed'
 local nn, F = torch.nn, torch.nn.functional
 
+local WORK
+
 -- Returns the numbers of a tensor as text without loss.
 local function bits(tensor)
   return tensor == nil and 'nil' or table.concat(tensor:detach():reshape(-1):double():tolist(), ' ')
@@ -79,11 +81,41 @@ local function with_metric(model, optimizer)
   end
 end
 
+-- Collectives that overlap, and a function that is called when one ends.
 local function asynchronous(model, optimizer)
   local inner = plain(model, optimizer)
   return function(x, y)
-    local loss = inner(x, y)
-    dist.all_reduce(loss, {async_op = true}):wait()
+    local loss = inner(x, y):detach():clone()
+    local mean = x:mean(0):t()
+    local works = {dist.all_reduce(loss, {async_op = true}), dist.broadcast(mean, 1, {async_op = true})}
+    local half = works[1]:get_future():then_(function(future) return future:value()[1] * 0.5 end)
+    local gathered, gathering = torch.zeros(2, 6), nil
+    if dist.get_world_size() == 2 then
+      gathering = dist.all_gather_into_tensor(gathered, x:narrow(0, 0, 1):contiguous(), {async_op = true})
+    end
+    local sum = x:sum()
+    works[2]:wait()
+    if gathering then gathering:wait() end
+    return loss, half:wait(), mean * sum, gathered
+  end
+end
+
+local function unfinished(model, optimizer)
+  local inner = plain(model, optimizer)
+  return function(x, y)
+    local loss = inner(x, y):detach():clone()
+    WORK = dist.all_reduce(loss, {async_op = true})
+    return loss
+  end
+end
+
+local function polled(model, optimizer)
+  local inner = plain(model, optimizer)
+  return function(x, y)
+    local loss = inner(x, y):detach():clone()
+    local work = dist.all_reduce(loss, {async_op = true})
+    while not work:is_completed() do end
+    work:wait()
     return loss
   end
 end
@@ -129,6 +161,12 @@ local CASES = {
   unused = {mlp, mlp_batch, plain, {find_unused_parameters = true}},
   sharded = {mlp, mlp_batch, plain, strategy = 'fsdp'},
   asynchronous = {mlp, mlp_batch, asynchronous},
+  unfinished = {mlp, mlp_batch, unfinished, outer = function(_, _, call, ...)
+    local loss = call(...)
+    WORK:wait()
+    return loss
+  end},
+  polled = {mlp, mlp_batch, polled},
   bf16 = {mlp, mlp_batch, plain, {}, function(model) model:register_comm_hook 'bf16_compress' end},
   hook = {mlp, mlp_batch, plain, {}, function(model)
     model:register_comm_hook(nil, function(_, bucket)
@@ -196,7 +234,7 @@ train.TorchTrainer{
 
 CASES = (
     "mlp convnet transformer accumulation metric small_buckets own_gradients own_accumulation static_graph "
-    "sync_batchnorm bf16 hook other_shapes dropped_plan outer_no_sync"
+    "asynchronous sync_batchnorm bf16 hook other_shapes dropped_plan outer_no_sync"
 )
 
 
@@ -243,7 +281,8 @@ def test_a_rank_may_run_eagerly_while_another_runs_its_plan(rtrain):
     [
         ("sharded", "the ranks exchange the parameters of a model under fully_shard from Lua"),
         ("unused", "find_unused_parameters = true: any step may use other parameters"),
-        ("asynchronous", "it exchanges tensors with other ranks (all_reduce)"),
+        ("unfinished", "a collective that it begins does not end in it"),
+        ("polled", "it asks whether a collective has ended"),
     ],
 )
 def test_what_stays_eager_says_why(rtrain, name, reason):
@@ -305,3 +344,46 @@ def test_a_late_rank_is_named_as_in_the_eager_step(rtrain, backend, buffers):
     eager = message("--set", "compile=0")
     assert "\t8\ttimeout\t" in eager
     assert message() == eager
+
+
+HOROVOD = """
+local torch, train = require 'torch', require 'rtrain'
+local hvd = require 'horovod.torch'
+local nn = torch.nn
+
+local function trained(compiles)
+  torch.manual_seed(3)
+  local model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
+  local optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model:parameters(), {lr = 0.1, momentum = 0.9}),
+    {named_parameters = model:named_parameters()})
+  local function eager(x, y)
+    optimizer:zero_grad()
+    local loss = nn.functional.cross_entropy(model(x), y)
+    loss:backward()
+    optimizer:step()
+    return loss
+  end
+  local step = compiles and train.compile(eager) or eager
+  torch.manual_seed(5 + hvd.rank())
+  for _ = 1, 12 do step(torch.randn(4, 6), torch.randint(0, 3, {4})) end
+  return model:state_dict(), step
+end
+
+train.TorchTrainer{
+  train_loop_per_worker = function()
+    hvd.init()
+    local eager = trained(false)
+    local compiled, step = trained(true)
+    local same = true
+    for _, name in ipairs(require('base.ordered').keys_of(eager)) do
+      same = same and torch.equal(eager[name], compiled[name])
+    end
+    print('HOROVOD', step.state, same)
+  end,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+}:fit()
+"""
+
+
+def test_an_optimizer_of_horovod_is_a_part_of_the_plan(rtrain):
+    assert rtrain.run_ok(HOROVOD).stdout.count("HOROVOD\tcompiled\ttrue") == 2
