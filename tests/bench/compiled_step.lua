@@ -59,10 +59,10 @@ local function chain()
 end
 
 -- An operator over 1,024 rows of 768, and its backward.
-local function alone(forward, leaves)
+local function alone(compute, leaves)
   local x, grad = torch.randn(1024, 768):requires_grad_(), torch.randn(1024, 768)
   return function()
-    local y = forward(x)
+    local y = compute(x)
     return y, unpack(torch.autograd.grad(y, {x, unpack(leaves or {})}, {grad_outputs = y:dim() > 0 and grad or nil}))
   end
 end

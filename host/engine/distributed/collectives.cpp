@@ -60,12 +60,13 @@ Tensors alike(const at::Tensor& tensor, int count) {
 using Start =
     std::function<GroupWorkPtr(const Tensors& changed, const Tensors& read, bool is_async)>;
 
+bool is_recorded() { return RecordingListener::current() != nullptr; }
+
 // In a recording of train.compile: makes the collective one of its effects, and the wait for it
-// another one if nothing waits for it here. Null where nothing is recorded.
+// another one if nothing waits for it here. REQUIRES: is_recorded().
 GroupWorkPtr recorded(const GroupPtr& group, const char* operation, std::string_view given,
                       bool is_async, const Tensors& changed, const Tensors& read, Start start,
                       Effect::Order order = Effect::Order::kOfEffects) {
-  if (RecordingListener::current() == nullptr) return nullptr;
   const auto work = std::make_shared<GroupWorkPtr>();
   const auto body = [work, start = std::move(start), is_async](const Tensors& all,
                                                                const Tensors& inputs) {
@@ -104,12 +105,11 @@ bool async_op(const GroupPtr& group, const at::Tensor& tensor, bool is_async) {
 
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,
                         bool is_async) {
-  if (auto work =
-          recorded(group, "all_reduce", op, is_async, {tensor}, {},
-                   [group, op = std::string(op)](const auto& changed, const auto&, bool async) {
-                     return all_reduce(group, changed[0], op, async);
-                   })) {
-    return work;
+  if (is_recorded()) {
+    return recorded(group, "all_reduce", op, is_async, {tensor}, {},
+                    [group, op = std::string(op)](const auto& changed, const auto&, bool async) {
+                      return all_reduce(group, changed[0], op, async);
+                    });
   }
   c10d::AllreduceOptions options;
   options.asyncOp = async_op(group, tensor, is_async);
@@ -128,12 +128,12 @@ GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::st
 
 GroupWorkPtr reduce(const GroupPtr& group, const at::Tensor& tensor, int dst, std::string_view op,
                     bool is_async) {
-  if (auto work = recorded(
-          group, "reduce", cat(op, " to ", dst), is_async, {tensor}, {},
-          [group, dst, op = std::string(op)](const auto& changed, const auto&, bool async) {
-            return reduce(group, changed[0], dst, op, async);
-          })) {
-    return work;
+  if (is_recorded()) {
+    return recorded(
+        group, "reduce", cat(op, " to ", dst), is_async, {tensor}, {},
+        [group, dst, op = std::string(op)](const auto& changed, const auto&, bool async) {
+          return reduce(group, changed[0], dst, op, async);
+        });
   }
   c10d::ReduceOptions options;
   options.asyncOp = async_op(group, tensor, is_async);
@@ -152,11 +152,11 @@ GroupWorkPtr reduce(const GroupPtr& group, const at::Tensor& tensor, int dst, st
 }
 
 GroupWorkPtr broadcast(const GroupPtr& group, const at::Tensor& tensor, int src, bool is_async) {
-  if (auto work = recorded(group, "broadcast", cat("from ", src), is_async, {tensor}, {},
-                           [group, src](const auto& changed, const auto&, bool async) {
-                             return broadcast(group, changed[0], src, async);
-                           })) {
-    return work;
+  if (is_recorded()) {
+    return recorded(group, "broadcast", cat("from ", src), is_async, {tensor}, {},
+                    [group, src](const auto& changed, const auto&, bool async) {
+                      return broadcast(group, changed[0], src, async);
+                    });
   }
   c10d::BroadcastOptions options;
   options.asyncOp = async_op(group, tensor, is_async);
@@ -182,11 +182,11 @@ GroupWorkPtr all_gather(const GroupPtr& group, Tensors outputs, const at::Tensor
   const at::Tensor own = tensor.detach().contiguous();
   if (outputs.empty()) outputs = alike(own, group->world_size());
   check_count(group, "all_gather", outputs);
-  if (auto work = recorded(group, "all_gather", "", is_async, outputs, {own},
-                           [group](const auto& changed, const auto& read, bool async) {
-                             return all_gather(group, changed, read[0], async);
-                           })) {
-    return work;
+  if (is_recorded()) {
+    return recorded(group, "all_gather", "", is_async, outputs, {own},
+                    [group](const auto& changed, const auto& read, bool async) {
+                      return all_gather(group, changed, read[0], async);
+                    });
   }
   std::vector<Dense> all = dense_of(outputs);
   return GroupWork::begin(
@@ -201,11 +201,11 @@ GroupWorkPtr all_gather(const GroupPtr& group, Tensors outputs, const at::Tensor
 
 GroupWorkPtr all_gather_into_tensor(const GroupPtr& group, const at::Tensor& output,
                                     const at::Tensor& input, bool is_async) {
-  if (auto work = recorded(group, "all_gather_into_tensor", "", is_async, {output}, {input},
-                           [group](const auto& changed, const auto& read, bool async) {
-                             return all_gather_into_tensor(group, changed[0], read[0], async);
-                           })) {
-    return work;
+  if (is_recorded()) {
+    return recorded(group, "all_gather_into_tensor", "", is_async, {output}, {input},
+                    [group](const auto& changed, const auto& read, bool async) {
+                      return all_gather_into_tensor(group, changed[0], read[0], async);
+                    });
   }
   c10d::AllgatherOptions options;
   options.asyncOp = async_op(group, output, is_async);
@@ -266,12 +266,12 @@ GroupWorkPtr scatter(const GroupPtr& group, const at::Tensor& output, const Tens
 
 GroupWorkPtr reduce_scatter_tensor(const GroupPtr& group, const at::Tensor& output,
                                    const at::Tensor& input, std::string_view op, bool is_async) {
-  if (auto work = recorded(
-          group, "reduce_scatter", op, is_async, {output}, {input},
-          [group, op = std::string(op)](const auto& changed, const auto& read, bool async) {
-            return reduce_scatter_tensor(group, changed[0], read[0], op, async);
-          })) {
-    return work;
+  if (is_recorded()) {
+    return recorded(
+        group, "reduce_scatter", op, is_async, {output}, {input},
+        [group, op = std::string(op)](const auto& changed, const auto& read, bool async) {
+          return reduce_scatter_tensor(group, changed[0], read[0], op, async);
+        });
   }
   c10d::ReduceScatterOptions options;
   options.asyncOp = async_op(group, output, is_async);
@@ -357,11 +357,11 @@ GroupWorkPtr all_to_all(const GroupPtr& group, const Tensors& outputs, const Ten
 }
 
 GroupWorkPtr barrier(const GroupPtr& group, bool is_async) {
-  if (auto work = recorded(
-          group, "barrier", "", is_async, {}, {},
-          [group](const auto&, const auto&, bool async) { return barrier(group, async); },
-          Effect::Order::kOfAll)) {
-    return work;
+  if (is_recorded()) {
+    return recorded(
+        group, "barrier", "", is_async, {}, {},
+        [group](const auto&, const auto&, bool async) { return barrier(group, async); },
+        Effect::Order::kOfAll);
   }
   c10d::BarrierOptions options;
   options.asyncOp = is_async || !group->runs_in_call() || group->uses_nccl();

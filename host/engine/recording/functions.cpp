@@ -52,8 +52,8 @@ void one_by_one(float* out, const float* in, size_t count) {
 
 const VectorTable* table_of([[maybe_unused]] std::string_view capability) {
 #if defined(__x86_64__)
-  if (capability == "AVX512") return &avx512_functions();
-  if (capability == "AVX2") return &avx2_functions();
+  if (capability == "AVX512") return avx512_functions();
+  if (capability == "AVX2") return avx2_functions();
 #endif
   return nullptr;
 }
@@ -70,7 +70,8 @@ compile::Functions found_functions() {
   out.set(kSin, mkl<&vmsSin>());
   out.set(kCos, mkl<&vmsCos>());
   out.set(kSqrt, mkl<&vmsSqrt>());
-  if (table == nullptr) return out;
+  const VectorTable* norm = table_of("AVX2");  // LayerNorm's kernel has no AVX-512
+  if (table == nullptr || norm == nullptr) return out;
   out.set(kLog1p, {.body = table->log1p});
   out.set(kExpm1, {.body = table->expm1});
   out.set(kExpInKernel, {.body = table->exp, .tail = &one_by_one<&expf>});
@@ -82,10 +83,8 @@ compile::Functions found_functions() {
   out.set_row(kLogSoftmax, table->log_softmax);
   out.set_row(kSoftmaxBackward, table->softmax_backward);
   out.set_row(kLogSoftmaxBackward, table->log_softmax_backward);
-  // LayerNorm's kernel has no AVX-512.
-  const VectorTable& norm = *table_of("AVX2");
-  out.set_row(kNormDots, norm.norm_dots);
-  out.set_row(kRowMoments, norm.moments);
+  out.set_row(kNormDots, norm->norm_dots);
+  out.set_row(kRowMoments, norm->moments);
   return out;
 }
 

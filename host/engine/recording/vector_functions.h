@@ -11,7 +11,33 @@
 
 #include "host/engine/recording/vector_table.h"
 
+// ATen's vectors call Sleef, which is a part of LibTorch. A LibTorch that hides it has none.
+#if defined(CPU_CAPABILITY_AVX512)
+#pragma weak Sleef_expf16_u10
+#pragma weak Sleef_expm1f16_u10
+#pragma weak Sleef_log1pf16_u10
+#pragma weak Sleef_logf16_u10
+#pragma weak Sleef_tanhf16_u10
+#else
+#pragma weak Sleef_expf8_u10
+#pragma weak Sleef_expm1f8_u10
+#pragma weak Sleef_log1pf8_u10
+#pragma weak Sleef_logf8_u10
+#pragma weak Sleef_tanhf8_u10
+#endif
+
 namespace rtrain::engine::CPU_CAPABILITY {
+
+inline bool has_sleef() {
+#if defined(CPU_CAPABILITY_AVX512)
+  return Sleef_expf16_u10 != nullptr && Sleef_expm1f16_u10 != nullptr &&
+         Sleef_log1pf16_u10 != nullptr && Sleef_logf16_u10 != nullptr &&
+         Sleef_tanhf16_u10 != nullptr;
+#else
+  return Sleef_expf8_u10 != nullptr && Sleef_expm1f8_u10 != nullptr &&
+         Sleef_log1pf8_u10 != nullptr && Sleef_logf8_u10 != nullptr && Sleef_tanhf8_u10 != nullptr;
+#endif
+}
 
 using Vector = at::vec::Vectorized<float>;
 #if defined(CPU_CAPABILITY_AVX512)

@@ -23,8 +23,8 @@ struct VectorTable {
   compile::RowFunction moments = nullptr;
 };
 
-// Defined for processors that have these instructions.
-const VectorTable& avx2_functions();
-const VectorTable& avx512_functions();
+// For processors that have these instructions; nullptr if LibTorch hides what they call.
+const VectorTable* avx2_functions();
+const VectorTable* avx512_functions();
 
 }  // namespace rtrain::engine

@@ -34,7 +34,7 @@ class ReplicasWorld : public World {
   std::vector<int> all() const;
 
   Draws& draws_;
-  int every_;  // commits between two comparisons
+  int every_;                // commits between two comparisons
   uint64_t truth_ = 1;       // the state without a fault
   uint64_t checkpoint_ = 1;  // the state at the checkpoint
   std::vector<uint64_t> ranks_;

@@ -100,8 +100,13 @@ void RunWorld::note(const decide::Event& event) {
   if (std::holds_alternative<decide::event::StorageFailed>(event)) is_disk_full_ = true;
   if (const auto* saved = std::get_if<decide::event::CheckpointCommitted>(&event))
     has_saved_ = has_saved_ || saved->attempt == machine_.attempt;
-  if (const auto* passed = std::get_if<decide::event::GracePassed>(&event))
-    is_out_of_time_ = is_out_of_time_ || passed->attempt == machine_.attempt;
+  // A group whose train functions have all returned has done what it was asked for in time.
+  if (const auto* passed = std::get_if<decide::event::GracePassed>(&event)) {
+    is_out_of_time_ =
+        is_out_of_time_ ||
+        (passed->attempt == machine_.attempt &&
+         std::ranges::any_of(processes_, [](const Process& it) { return !it.has_returned; }));
+  }
   if (const auto* healable = std::get_if<decide::event::Healable>(&event)) {
     note_healable();
     were_all_healable_ = were_all_healable_ && healable->is;
