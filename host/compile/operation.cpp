@@ -84,6 +84,13 @@ void plain_loop(float* out, const LoopOperand* operands, size_t count) {
   each<kOperation, kSingle, false>(out, operands, count);
 }
 
+// g++ would use half of a vector's width; clang has no such option.
+#if defined(__clang__)
+#define RT_TARGET_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"
+#else
+#define RT_TARGET_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512"
+#endif
+
 #if defined(__x86_64__)
 template <Operation kOperation, unsigned kSingle>
 [[gnu::target("avx2,fma")]] void avx2_loop(float* out, const LoopOperand* operands, size_t count) {
@@ -91,8 +98,8 @@ template <Operation kOperation, unsigned kSingle>
 }
 
 template <Operation kOperation, unsigned kSingle>
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")]] void
-avx512_loop(float* out, const LoopOperand* operands, size_t count) {
+[[gnu::target(RT_TARGET_AVX512)]] void avx512_loop(float* out, const LoopOperand* operands,
+                                                   size_t count) {
   each<kOperation, kSingle, true>(out, operands, count);
 }
 #endif
@@ -203,8 +210,8 @@ template <size_t kIndex>
 }
 
 template <size_t kIndex>
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")]] void
-avx512_rows(float* out, const RowOperand* operands, size_t width, size_t num_rows) {
+[[gnu::target(RT_TARGET_AVX512)]] void avx512_rows(float* out, const RowOperand* operands,
+                                                   size_t width, size_t num_rows) {
   rows<kIndex, true>(out, operands, width, num_rows);
 }
 #endif

@@ -37,9 +37,22 @@ struct Pass final : torch::autograd::Node {
   std::function<void()> body;
 };
 
+using NodePointer = decltype(torch::autograd::Edge::function);
+
+std::shared_ptr<torch::autograd::Node> make_pass(std::function<void()> body,
+                                                 std::shared_ptr<torch::autograd::Node>*) {
+  return std::make_shared<Pass>(std::move(body));
+}
+
+// Nodes of a newer LibTorch count their owners themselves.
+template <class Pointer>
+Pointer make_pass(std::function<void()> body, Pointer*) {
+  return c10::make_intrusive<Pass>(std::move(body));
+}
+
 // Runs the body inside of a backward pass, which ends with it.
 void in_backward_pass(const at::Tensor& any, std::function<void()> body) {
-  const auto node = std::make_shared<Pass>(std::move(body));
+  const NodePointer node = make_pass(std::move(body), static_cast<NodePointer*>(nullptr));
   node->add_input_metadata(any);
   torch::autograd::Engine::get_default_engine().execute(
       {{node, 0}}, {any}, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/true);

@@ -11,6 +11,7 @@
 // MKL's functions of arrays. A LibTorch without MKL has none.
 extern "C" {
 using MklFunction = void(int count, const float* in, float* out, int64_t mode);
+// NOLINTBEGIN(readability-identifier-naming): names of others.
 [[gnu::weak]] MklFunction vmsExp;
 [[gnu::weak]] MklFunction vmsLn;
 [[gnu::weak]] MklFunction vmsTanh;
@@ -18,6 +19,7 @@ using MklFunction = void(int count, const float* in, float* out, int64_t mode);
 [[gnu::weak]] MklFunction vmsSin;
 [[gnu::weak]] MklFunction vmsCos;
 [[gnu::weak]] MklFunction vmsSqrt;
+// NOLINTEND(readability-identifier-naming)
 }
 
 namespace rtrain::engine {
