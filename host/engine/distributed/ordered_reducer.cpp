@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/function_hook.h>
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace rtrain::engine {
@@ -39,20 +40,19 @@ struct Pass final : torch::autograd::Node {
 
 using NodePointer = decltype(torch::autograd::Edge::function);
 
-std::shared_ptr<torch::autograd::Node> make_pass(std::function<void()> body,
-                                                 std::shared_ptr<torch::autograd::Node>*) {
-  return std::make_shared<Pass>(std::move(body));
-}
-
 // Nodes of a newer LibTorch count their owners themselves.
 template <class Pointer>
-Pointer make_pass(std::function<void()> body, Pointer*) {
-  return c10::make_intrusive<Pass>(std::move(body));
+Pointer make_pass(std::function<void()> body) {
+  if constexpr (std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>) {
+    return std::make_shared<Pass>(std::move(body));
+  } else {
+    return c10::make_intrusive<Pass>(std::move(body));
+  }
 }
 
 // Runs the body inside of a backward pass, which ends with it.
 void in_backward_pass(const at::Tensor& any, std::function<void()> body) {
-  const NodePointer node = make_pass(std::move(body), static_cast<NodePointer*>(nullptr));
+  const auto node = make_pass<NodePointer>(std::move(body));
   node->add_input_metadata(any);
   torch::autograd::Engine::get_default_engine().execute(
       {{node, 0}}, {any}, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/true);
