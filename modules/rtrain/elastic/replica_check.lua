@@ -6,6 +6,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local index_of = require 'base.index_of'
 local messages = require 'rtrain.elastic.messages'
 local ordered = require 'base.ordered'
 local shards = require 'torch.tensor.shards'
@@ -21,6 +22,9 @@ function ReplicaCheck:init(modules, optimizers)
   self._modules, self._optimizers = modules, optimizers
 end
 
+-- Whether the ranks divide its state, though its parameters are whole.
+local function is_divided(optimizer) return class.is(optimizer, torch.distributed.optim.ZeroRedundancyOptimizer) end
+
 -- Returns the tensors that are the same on all ranks, and their names. Rows of sharded parameters are not.
 local function tensors_of(self)
   local tensors, names = {}, {}
@@ -32,7 +36,7 @@ local function tensors_of(self)
     for name, param in module:named_parameters() do add(param:detach(), ('%s.%s'):format(part, name)) end
   end
   for part, optimizer in ordered.items(self._optimizers) do
-    for _, group in ipairs(optimizer.param_groups) do
+    for _, group in ipairs(is_divided(optimizer) and {} or optimizer.param_groups) do
       for i, param in ipairs(group.params) do
         local state = not shards.of(param) and optimizer.state[param] or {}
         for _, name in ipairs(ordered.keys_of(state)) do
@@ -54,7 +58,7 @@ end
 local function where(context, names, hashes, differing, source)
   local counts = messages.gathered(context, #hashes)
   for _, rank in ipairs(differing) do
-    if counts[rank] ~= counts[source] then return ('it has %d tensors instead of %d'):format(counts[rank], counts[source]) end
+    if counts[rank] ~= counts[source] then return ('the state (%d tensors, %d)'):format(counts[source], counts[rank]) end
   end
   local found = {}
   for i, hash in ipairs(hashes) do
@@ -109,13 +113,6 @@ local function tell(what)
   require('rtrain._worker').report_health(('%s: %s, it has their state now'):format(what, CAUSE), false)
 end
 
-local function is_among(ranks, own)
-  for _, rank in ipairs(ranks) do
-    if rank == own then return true end
-  end
-  return false
-end
-
 ---Compares the ranks' states, and mends those that differ. A collective.
 ---@param context table
 ---@param commits integer how many there were
@@ -132,7 +129,7 @@ function ReplicaCheck:verify(context, commits)
     source and 'differs from the other ranks' or 'differ from each other')
   if not source or not has_same_tensors then raise_undecided(what) end
   repair(context, state.tensors, differing, source)
-  local was_mended = is_among(differing, context.world_rank)
+  local was_mended = index_of(differing, context.world_rank) ~= nil
   if was_mended then tell(what) end
   return was_mended
 end
@@ -156,8 +153,8 @@ function ReplicaCheck:believed(context, held)
     source and 'differs from the other ranks' or 'differ from each other')
   if not source then raise_undecided(what) end
   local out = {}
-  for rank, step in next, held do out[rank] = is_among(differing, rank) and 0 or step end
-  if is_among(differing, own_rank) then tell(what) end
+  for rank, step in next, held do out[rank] = index_of(differing, rank) and 0 or step end
+  if index_of(differing, own_rank) then tell(what) end
   return out
 end
 

@@ -108,3 +108,14 @@ def test_a_damaged_rank_gives_its_state_to_no_new_one(rtrain):
     (text,) = [text for text in events(rtrain) if "differs from the other ranks" in text]
     assert "after a loss the state of rank 0" in text
     assert rtrain.query("SELECT status FROM attempts ORDER BY started_at DESC LIMIT 2") == [("FINISHED",), ("HEALED",)]
+
+
+def test_an_optimizer_that_the_ranks_divide_is_left_out(rtrain):
+    script = SCRIPT.replace(
+        "torch.optim.Adam(model:parameters(), {lr = 0.05})",
+        "torch.distributed.optim.ZeroRedundancyOptimizer(model:parameters(), torch.optim.Adam, {lr = 0.05})",
+    ).replace("if state.step == 2 then", "if false then")
+    text = script.replace("WORKERS", "3").replace("FLIP", "").replace("LIMITS", "verify_replicas = 1")
+    result = rtrain.run(text, "--oversubscribe")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert not [text for text in events(rtrain) if "differ" in text]
