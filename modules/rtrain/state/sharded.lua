@@ -10,12 +10,7 @@ local saved_rows = require 'rtrain.state.rows'
 
 local sharded = {}
 
-local function is_sharded(params)
-  for _, param in ipairs(params) do
-    if require('torch.tensor.shards').of(param) then return true end
-  end
-  return false
-end
+local function is_sharded(params) return require('torch.tensor.shards').any(params) end
 
 local function params_of(optimizer)
   local params = {}

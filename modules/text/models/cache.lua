@@ -18,10 +18,12 @@ function Cache:init(capacity)
   self.of_encoder = {} -- keys and values of what an encoder has read, by layer
 end
 
--- Returns memory for at least that many tokens, with what it had. The rest is zeros, since 0 · NaN is NaN.
-local function grown(tensor, like, used, wanted)
+-- Returns memory for at least that many tokens, with what it had. Where all of it will be read the rest is zeros, since
+-- 0 · NaN is NaN.
+local function grown(self, tensor, like, used, wanted)
   local n, heads, _, width = unpack(like.shape)
-  local out = torch.zeros({n, heads, math.max(wanted, 2 * used), width}, {dtype = like.dtype, device = like.device})
+  local make = self.capacity and torch.zeros or torch.empty
+  local out = make({n, heads, math.max(wanted, 2 * used), width}, {dtype = like.dtype, device = like.device})
   if tensor then out:narrow(2, 0, used):copy_(tensor:narrow(2, 0, used)) end
   return out
 end
@@ -47,7 +49,8 @@ function Cache:update(layer, key, value)
   local total = kept.used + tokens
   if not kept.key or total > kept.key.shape[3] then
     local wanted = math.max(total, self.capacity or 0)
-    kept.key, kept.value = grown(kept.key, key, kept.used, wanted), grown(kept.value, value, kept.used, wanted)
+    kept.key = grown(self, kept.key, key, kept.used, wanted)
+    kept.value = grown(self, kept.value, value, kept.used, wanted)
   end
   kept.key:narrow(2, kept.used, tokens):copy_(key)
   kept.value:narrow(2, kept.used, tokens):copy_(value)

@@ -53,19 +53,12 @@ function weights.read(folder)
   errors.raise('not_found', ('%s: there is neither %s nor %s'):format(folder, ONE, INDEX))
 end
 
-local function is_sharded(model)
-  for _, parameter in ipairs(model:parameters()) do
-    if shards.of(parameter) then return true end
-  end
-  return false
-end
-
 ---Returns the state dict of a model for its files. That of a sharded model is gathered from all ranks, which all call
 ---this: rank 0 has it, in the memory of the CPU.
 ---@param model nn.Module
 ---@return table|nil state nil on the other ranks, which write nothing
 function weights.state_of(model)
-  if not is_sharded(model) then return model:state_dict() end
+  if not shards.any(model:parameters()) then return model:state_dict() end
   local distributed = torch.distributed
   local options = {full_state_dict = true, cpu_offload = true}
   local state = distributed.checkpoint.state_dict.get_model_state_dict(model, options)

@@ -50,6 +50,16 @@ end
 ---@return torch.Shard|nil
 function shards.of(tensor) return shard_of[engine().shard_number(tensor)] end
 
+---Returns whether one of the tensors is sharded.
+---@param tensors torch.Tensor[]
+---@return boolean
+function shards.any(tensors)
+  for _, tensor in ipairs(tensors) do
+    if shards.of(tensor) then return true end
+  end
+  return false
+end
+
 ---Records that a shard has taken the place of a parameter.
 ---@param param torch.Tensor
 ---@param name string
