@@ -41,6 +41,7 @@ class RunWorld : public World {
     bool is_unwound = false;
     bool is_healable = false;
     bool has_host = true;
+    bool is_left_out = false;         // the group goes on without a process in its place
     bool has_died = false;            // died by itself, without a message before
     bool may_have_error = false;      // it raised, died by itself, or was killed alone
     std::optional<double> error_s;    // when the process raised or died
@@ -49,6 +50,8 @@ class RunWorld : public World {
     decide::Phase phase = decide::Phase::kSpawn;
 
     std::optional<double> said_s() const { return error_s ? error_s : unwound_s; }
+    // Whether it lives or can be replaced.
+    bool is_kept() const { return (is_alive || has_host) && !is_left_out; }
   };
   // A row that is being written to the database.
   enum class Row { kBegin, kEnd, kHealed, kRun };

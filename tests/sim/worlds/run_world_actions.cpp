@@ -129,8 +129,7 @@ bool RunWorld::may_be_healed(int lost) const {
 
 // The number of ranks that live or can be replaced.
 int RunWorld::num_kept() const {
-  return static_cast<int>(std::ranges::count_if(
-      processes_, [](const Process& it) { return it.is_alive || it.has_host; }));
+  return static_cast<int>(std::ranges::count_if(processes_, &Process::is_kept));
 }
 
 // Whether something has happened after which a heal is given up.
@@ -149,7 +148,7 @@ bool RunWorld::are_all_back() const {
   std::set<int64_t> steps;
   for (const Process& it : processes_) {
     if (it.has_raised || it.has_returned || it.is_dying || it.is_killed) return false;
-    if (!it.is_alive && !it.has_host) return false;
+    if (!it.is_kept()) return false;
     if (it.is_alive) steps.insert(it.unwound_step.value_or(-1));
   }
   return steps.size() == 1 && *steps.begin() > 0;
@@ -160,11 +159,12 @@ void RunWorld::act(const decide::action::TellDeath& a) {
          "a group is ended that could be healed");
   demand(!process(a.rank).is_alive || process(a.rank).is_dying,
          "a rank that lives is reported dead");
+  process(a.rank).is_left_out = a.effect == decide::DeathEffect::kLeftOut;
 }
 
 void RunWorld::act(const decide::action::TellLeftOut& a) {
   demand(a.rank < static_cast<int>(processes_.size()), "a rank is left out that there is not");
-  process(a.rank).may_have_error = true;
+  process(a.rank).may_have_error = process(a.rank).is_left_out = true;
   mark("went on without a rank");
 }
 
@@ -203,8 +203,7 @@ void RunWorld::act(const decide::action::HealGroup& a) {
   }
   std::vector<Process> next;
   for (const int rank : a.kept) {
-    demand(process(rank).is_alive || process(rank).has_host,
-           "a rank is replaced on a node that is lost");
+    demand(process(rank).is_kept(), "a rank is replaced that cannot be, or was to be left out");
     next.push_back(process(rank));
   }
   processes_ = std::move(next);
