@@ -58,6 +58,7 @@ enum class Operation : uint8_t {
   kLogSoftmaxBackward,
   // One number for each row. From outside.
   kRowMaximum,
+  kRowSum,
   kRowMoments,  // mean and variance: a pair
   kNormDots,    // Σ a · b · c and Σ a · c, in the order of LayerNorm's kernel: a pair
   kFirst,       // of a pair

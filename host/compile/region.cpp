@@ -46,7 +46,7 @@ int64_t Region::num_elements() const {
 }
 
 bool Region::has_rows() const {
-  return std::ranges::any_of(inputs, &RegionTensor::has_window) ||
+  return !std::ranges::all_of(inputs, &RegionTensor::is_plain) ||
          std::ranges::any_of(instructions, [](const Instruction& instruction) {
            return needs_rows(instruction.operation);
          });
@@ -56,7 +56,7 @@ Extent Region::extent(const Operand& operand, const std::vector<Extent>& extents
   if (operand.kind == Operand::Kind::kConstant) return Extent::kSingle;
   if (operand.kind == Operand::Kind::kInstruction) return extents[at(operand.index)];
   const std::vector<int64_t>& strides = inputs[at(operand.index)].strides;
-  if (inputs[at(operand.index)].has_window()) return Extent::kFull;
+  if (!inputs[at(operand.index)].is_plain()) return Extent::kFull;
   const auto is_zero = [](int64_t stride) { return stride == 0; };
   if (std::ranges::all_of(strides, is_zero)) return Extent::kSingle;
   return strides.back() == 0 ? Extent::kRow : Extent::kFull;

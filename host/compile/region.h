@@ -27,8 +27,11 @@ struct RegionTensor {
   // An input may have only the columns from window_begin on: the others are 0. -1: it has all.
   int64_t window_begin = 0;
   int64_t window_width = -1;
+  // The rows of an input may begin with this column and go round: what roll() gives.
+  int64_t first_column = 0;
 
   bool has_window() const { return window_width >= 0; }
+  bool is_plain() const { return !has_window() && first_column == 0; }
   bool operator==(const RegionTensor&) const = default;
 };
 
@@ -61,7 +64,7 @@ struct Region {
   std::vector<Output> outputs;
 
   int64_t num_elements() const;
-  // Whether some instruction works on rows, or an input has a window.
+  // Whether some instruction works on rows, or an input has a window or begins with another column.
   bool has_rows() const;
   // The extents of the instructions. What a region without rows computes for each row it computes
   // for each element: all of its instructions are kFull.

@@ -68,7 +68,7 @@ void TileProgram::join_dimensions() {
 // Whether a tile's elements lie one after the other in memory.
 bool TileProgram::is_direct(const RegionTensor& tensor) const {
   int64_t expected = 1;
-  if (tensor.has_window()) return false;
+  if (!tensor.is_plain()) return false;
   for (size_t dim = sizes_.size(); dim-- > 0;) {
     if (tensor.strides[dim] != expected) return false;
     expected *= sizes_[dim];
@@ -78,7 +78,7 @@ bool TileProgram::is_direct(const RegionTensor& tensor) const {
 
 // Whether it is one row, for all rows, that can be used where it is.
 bool TileProgram::is_column(const RegionTensor& tensor) const {
-  return has_rows_ && !tensor.has_window() && tensor.type == Type::kFloat32 &&
+  return has_rows_ && tensor.is_plain() && tensor.type == Type::kFloat32 &&
          tensor.strides.back() == 1 &&
          std::all_of(tensor.strides.begin(), tensor.strides.end() - 1, &is_zero);
 }
@@ -108,7 +108,7 @@ void TileProgram::plan_loads() {
   for (size_t i = 0; i < region_.inputs.size(); ++i) {
     const RegionTensor& tensor = region_.inputs[i];
     const int input = static_cast<int>(i);
-    const bool is_single = !tensor.has_window() && std::ranges::all_of(tensor.strides, &is_zero);
+    const bool is_single = tensor.is_plain() && std::ranges::all_of(tensor.strides, &is_zero);
     Place place{.kind = Kind::kRegister, .index = input};
     if (is_single && !is_row_operand(input)) {
       place.kind = Kind::kSingle;
@@ -117,7 +117,7 @@ void TileProgram::plan_loads() {
     } else if (is_direct(tensor)) {
       place.kind = Kind::kDirect;
     } else {
-      const bool is_of_rows = has_rows_ && tensor.strides.back() == 0 && !tensor.has_window();
+      const bool is_of_rows = has_rows_ && tensor.strides.back() == 0 && tensor.is_plain();
       size_t& count = is_of_rows ? num_row_registers_ : num_registers_;
       place = {.kind = is_of_rows ? Kind::kRowRegister : Kind::kRegister,
                .index = static_cast<int>(count++)};

@@ -82,7 +82,9 @@ void TileProgram::load(const Load& load, const Tile& tile) const {
       std::fill_n(to, part, 0.0F);
       read_row(tensor, memory, offset, stride, tensor.window_width, to + tensor.window_begin);
     } else {
-      read_row(tensor, memory, offset, stride, part, to);
+      const int64_t first = tensor.first_column;
+      read_row(tensor, memory, offset + first * stride, stride, part - first, to);
+      read_row(tensor, memory, offset, stride, first, to + part - first);
     }
     to += part;
   });

@@ -8,26 +8,28 @@ local PARTS = 16 -- of the rows: a part has its logits at a time
 local FEW_NUMBERS = 2 ^ 24 -- 64 MiB of float32: each chunk adds to the gradient of all weights, so few are faster
 local NAMES = {'ignore_index', 'label_smoothing', 'z_loss', 'reduction', 'softcap', 'chunk_size'}
 
--- Computes the loss of one chunk. Writes the gradient of its logits over them, in place: there is no second copy. `factors`:
--- of the rows' losses in the result, 0 where a label is ignored.
+-- Computes the loss of one chunk. Writes the gradient of its logits over them, in place: there is no second copy. What rows
+-- have one number of is (rows, 1), which train.compile computes together with the logits. `factors`: of the rows' losses in
+-- the result, 0 where a label is ignored.
 local function chunk_loss(logits, labels, factors, a, wants_gradient)
   local cap, classes = a.softcap, logits.shape[2]
   if cap then logits:div_(cap):tanh_():mul_(cap) end
   local capped = cap and wants_gradient and logits:clone() or nil
-  local places = labels:unsqueeze(1)
-  local picked, sum = logits:gather(1, places):squeeze(1), a.label_smoothing > 0 and logits:sum(1)
+  local picked, sum = logits:gather(1, labels), a.label_smoothing > 0 and logits:sum(1, true)
   local most = logits:amax(1, true)
-  local denominator = logits:sub_(most):exp_():sum(1)
-  local lse = denominator:log() + most:squeeze(1)
+  local denominator = logits:sub_(most):exp_():sum(1, true)
+  local lse = denominator:log() + most
+  if wants_gradient then
+    local slope = a.z_loss > 0 and (1 + lse * (2 * a.z_loss)) / denominator or denominator:reciprocal()
+    logits:mul_(slope * factors)
+    if a.label_smoothing > 0 then logits:sub_(factors * (a.label_smoothing / classes)) end
+  end
   local loss = lse - picked * (1 - a.label_smoothing)
   if sum then loss = loss - sum * (a.label_smoothing / classes) end
   if a.z_loss > 0 then loss = loss + lse:square() * a.z_loss end
   local total = (loss * factors):sum()
   if not wants_gradient then return total end
-  local slope = a.z_loss > 0 and (1 + lse * (2 * a.z_loss)) / denominator or denominator:reciprocal()
-  logits:mul_((slope * factors):unsqueeze(1))
-  if a.label_smoothing > 0 then logits:sub_((factors * (a.label_smoothing / classes)):unsqueeze(1)) end
-  logits:scatter_add_(1, places, (factors * (a.label_smoothing - 1)):unsqueeze(1))
+  logits:scatter_add_(1, labels, factors * (a.label_smoothing - 1))
   if cap then logits:mul_(capped:div_(cap):square_():neg_():add_(1)) end
   return total
 end
@@ -37,6 +39,7 @@ local Loss = torch.autograd.Function:extend 'linear_cross_entropy'
 function Loss.forward(ctx, hidden, weight, labels, a)
   local rows, classes = hidden.shape[1], weight.shape[1]
   local chunk = a.chunk_size or math.max(math.ceil(rows / PARTS), math.floor(FEW_NUMBERS / classes), 1)
+  labels = labels:unsqueeze(1)
   local counted = labels:ne(a.ignore_index):to('float32')
   local safe = labels:masked_fill(labels:eq(a.ignore_index), 0)
   local factors = a.reduction == 'mean' and counted / counted:sum() or counted

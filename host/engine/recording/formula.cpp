@@ -45,6 +45,11 @@ std::optional<Operand> Formula::window(int argument, int64_t begin) {
   return place == nullptr ? std::nullopt : builder_.window(place->value, begin);
 }
 
+std::optional<Operand> Formula::rolled(int argument, int64_t first_column) {
+  const ValuePlace* place = place_of(argument);
+  return place == nullptr ? std::nullopt : builder_.rolled(place->value, first_column);
+}
+
 bool Formula::is_none(int argument) const {
   return call_.arguments[at(argument)].isNone() && place_of(argument) == nullptr;
 }
@@ -53,6 +58,8 @@ int64_t Formula::width() const {
   const std::vector<int64_t>& sizes = builder_.region_.sizes;
   return sizes.empty() || sizes.back() == 1 ? 0 : sizes.back();
 }
+
+int64_t Formula::num_elements() const { return builder_.region_.num_elements(); }
 
 size_t Formula::num_dims() const { return builder_.region_.sizes.size(); }
 
@@ -156,6 +163,7 @@ bool power(Formula& f) {
   using enum Operation;
   const Maybe self = f.tensor(0);
   const std::optional<float> exponent = f.number(1);
+  if (exponent == 1.0F) return f.set(f.compute(kCopy, self));
   if (exponent == 0.5F) return f.set(f.compute(kSqrt, self));
   if (exponent == -0.5F) return f.set(f.compute(kReciprocalRoot, self));
   if (exponent == -1.0F) return f.set(f.compute(kReciprocal, self));
@@ -297,10 +305,46 @@ bool softmax_backward(Formula& f) {
   return f.set(f.compute(kOperation, f.tensor(0), f.tensor(1)));
 }
 
+// Whether the dims are the last one, which stays with one number. LibTorch's threads divide a
+// single row.
+bool keeps_rows(const Formula& f, int dims, int keepdim) {
+  const bool is_divided = f.num_elements() == f.width() && f.width() >= kGrain;
+  if (is_divided || !f.argument(dims).isIntList() || !f.argument(keepdim).toBool()) return false;
+  const std::vector<int64_t> list = f.argument(dims).toIntVector();
+  return list.size() == 1 && is_last_dim(f, list[0]);
+}
+
+// self, dim, keepdim, dtype
+bool sum_of_rows(Formula& f) {
+  return keeps_rows(f, 1, 2) && f.is_none(3) && f.set(f.compute(Operation::kRowSum, f.tensor(0)));
+}
+
+// self, dim, keepdim, dtype
+bool mean_of_rows(Formula& f) {
+  if (!keeps_rows(f, 1, 2) || !f.is_none(3)) return false;
+  const Maybe width = f.constant(static_cast<float>(f.width()));
+  return f.set(f.compute(Operation::kDivide, f.compute(Operation::kRowSum, f.tensor(0)), width));
+}
+
+// self, dim, keepdim
+bool maximum_of_rows(Formula& f) {
+  return keeps_rows(f, 1, 2) && f.set(f.compute(Operation::kRowMaximum, f.tensor(0)));
+}
+
 // grad_output, input_sizes, dim, start, end, step
 bool slice_backward(Formula& f) {
   if (!is_last_dim(f, f.integer(2)) || f.integer(5) != 1) return false;
   return f.set(f.compute(Operation::kCopy, f.window(0, f.integer(3))));
+}
+
+// self, shifts, dims
+bool roll(Formula& f) {
+  const std::vector<int64_t> shifts = f.argument(1).toIntVector();
+  const std::vector<int64_t> dims = f.argument(2).toIntVector();
+  if (shifts.size() != 1 || dims.size() != 1 || !is_last_dim(f, dims[0])) return false;
+  const int64_t shift = (shifts[0] % f.width() + f.width()) % f.width();
+  const int64_t first_column = shift == 0 ? 0 : f.width() - shift;
+  return f.set(f.compute(Operation::kCopy, f.rolled(0, first_column)));
 }
 
 // grad_output, self, target, weight, reduction, ignore_index, total_weight: the gradient at the
@@ -367,87 +411,91 @@ bool layer_norm_backward(Formula& f) {
 const std::unordered_map<std::string_view, Rule>& rules() {
   using enum Operation;
   static const std::unordered_map<std::string_view, Rule> kRules = {
-      {"aten::clone", &unary<kCopy>},
-      {"aten::copy_", &copy},
-      {"aten::zero_", &zero},
-      {"aten::neg", &unary<kNegate>},
-      {"aten::neg_", &unary<kNegate>},
-      {"aten::abs", &unary<kAbsolute>},
-      {"aten::abs_", &unary<kAbsolute>},
-      {"aten::reciprocal", &unary<kReciprocal>},
-      {"aten::reciprocal_", &unary<kReciprocal>},
-      {"aten::rsqrt", &unary<kReciprocalRoot>},
-      {"aten::relu", &unary<kRelu>},
-      {"aten::relu_", &unary<kRelu>},
-      {"aten::pow.Tensor_Scalar", &power},
-      {"aten::exp", &unary<kExp>},
-      {"aten::exp_", &unary<kExp>},
-      {"aten::log", &unary<kLog>},
-      {"aten::log_", &unary<kLog>},
-      {"aten::log1p", &unary<kLog1p>},
-      {"aten::log1p_", &unary<kLog1p>},
-      {"aten::expm1", &unary<kExpm1>},
-      {"aten::tanh", &unary<kTanh>},
-      {"aten::tanh_", &unary<kTanh>},
-      {"aten::erf", &unary<kErf>},
-      {"aten::sin", &unary<kSin>},
-      {"aten::cos", &unary<kCos>},
-      {"aten::sqrt", &unary<kSqrt>},
-      {"aten::sqrt_", &unary<kSqrt>},
-      {"aten::sigmoid", &sigmoid},
-      {"aten::sigmoid_", &sigmoid},
-      {"aten::silu", &silu},
-      {"aten::silu_", &silu},
-      {"aten::silu_backward", &silu_backward},
-      {"aten::gelu", &gelu},
-      {"aten::gelu_backward", &gelu_backward},
-      {"aten::_softmax", &softmax<kSoftmax>},
-      {"aten::_safe_softmax", &safe_softmax},
-      {"aten::_softmax_backward_data", &softmax_backward<kSoftmaxBackward>},
-      {"aten::_log_softmax", &softmax<kLogSoftmax>},
-      {"aten::_log_softmax_backward_data", &softmax_backward<kLogSoftmaxBackward>},
-      {"aten::slice_backward", &slice_backward},
-      {"aten::nll_loss_backward", &nll_loss_backward},
-      {"aten::native_layer_norm", &layer_norm},
-      {"aten::native_layer_norm_backward", &layer_norm_backward},
-      {"aten::softplus", &softplus},
-      {"aten::softplus_backward", &softplus_backward},
-      {"aten::leaky_relu", &leaky_relu},
-      {"aten::leaky_relu_", &leaky_relu},
-      {"aten::leaky_relu_backward", &leaky_relu_backward},
-      {"aten::add.Tensor", &add<1>},
-      {"aten::add_.Tensor", &add<1>},
-      {"aten::add.Scalar", &add_number<1>},
-      {"aten::add_.Scalar", &add_number<1>},
-      {"aten::sub.Tensor", &add<-1>},
-      {"aten::sub_.Tensor", &add<-1>},
-      {"aten::mul.Tensor", &binary<kMultiply>},
-      {"aten::mul_.Tensor", &binary<kMultiply>},
-      {"aten::mul.Scalar", &binary_with_number<kMultiply>},
-      {"aten::mul_.Scalar", &binary_with_number<kMultiply>},
-      {"aten::div.Tensor", &binary<kDivide>},
-      {"aten::div_.Tensor", &binary<kDivide>},
-      {"aten::div.Scalar", &binary_with_number<kDivide>},
-      {"aten::div_.Scalar", &binary_with_number<kDivide>},
-      {"aten::tanh_backward", &binary<kTanhBackward>},
-      {"aten::sigmoid_backward", &binary<kSigmoidBackward>},
-      {"aten::threshold_backward", &threshold_backward},
-      {"aten::addcmul", &add_of_two<kAddProduct>},
-      {"aten::addcmul_", &add_of_two<kAddProduct>},
-      {"aten::addcdiv", &add_of_two<kAddQuotient>},
-      {"aten::addcdiv_", &add_of_two<kAddQuotient>},
-      {"aten::where.self", &where},
-      {"aten::masked_fill.Scalar", &masked_fill},
-      {"aten::masked_fill_.Scalar", &masked_fill},
+      {"aten::clone", {&unary<kCopy>}},
+      {"aten::copy_", {&copy}},
+      {"aten::zero_", {&zero}},
+      {"aten::neg", {&unary<kNegate>}},
+      {"aten::neg_", {&unary<kNegate>}},
+      {"aten::abs", {&unary<kAbsolute>}},
+      {"aten::abs_", {&unary<kAbsolute>}},
+      {"aten::reciprocal", {&unary<kReciprocal>}},
+      {"aten::reciprocal_", {&unary<kReciprocal>}},
+      {"aten::rsqrt", {&unary<kReciprocalRoot>}},
+      {"aten::relu", {&unary<kRelu>}},
+      {"aten::relu_", {&unary<kRelu>}},
+      {"aten::pow.Tensor_Scalar", {&power}},
+      {"aten::exp", {&unary<kExp>}},
+      {"aten::exp_", {&unary<kExp>}},
+      {"aten::log", {&unary<kLog>}},
+      {"aten::log_", {&unary<kLog>}},
+      {"aten::log1p", {&unary<kLog1p>}},
+      {"aten::log1p_", {&unary<kLog1p>}},
+      {"aten::expm1", {&unary<kExpm1>}},
+      {"aten::tanh", {&unary<kTanh>}},
+      {"aten::tanh_", {&unary<kTanh>}},
+      {"aten::erf", {&unary<kErf>}},
+      {"aten::sin", {&unary<kSin>}},
+      {"aten::cos", {&unary<kCos>}},
+      {"aten::sqrt", {&unary<kSqrt>}},
+      {"aten::sqrt_", {&unary<kSqrt>}},
+      {"aten::sigmoid", {&sigmoid}},
+      {"aten::sigmoid_", {&sigmoid}},
+      {"aten::silu", {&silu}},
+      {"aten::silu_", {&silu}},
+      {"aten::silu_backward", {&silu_backward}},
+      {"aten::gelu", {&gelu}},
+      {"aten::gelu_backward", {&gelu_backward}},
+      {"aten::_softmax", {&softmax<kSoftmax>}},
+      {"aten::_safe_softmax", {&safe_softmax}},
+      {"aten::_softmax_backward_data", {&softmax_backward<kSoftmaxBackward>}},
+      {"aten::_log_softmax", {&softmax<kLogSoftmax>}},
+      {"aten::_log_softmax_backward_data", {&softmax_backward<kLogSoftmaxBackward>}},
+      {"aten::sum.dim_IntList", {.add = &sum_of_rows, .reduces = true}},
+      {"aten::mean.dim", {.add = &mean_of_rows, .reduces = true}},
+      {"aten::amax", {.add = &maximum_of_rows, .reduces = true}},
+      {"aten::roll", {&roll}},
+      {"aten::slice_backward", {&slice_backward}},
+      {"aten::nll_loss_backward", {&nll_loss_backward}},
+      {"aten::native_layer_norm", {&layer_norm}},
+      {"aten::native_layer_norm_backward", {&layer_norm_backward}},
+      {"aten::softplus", {&softplus}},
+      {"aten::softplus_backward", {&softplus_backward}},
+      {"aten::leaky_relu", {&leaky_relu}},
+      {"aten::leaky_relu_", {&leaky_relu}},
+      {"aten::leaky_relu_backward", {&leaky_relu_backward}},
+      {"aten::add.Tensor", {&add<1>}},
+      {"aten::add_.Tensor", {&add<1>}},
+      {"aten::add.Scalar", {&add_number<1>}},
+      {"aten::add_.Scalar", {&add_number<1>}},
+      {"aten::sub.Tensor", {&add<-1>}},
+      {"aten::sub_.Tensor", {&add<-1>}},
+      {"aten::mul.Tensor", {&binary<kMultiply>}},
+      {"aten::mul_.Tensor", {&binary<kMultiply>}},
+      {"aten::mul.Scalar", {&binary_with_number<kMultiply>}},
+      {"aten::mul_.Scalar", {&binary_with_number<kMultiply>}},
+      {"aten::div.Tensor", {&binary<kDivide>}},
+      {"aten::div_.Tensor", {&binary<kDivide>}},
+      {"aten::div.Scalar", {&binary_with_number<kDivide>}},
+      {"aten::div_.Scalar", {&binary_with_number<kDivide>}},
+      {"aten::tanh_backward", {&binary<kTanhBackward>}},
+      {"aten::sigmoid_backward", {&binary<kSigmoidBackward>}},
+      {"aten::threshold_backward", {&threshold_backward}},
+      {"aten::addcmul", {&add_of_two<kAddProduct>}},
+      {"aten::addcmul_", {&add_of_two<kAddProduct>}},
+      {"aten::addcdiv", {&add_of_two<kAddQuotient>}},
+      {"aten::addcdiv_", {&add_of_two<kAddQuotient>}},
+      {"aten::where.self", {&where}},
+      {"aten::masked_fill.Scalar", {&masked_fill}},
+      {"aten::masked_fill_.Scalar", {&masked_fill}},
   };
   return kRules;
 }
 
 }  // namespace
 
-Rule rule_of(std::string_view name) {
+const Rule* rule_of(std::string_view name) {
   const auto found = rules().find(name);
-  return found == rules().end() ? nullptr : found->second;
+  return found == rules().end() ? nullptr : &found->second;
 }
 
 }  // namespace rtrain::engine

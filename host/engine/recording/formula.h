@@ -28,6 +28,8 @@ class Formula {
   std::optional<Operand> row_tensor(int argument);
   // A tensor argument with a part of the columns, from `begin` on.
   std::optional<Operand> window(int argument, int64_t begin);
+  // A tensor argument whose rows begin with that column and go round.
+  std::optional<Operand> rolled(int argument, int64_t first_column);
   // A number argument; as float32, since that is what ATen computes with.
   std::optional<float> number(int argument) const;
   std::string_view text(int argument) const;
@@ -36,6 +38,7 @@ class Formula {
   bool is_none(int argument) const;
   // The elements of a row; 0 if there are no rows of several elements.
   int64_t width() const;
+  int64_t num_elements() const;
   size_t num_dims() const;
   std::optional<Operand> constant(std::optional<float> value);
 
@@ -68,10 +71,14 @@ class Formula {
   bool has_rows_ = false;
 };
 
-// Adds the instructions of a call. Returns false if there is no formula for its arguments.
-using Rule = bool (*)(Formula& formula);
+struct Rule {
+  // Adds the instructions of a call. Returns false if there is no formula for its arguments.
+  bool (*add)(Formula& formula) = nullptr;
+  // Whether its result has a number for each row of its first argument.
+  bool reduces = false;
+};
 
 // The rule of an operator; nullptr if it has none.
-Rule rule_of(std::string_view name);
+const Rule* rule_of(std::string_view name);
 
 }  // namespace rtrain::engine

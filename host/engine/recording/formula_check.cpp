@@ -40,6 +40,11 @@ void fill(float* data, int64_t count, std::mt19937& random) {
   std::copy(std::begin(kSpecial), std::end(kSpecial), data + count - std::ssize(kSpecial));
 }
 
+// A row of zeros of both signs.
+void fill_with_zeros(float* row, int64_t width, std::mt19937& random) {
+  for (int64_t i = 0; i < width; ++i) row[i] = random() % 2 == 0 ? 0.0F : -0.0F;
+}
+
 // A record of the call alone, with smaller tensors: of one dimension, or with few rows.
 class Trial {
  public:
@@ -110,6 +115,11 @@ class Trial {
     if (!is_new) return;
     at::Tensor tensor = at::empty(sizes_of(geometry.sizes));
     fill(tensor.mutable_data_ptr<float>(), tensor.numel(), random_);
+    const int64_t width = sizes_.back();
+    if (sizes_.size() > 1 && tensor.numel() >= kRows * width) {
+      auto* row = tensor.mutable_data_ptr<float>() + kRows / 2 * width;
+      fill_with_zeros(row, width, random_);
+    }
     record_.values.push_back(
         {.origin = Origin::kMade, .source = 0, .storage = value, .geometry = Geometry::of(tensor)});
     values_.push_back(std::move(tensor));

@@ -72,7 +72,7 @@ compile::Functions found_functions() {
   out.set(kSin, mkl<&vmsSin>());
   out.set(kCos, mkl<&vmsCos>());
   out.set(kSqrt, mkl<&vmsSqrt>());
-  const VectorTable* norm = table_of("AVX2");  // LayerNorm's kernel has no AVX-512
+  const VectorTable* norm = table_of("AVX2");  // kernels of LayerNorm, sum, amax have no AVX-512
   if (table == nullptr || norm == nullptr) return out;
   out.set(kLog1p, {.body = table->log1p});
   out.set(kExpm1, {.body = table->expm1});
@@ -80,13 +80,14 @@ compile::Functions found_functions() {
   out.set(kLog1pInKernel, {.body = table->log1p, .tail = &one_by_one<&log1pf>});
   out.set(kSigmoidDivisor, {.body = table->sigmoid_divisor, .tail = &one_by_one<&sigmoid_divisor>});
   out.set(kGeluTanh, {.body = table->gelu_tanh, .tail = &one_by_one<&gelu_tanh>});
-  out.set_row(kRowMaximum, table->maximum);
+  out.set_row(kRowMaximum, norm->maximum);
   out.set_row(kSoftmax, table->softmax);
   out.set_row(kLogSoftmax, table->log_softmax);
   out.set_row(kSoftmaxBackward, table->softmax_backward);
   out.set_row(kLogSoftmaxBackward, table->log_softmax_backward);
   out.set_row(kNormDots, norm->norm_dots);
   out.set_row(kRowMoments, norm->moments);
+  out.set_row(kRowSum, norm->sum);
   return out;
 }
 

@@ -2,11 +2,16 @@
 // that this process's LibTorch has chosen: from MKL, from its own vectors, from the C library.
 #pragma once
 
+#include <cstdint>
+
 #include "host/compile/function.h"
 
 namespace rtrain::engine {
 
 // Functions that this LibTorch or this processor does not have are missing.
 const compile::Functions& functions();
+
+// LibTorch's kernels divide more elements than these among threads.
+inline constexpr int64_t kGrain = 32768;
 
 }  // namespace rtrain::engine

@@ -34,15 +34,41 @@ std::vector<bool> kept_storages(const Record& record) {
   return out;
 }
 
+// The number of a view's tensor, which does not exist before the view is made: behind those of
+// storages.
+int tensor_of_view(const Record& record, int value) { return record.num_storages + value; }
+
+bool is_made_by_view(const Record& record, int number) {
+  const Value& value = record.values[at(number)];
+  return value.origin == Origin::kMade && record.calls[at(value.source)].is_view;
+}
+
 compile::GroupedCall grouped(const Record& record, const RecordedCall& call,
                              std::map<std::vector<int64_t>, int>& shapes) {
   const auto storage_of = [&](int value) { return record.values[at(value)].storage; };
   compile::GroupedCall out;
-  for (const ValuePlace& place : call.tensors) out.reads.push_back(storage_of(place.value));
+  out.is_view = call.is_view;
+  for (const ValuePlace& place : call.tensors) {
+    out.reads.push_back(storage_of(place.value));
+    if (is_made_by_view(record, place.value)) {
+      out.reads.push_back(tensor_of_view(record, place.value));
+    }
+  }
   for (const int value : call.written) out.writes.push_back(storage_of(value));
-  for (const ValuePlace& place : call.results) out.writes.push_back(storage_of(place.value));
-  if (const auto sizes = pointwise_sizes(record, call)) {
-    out.shape = shapes.try_emplace(*sizes, static_cast<int>(shapes.size())).first->second;
+  for (const ValuePlace& place : call.results) {
+    out.writes.push_back(call.is_view ? tensor_of_view(record, place.value)
+                                      : storage_of(place.value));
+  }
+  if (auto shape = pointwise_shape(record, call)) {
+    const auto number_of = [&](const std::vector<int64_t>& sizes) {
+      return shapes.try_emplace(sizes, static_cast<int>(shapes.size())).first->second;
+    };
+    out.shape = number_of(shape->sizes);
+    out.has_rows = shape->has_rows;
+    if (!shape->sizes.empty() && shape->sizes.back() != 1) {
+      shape->sizes.back() = 1;
+      out.rows = number_of(shape->sizes);
+    }
   }
   return out;
 }
@@ -115,15 +141,19 @@ class RegionsOfOrder {
   std::vector<PlanItem> items_of(const std::vector<int>& calls) {
     std::vector<Part> parts;
     for (const int call : calls) {
-      if (parts.empty() || !add(parts.back(), call)) {
-        const auto sizes = pointwise_sizes(record_, record_.calls[at(call)]);
-        parts.emplace_back(RegionBuilder(record_, sizes.value_or(std::vector<int64_t>())));
-        if (!add(parts.back(), call)) parts.back().calls.push_back(call);
-      }
+      if (!parts.empty() && !parts.back().is_single && add(parts.back(), call)) continue;
+      const auto shape = pointwise_shape(record_, record_.calls[at(call)]);
+      Part& part =
+          parts.emplace_back(RegionBuilder(record_, shape ? shape->sizes : std::vector<int64_t>()));
+      part.is_single = !add(part, call);
+      if (part.is_single) part.calls.push_back(call);
     }
     std::vector<PlanItem> out;
     for (size_t i = parts.size(); i-- > 0;) {
       Part& part = parts[i];
+      if (part.calls.size() > 1) {
+        for (PlanItem& view : taken_views(part)) out.push_back(std::move(view));
+      }
       PlanItem item{.calls = part.calls, .region = {}};
       if (part.calls.size() > 1) item.region = built(part.builder);
       out.push_back(std::move(item));
@@ -138,6 +168,7 @@ class RegionsOfOrder {
 
     RegionBuilder builder;
     std::vector<int> calls;
+    bool is_single = false;  // no region can take its call
   };
 
   bool add(Part& part, int call) const {
@@ -146,6 +177,21 @@ class RegionsOfOrder {
     part.builder = std::move(with);
     part.calls.push_back(call);
     return true;
+  }
+
+  // Takes the views out of a part that is a region. Those whose memory is used later follow it.
+  std::vector<PlanItem> taken_views(Part& part) const {
+    const auto is_view = [&](int call) { return record_.calls[at(call)].is_view; };
+    std::vector<PlanItem> out;
+    for (size_t i = part.calls.size(); i-- > 0;) {
+      const int call = part.calls[i];
+      if (!is_view(call)) continue;
+      const int shown = record_.calls[at(call)].results[0].value;
+      const bool is_used = used_[at(record_.values[at(shown)].storage)];
+      if (is_used) out.emplace_back().calls = {call};
+    }
+    std::erase_if(part.calls, is_view);
+    return out;
   }
 
   RegionBuilder::Built built(const RegionBuilder& builder) const {

@@ -30,11 +30,37 @@ bool covers_once(const Geometry& geometry) {
   return true;
 }
 
+// The strides of a tensor that is broadcast to the sizes.
+std::optional<std::vector<int64_t>> broadcast_strides(const Geometry& geometry,
+                                                      const std::vector<int64_t>& sizes) {
+  if (geometry.sizes.size() > sizes.size()) return std::nullopt;
+  std::vector<int64_t> out(sizes.size(), 0);
+  const size_t missing = sizes.size() - geometry.sizes.size();
+  for (size_t i = 0; i < geometry.sizes.size(); ++i) {
+    if (geometry.sizes[i] == 1) continue;
+    if (geometry.sizes[i] != sizes[missing + i]) return std::nullopt;
+    out[missing + i] = geometry.strides[i];
+  }
+  return out;
+}
+
+std::optional<PointwiseShape> shape_of_view(const Record& record, const RecordedCall& call) {
+  if (call.tensors.size() != 1 || call.results.size() != 1) return std::nullopt;
+  const Geometry& base = record.values[at(call.tensors[0].value)].geometry;
+  const Geometry& shown = record.values[at(call.results[0].value)].geometry;
+  const bool is_expansion =
+      base.dtype == at::kFloat && base.offset == shown.offset &&
+      broadcast_strides(base, shown.sizes) == broadcast_strides(shown, shown.sizes);
+  if (!is_expansion) return std::nullopt;
+  return PointwiseShape{.sizes = shown.sizes};
+}
+
 }  // namespace
 
-std::optional<std::vector<int64_t>> pointwise_sizes(const Record& record,
-                                                    const RecordedCall& call) {
-  if (rule_of(call.name()) == nullptr || call.is_view) return std::nullopt;
+std::optional<PointwiseShape> pointwise_shape(const Record& record, const RecordedCall& call) {
+  if (call.is_view) return shape_of_view(record, call);
+  const Rule* rule = rule_of(call.name());
+  if (rule == nullptr) return std::nullopt;
   std::vector<int> targets = call.written;
   for (const ValuePlace& place : call.results) targets.push_back(place.value);
   const bool are_plain = std::ranges::all_of(targets, [&](int target) {
@@ -42,32 +68,19 @@ std::optional<std::vector<int64_t>> pointwise_sizes(const Record& record,
     return geometry.dtype == at::kFloat && covers_once(geometry);
   });
   if (targets.empty() || !are_plain) return std::nullopt;
-  const Geometry& geometry = record.values[at(targets[0])].geometry;
+  const int sized = rule->reduces ? call.tensors[0].value : targets[0];
+  const Geometry& geometry = record.values[at(sized)].geometry;
   RegionBuilder alone(record, geometry.sizes);
   if (!alone.add(call)) return std::nullopt;
   if (alone.calls_functions() &&
       !gives_bits_of_operator(record, call, geometry.sizes, alone.has_rows())) {
     return std::nullopt;
   }
-  return geometry.sizes;
+  return PointwiseShape{.sizes = geometry.sizes, .has_rows = alone.has_rows()};
 }
 
 RegionBuilder::RegionBuilder(const Record& record, std::vector<int64_t> sizes) : record_(&record) {
   region_.sizes = std::move(sizes);
-}
-
-// The strides of a tensor that is broadcast to the region.
-std::optional<std::vector<int64_t>> RegionBuilder::strides_of(const Geometry& geometry) const {
-  const size_t dims = region_.sizes.size();
-  if (geometry.sizes.size() > dims) return std::nullopt;
-  std::vector<int64_t> out(dims, 0);
-  const size_t missing = dims - geometry.sizes.size();
-  for (size_t i = 0; i < geometry.sizes.size(); ++i) {
-    if (geometry.sizes[i] == 1) continue;
-    if (geometry.sizes[i] != region_.sizes[missing + i]) return std::nullopt;
-    out[missing + i] = geometry.strides[i];
-  }
-  return out;
 }
 
 std::optional<Operand> RegionBuilder::operand(int number) {
@@ -79,8 +92,24 @@ std::optional<Operand> RegionBuilder::operand(int number) {
       return region_.add_constant(static_cast<float>(constant.item<double>()));
     }
   }
-  const auto strides = strides_of(value.geometry);
-  return strides ? input(number, {.strides = *strides}) : std::nullopt;
+  const auto strides = broadcast_strides(value.geometry, region_.sizes);
+  if (!strides) return std::nullopt;
+  if (written_storages_.contains(value.storage)) return shown_by(value);
+  return input(number, {.strides = *strides});
+}
+
+// What a call wrote, if the value shows the same number at each place: it is its expansion.
+std::optional<Operand> RegionBuilder::shown_by(const Value& value) const {
+  const auto strides = broadcast_strides(value.geometry, region_.sizes);
+  for (const auto& [number, operand] : current_) {
+    const Value& written = record_->values[at(number)];
+    const bool is_same = written.storage == value.storage &&
+                         written.geometry.offset == value.geometry.offset &&
+                         written.geometry.dtype == value.geometry.dtype &&
+                         broadcast_strides(written.geometry, region_.sizes) == strides;
+    if (is_same) return operand;
+  }
+  return std::nullopt;
 }
 
 // A tensor with a number for each row: its sizes are those of the region without the last.
@@ -111,6 +140,37 @@ std::optional<Operand> RegionBuilder::window(int number, int64_t begin) {
   }
   return input(
       number, {.strides = std::move(strides), .window_begin = begin, .window_width = sizes.back()});
+}
+
+// A tensor whose rows begin with another column. What the region computes element by element it
+// computes again, from tensors whose rows begin there.
+std::optional<Operand> RegionBuilder::rolled(int number, int64_t first_column) {
+  if (record_->values[at(number)].geometry.sizes != region_.sizes) return std::nullopt;
+  const auto of = operand(number);
+  return of ? rolled(*of, first_column) : std::nullopt;
+}
+
+std::optional<Operand> RegionBuilder::rolled(const Operand& operand, int64_t first_column) {
+  const compile::Extent extent = region_.extent(operand, region_.extents_with_rows());
+  if (extent != compile::Extent::kFull) return operand;
+  if (operand.kind == Operand::Kind::kInput) {
+    compile::RegionTensor tensor = region_.inputs[at(operand.index)];
+    if (tensor.has_window()) return std::nullopt;
+    tensor.first_column = (tensor.first_column + first_column) % region_.sizes.back();
+    return input(inputs_[at(operand.index)], std::move(tensor));
+  }
+  const compile::Instruction instruction = region_.instructions[at(operand.index)];
+  if (instruction.operation >= compile::kFirstFunction ||
+      instruction.operation == Operation::kColumnIndex) {
+    return std::nullopt;
+  }
+  std::vector<Operand> operands;
+  for (const Operand& each : instruction.operands) {
+    const auto other = rolled(each, first_column);
+    if (!other) return std::nullopt;
+    operands.push_back(*other);
+  }
+  return region_.add(instruction.operation, std::move(operands));
 }
 
 std::optional<Operand> RegionBuilder::input(int number, compile::RegionTensor tensor) {
@@ -146,7 +206,7 @@ bool RegionBuilder::set(int number, Operand result) {
     std::vector<int64_t> wanted = region_.sizes;
     if (extent == Extent::kRow) wanted.back() = 1;
     if (extent == Extent::kColumn) wanted = {region_.sizes.back()};
-    if (sizes != wanted) return false;
+    if (sizes != wanted || !region_.has_rows()) return false;
   }
   const bool is_written_elsewhere =
       written_storages_.contains(value.storage) && !current_.contains(number);
@@ -174,7 +234,8 @@ bool RegionBuilder::is_row_major(int number) const {
 }
 
 bool RegionBuilder::add(const RecordedCall& call) {
-  const Rule rule = rule_of(call.name());
+  if (call.is_view) return shown_by(record_->values[at(call.results[0].value)]).has_value();
+  const Rule* rule = rule_of(call.name());
   if (rule == nullptr) return false;
   const auto& arguments = call.op.schema().arguments();
   // Masks of where and masked_fill, and classes, are the only tensors of another dtype.
@@ -188,9 +249,9 @@ bool RegionBuilder::add(const RecordedCall& call) {
     if (value.geometry.dtype != wanted) return false;
   }
   Formula formula(*this, call);
-  if (!rule(formula)) return false;
+  if (!rule->add(formula)) return false;
   calls_functions_ = calls_functions_ || formula.calls_functions();
-  is_row_major_ = is_row_major_ || formula.has_tail() || formula.has_rows();
+  is_row_major_ = is_row_major_ || formula.has_tail() || region_.has_rows();
   // The last elements of a range have to be the same in each tensor; and rows lie one after the
   // other in LibTorch's kernels.
   const auto has_order = [&](int number) {
@@ -214,7 +275,8 @@ RegionBuilder::Built RegionBuilder::build(const std::vector<bool>& is_needed) co
     out.region.outputs.push_back(
         {.from = from,
          .tensor = {.type = compile::Type::kFloat32,
-                    .strides = *strides_of(record_->values[at(number)].geometry)},
+                    .strides =
+                        *broadcast_strides(record_->values[at(number)].geometry, region_.sizes)},
          .shared_input =
              shared == inputs_.end() ? -1 : static_cast<int>(shared - inputs_.begin())});
   }

@@ -12,9 +12,14 @@
 
 namespace rtrain::engine {
 
-// The sizes over which the call works element by element or row by row; nothing if it has no
-// formula here.
-std::optional<std::vector<int64_t>> pointwise_sizes(const Record& record, const RecordedCall& call);
+struct PointwiseShape {
+  std::vector<int64_t> sizes;  // over which a call works element by element or row by row
+  bool has_rows = false;       // it works row by row
+};
+
+// Nothing if the call has no formula here. Of a view: the sizes that its base has when it is
+// expanded; nothing if the view shows it in another way.
+std::optional<PointwiseShape> pointwise_shape(const Record& record, const RecordedCall& call);
 
 // Makes a region of calls of equal sizes, in their order.
 class RegionBuilder {
@@ -22,7 +27,7 @@ class RegionBuilder {
   RegionBuilder(const Record& record, std::vector<int64_t> sizes);
 
   // Returns false if the call cannot be added: no formula, or it looks at memory in another way
-  // than a call before it that writes there.
+  // than a call before it that writes there. A view can be if it shows what such a call writes.
   bool add(const RecordedCall& call);
   bool has_rows() const { return region_.has_rows(); }
 
@@ -43,11 +48,13 @@ class RegionBuilder {
   std::optional<compile::Operand> operand(int value);
   std::optional<compile::Operand> row_operand(int value);
   std::optional<compile::Operand> window(int value, int64_t begin);
+  std::optional<compile::Operand> rolled(int value, int64_t first_column);
+  std::optional<compile::Operand> rolled(const compile::Operand& operand, int64_t first_column);
   std::optional<compile::Operand> input(int value, compile::RegionTensor tensor);
+  std::optional<compile::Operand> shown_by(const Value& value) const;
   bool set(int value, compile::Operand result);
   bool is_row_major(int value) const;
   bool is_full(int value) const;
-  std::optional<std::vector<int64_t>> strides_of(const Geometry& geometry) const;
 
   const Record* record_;
   compile::Region region_;

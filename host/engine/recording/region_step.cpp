@@ -24,9 +24,6 @@ namespace {
 
 size_t at(int index) { return static_cast<size_t>(index); }
 
-// A part of fewer elements is not worth a thread: as in LibTorch.
-constexpr int64_t kGrain = 32768;
-
 // That of LibTorch's own kernels, which may be less than the processor has (ATEN_CPU_CAPABILITY).
 compile::Simd simd() {
   const std::string capability = at::get_cpu_capability();

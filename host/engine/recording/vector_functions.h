@@ -78,8 +78,31 @@ inline float maximum_of(const float* numbers, int64_t width) {
                                     numbers, width);
 }
 
+// The order of ATen's amax over a row, which decides about the sign of a zero.
 inline void maximum(float* out, size_t, const float* const* operands, size_t width) {
-  *out = maximum_of(operands[0], static_cast<int64_t>(width));
+  constexpr size_t kAtOnce = 4;
+  constexpr size_t kStep = kAtOnce * Vector::size();
+  const float* row = operands[0];
+  const auto larger = [](float a, float b) { return a != a || b != b ? a + b : a < b ? b : a; };
+  float most = -__builtin_inff();
+  size_t done = 0;
+  if (width >= kStep) {
+    Vector most_of[kAtOnce];
+    for (size_t k = 0; k < kAtOnce; ++k) most_of[k] = Vector::loadu(row + k * Vector::size());
+    for (done = kStep; done + kStep <= width; done += kStep) {
+      for (size_t k = 0; k < kAtOnce; ++k) {
+        most_of[k] = at::vec::maximum(most_of[k], Vector::loadu(row + done + k * Vector::size()));
+      }
+    }
+    float partial[Vector::size()];
+    at::vec::maximum(at::vec::maximum(most_of[0], most_of[1]),
+                     at::vec::maximum(most_of[2], most_of[3]))
+        .store(partial);
+    for (size_t k = 1; k < Vector::size(); ++k) partial[0] = larger(partial[0], partial[k]);
+    most = larger(most, partial[0]);
+  }
+  for (; done < width; ++done) most = larger(most, row[done]);
+  *out = most;
 }
 
 inline void softmax(float* out, size_t, const float* const* operands, size_t size) {
@@ -142,6 +165,51 @@ inline void moments(float* out, size_t spread, const float* const* operands, siz
   out[spread] = variance;
 }
 
+// The order of ATen's sum over a row: four vectors at once, whose sums go up a cascade of levels.
+inline void sum(float* out, size_t, const float* const* operands, size_t width) {
+  constexpr size_t kAtOnce = 4;
+  constexpr size_t kLevels = 4;
+  const float* row = operands[0];
+  const auto load = [&](size_t vector) { return Vector::loadu(row + vector * Vector::size()); };
+  const size_t num_vectors = width / Vector::size();
+  const size_t count = num_vectors / kAtOnce;
+  size_t power = 4;
+  while (count > size_t{1} << (power * kLevels + kLevels - 1)) ++power;
+  const size_t step = size_t{1} << power;
+  Vector sums[kLevels][kAtOnce];
+  for (auto& level : sums) {
+    for (Vector& each : level) each = Vector(0);
+  }
+  const auto add = [&](size_t i) {
+    for (size_t k = 0; k < kAtOnce; ++k) sums[0][k] = sums[0][k] + load(i * kAtOnce + k);
+  };
+  size_t i = 0;
+  while (i + step <= count) {
+    for (const size_t end = i + step; i < end; ++i) add(i);
+    for (size_t level = 1; level < kLevels; ++level) {
+      for (size_t k = 0; k < kAtOnce; ++k) {
+        sums[level][k] = sums[level][k] + sums[level - 1][k];
+        sums[level - 1][k] = Vector(0);
+      }
+      if ((i & ((step - 1) << (level * power))) != 0) break;
+    }
+  }
+  for (; i < count; ++i) add(i);
+  for (size_t level = 1; level < kLevels; ++level) {
+    for (size_t k = 0; k < kAtOnce; ++k) sums[0][k] = sums[0][k] + sums[level][k];
+  }
+  for (size_t rest = count * kAtOnce; rest < num_vectors; ++rest) {
+    sums[0][0] = sums[0][0] + load(rest);
+  }
+  for (size_t k = 1; k < kAtOnce; ++k) sums[0][0] = sums[0][0] + sums[0][k];
+  float total = 0;
+  for (size_t k = num_vectors * Vector::size(); k < width; ++k) total += row[k];
+  float partial[Vector::size()];
+  sums[0][0].store(partial);
+  for (const float each : partial) total += each;
+  *out = total;
+}
+
 inline constexpr VectorTable kTable = {.width = Vector::size(),
                                        .exp = &each<&exp>,
                                        .expm1 = &each<&expm1>,
@@ -156,6 +224,7 @@ inline constexpr VectorTable kTable = {.width = Vector::size(),
                                        .log_softmax_backward = &log_softmax_backward,
 
                                        .norm_dots = &norm_dots,
-                                       .moments = &moments};
+                                       .moments = &moments,
+                                       .sum = &sum};
 
 }  // namespace rtrain::engine::CPU_CAPABILITY

@@ -21,6 +21,7 @@ struct VectorTable {
   compile::RowFunction log_softmax_backward = nullptr;
   compile::RowFunction norm_dots = nullptr;
   compile::RowFunction moments = nullptr;
+  compile::RowFunction sum = nullptr;
 };
 
 // For processors that have these instructions; nullptr if LibTorch hides what they call.

@@ -83,6 +83,25 @@ local ROWS = {
     local classes = torch.randint(0, width, {rows})
     return with_gradients(function(x) return F.cross_entropy(x:reshape(-1, width), classes) end)
   end},
+  {'sum', function() return with_gradients(function(x) return x * x:sum(-1, true) end) end},
+  {'mean', function() return with_gradients(function(x) return x - x:mean(-1, true) end) end},
+  {'amax', function() return function(x) return x - x:relu():neg():amax(-1, true) end end},
+  {'softmax by hand', function()
+    return function(x)
+      local y = x * 2
+      local most = y:amax(-1, true)
+      local sum = y:sub_(most):exp_():sum(-1, true)
+      return y:mul_(sum:reciprocal()), sum:log() + most
+    end
+  end},
+  {'rms_norm', function(width)
+    local weight = torch.randn(width):requires_grad_()
+    return with_gradients(function(x) return F.rms_norm(x + 1, {width}, {weight = weight}) end, {weight})
+  end},
+  {'roll', function(width)
+    local cosines, sines = torch.randn(width), torch.randn(width)
+    return with_gradients(function(x) return (x * cosines):add_(x:roll(math.floor(width / 2), -1):mul_(sines)) end)
+  end},
   {'slices', function(width)
     local first = math.floor(width / 3)
     return with_gradients(function(x)

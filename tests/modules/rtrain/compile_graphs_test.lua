@@ -44,6 +44,13 @@ local MAKERS = {
       return torch.nn.functional.layer_norm(v[a], {size}, v[b]:select(0, 0), v[b]:select(0, size - 1))
     end
   end,
+  function(a) return function(v) return v[a]:sum(-1, true):expand(v[a]:size()) end end,
+  function(a, b) return function(v) return v[a] - v[b]:mean(-1, true) end end,
+  function(a) return function(v) return v[a] * v[a]:pow(2):mean(-1, true):add(1e-5):rsqrt() end end,
+  function(a, b)
+    return function(v) return v[a]:size(1) == 0 and v[a] or v[a]:clone():sub_(v[b]:amax(-1, true)) end
+  end,
+  function(a) return function(v) return v[a]:size(1) == 0 and v[a] or v[a]:roll(2, -1) end end,
   function(a) return function(v) return v[a] * 0.3 + 1 end end,
   function(a) return function(v) return v[a]:t() end end,
   function(a) return function(v) return v[a]:contiguous() end end,

@@ -37,7 +37,7 @@ TEST(Grouping, ACallOfOtherMemoryRunsBeforeTheGroup) {
 }
 
 TEST(Grouping, ACallThatChangesWhatTheGroupReadsEndsIt) {
-  EXPECT_EQ(group_calls({pointwise({0}, 1), other({8}, 0), pointwise({1}, 2)}, kMany),
+  EXPECT_EQ(group_calls({pointwise({0}, 1), other({8}, 0), pointwise({0, 1}, 2)}, kMany),
             (Order{{0}, {1}, {2}}));
 }
 
@@ -53,6 +53,53 @@ TEST(Grouping, ShapesHaveGroupsOfTheirOwn) {
 TEST(Grouping, AFullGroupEnds) {
   const std::vector<GroupedCall> calls(5, pointwise({0}, 0));
   EXPECT_EQ(group_calls(calls, 2), (Order{{0, 1}, {2, 3}, {4}}));
+}
+
+TEST(Grouping, ALaterCallOfTheGroupsMemoryJoinsItBeforeItEnds) {
+  EXPECT_EQ(group_calls({pointwise({0}, 1), other({1}, 2), pointwise({0}, 3)}, kMany),
+            (Order{{0, 2}, {1}}));
+  EXPECT_EQ(
+      group_calls({pointwise({0}, 1), other({1}, 2), other({2}, 3), pointwise({1}, 4)}, kMany),
+      (Order{{0, 3}, {1}, {2}}));
+}
+
+TEST(Grouping, ALaterCallThatNeedsOneBetweenWaits) {
+  EXPECT_EQ(group_calls({pointwise({0}, 1), other({1}, 2), pointwise({1, 2}, 3)}, kMany),
+            (Order{{0}, {1}, {2}}));
+  EXPECT_EQ(group_calls({pointwise({0}, 1), other({1}, 2), pointwise({0}, 2)}, kMany),
+            (Order{{0}, {1}, {2}}));
+  EXPECT_EQ(group_calls({pointwise({0}, 1), other({1, 7}, 2), pointwise({1}, 7)}, kMany),
+            (Order{{0}, {1}, {2}}))
+      << "it changes what the one between reads";
+}
+
+TEST(Grouping, ACallOfOtherMemoryDoesNotMove) {
+  EXPECT_EQ(group_calls({pointwise({0}, 1), other({1}, 2), pointwise({8}, 9)}, kMany),
+            (Order{{0}, {1}, {2}}));
+}
+
+TEST(Grouping, ACallOfRowsJoinsTheGroupWhoseMemoryItReads) {
+  GroupedCall full{.reads = {0}, .writes = {1}, .shape = 0, .rows = 1, .has_rows = true};
+  const GroupedCall later{.reads = {0, 2}, .writes = {3}, .shape = 0, .rows = 1};
+  const auto of_rows = [](int reads) {
+    return GroupedCall{.reads = {reads}, .writes = {2}, .shape = 1};
+  };
+  EXPECT_EQ(group_calls({full, of_rows(1), later}, kMany), (Order{{0, 1, 2}}));
+  EXPECT_EQ(group_calls({full, of_rows(0), later}, kMany), (Order{{0, 1, 2}}));
+  EXPECT_EQ(group_calls({full, of_rows(8), later}, kMany), (Order{{1}, {0, 2}}));
+  full.has_rows = false;
+  EXPECT_EQ(group_calls({full, of_rows(1), later}, kMany), (Order{{0}, {1}, {2}}));
+}
+
+TEST(Grouping, AViewJoinsOnlyTheGroupThatComputesItsNumbers) {
+  const auto view = [](int reads) {
+    return GroupedCall{.reads = {reads}, .writes = {20}, .shape = 0, .is_view = true};
+  };
+  EXPECT_EQ(group_calls({pointwise({0}, 1), view(1), pointwise({1, 20}, 2)}, kMany),
+            (Order{{0, 1, 2}}));
+  EXPECT_EQ(group_calls({pointwise({0}, 1), view(0), pointwise({1, 20}, 2)}, kMany),
+            (Order{{1}, {0, 2}}));
+  EXPECT_EQ(group_calls({view(0), pointwise({20}, 1)}, kMany), (Order{{0}, {1}}));
 }
 
 bool has_common(const std::vector<int>& a, const std::vector<int>& b) {
@@ -72,7 +119,13 @@ TEST(Grouping, RandomListsKeepTheirOrder) {
   for (int round = 0; round < 2000; ++round) {
     std::vector<GroupedCall> calls;
     for (int i = draw(30); i > 0; --i) {
-      calls.push_back({.reads = {draw(8), draw(8)}, .writes = {draw(8)}, .shape = draw(4) - 1});
+      const int shape = draw(4) - 1;
+      calls.push_back({.reads = {draw(8), draw(8)},
+                       .writes = {draw(8)},
+                       .shape = shape,
+                       .rows = shape == 0 ? 2 : -1,
+                       .has_rows = draw(2) == 0,
+                       .is_view = draw(8) == 0});
     }
     std::vector<size_t> places(calls.size(), calls.size());
     size_t place = 0;
@@ -80,7 +133,8 @@ TEST(Grouping, RandomListsKeepTheirOrder) {
       ASSERT_LE(group.size(), 4);
       for (const size_t member : group) {
         ASSERT_EQ(places[member], calls.size()) << "each call once";
-        ASSERT_EQ(calls[member].shape, calls[group[0]].shape);
+        const GroupedCall& first = calls[group[0]];
+        ASSERT_TRUE(calls[member].shape == first.shape || calls[member].shape == first.rows);
         places[member] = place++;
       }
     }

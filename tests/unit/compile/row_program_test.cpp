@@ -109,7 +109,14 @@ class RowWorld {
       input.tensor.window_begin = draw(static_cast<int>(width));
       input.tensor.window_width = draw(static_cast<int>(width - input.tensor.window_begin) + 1);
     }
-    if (input.tensor.has_window()) put_in_window(input);
+    if (input.tensor.has_window()) {
+      put_in_window(input);
+    } else if (extent == Extent::kFull && draw(3) == 0) {
+      input.tensor.first_column = draw(static_cast<int>(width));
+      for (std::vector<float>& row : input.numbers) {
+        std::rotate(row.begin(), row.begin() + input.tensor.first_column, row.end());
+      }
+    }
     region.inputs.push_back(input.tensor);
     inputs.push_back(std::move(input));
   }
