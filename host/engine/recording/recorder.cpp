@@ -162,7 +162,9 @@ void Recorder::add_leaf(const at::Tensor& tensor) {
   if (!tensor.requires_grad() || !tensor.is_leaf()) return;
   const bool is_known = std::ranges::any_of(
       record_.leaves, [&](const at::Tensor& leaf) { return leaf.is_same(tensor); });
-  if (!is_known) record_.leaves.push_back(tensor);
+  if (is_known) return;
+  record_.leaves.push_back(tensor);
+  found_grads_.push_back(tensor.grad());
 }
 
 int Recorder::view_of(const at::Tensor& tensor, int storage) {
@@ -458,6 +460,10 @@ void Recorder::read_grads() {
     } else if (const auto found = values_.find(now.unsafeGetTensorImpl()); found != values_.end()) {
       effect.kind = Kind::kSet;
       effect.value = found->second;
+    } else if (i >= num_given_leaves_ && now.is_same(found_grads_[i - num_given_leaves_])) {
+      effect.kind = Kind::kKept;
+      effect.was_defined = true;
+      effect.needs_same = false;
     } else {
       refuse("it sets a gradient that no operator has made");
     }

@@ -91,6 +91,7 @@ class Recorder final : public RecordingListener {
   std::string refusal_;
   std::vector<at::Tensor> grads_before_;  // of the given leaves
   size_t num_given_leaves_ = 0;
+  std::vector<at::Tensor> found_grads_;  // of the other leaves, when the step first used them
   struct Version {
     at::Tensor tensor;
     int value;

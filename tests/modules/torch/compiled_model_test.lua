@@ -45,6 +45,16 @@ local function compare(model, fast, mode, size)
   return got
 end
 
+function TestModels:test_gradients_of_a_training_step_stay()
+  local model = nn.Linear(6, 3)
+  model(torch.randn(4, 6)):sum():backward()
+  local before = bits(model.weight.grad)
+  local fast = torch.compile(model)
+  for _ = 1, 5 do compare(model, fast, torch.no_grad, {4, 6}) end
+  lu.assertStrContains(fast:explain(), 'torch.compile(compiled)')
+  lu.assertEquals(bits(model.weight.grad), before)
+end
+
 function TestModels:test_calls_without_gradients()
   for _, name in ipairs{'mlp', 'convnet', 'transformer', 'lstm'} do
     for _, mode in ipairs{torch.no_grad, torch.inference_mode} do
