@@ -307,7 +307,7 @@ def test_faults_of_the_store_are_survived(rtrain, s3):
 
 
 # fault: an object store that accepts connections and is silent for good, from the middle of a run
-@pytest.mark.parametrize("is_of", ["a commit", "an upload"])
+@pytest.mark.parametrize("is_of", ["a commit", pytest.param("an upload", marks=nightly)])
 def test_a_store_that_falls_silent_ends_the_run_within_its_patience(rtrain, s3, is_of):
     silent = threading.Event()
     refused = {

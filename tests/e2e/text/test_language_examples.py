@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import SOURCE
+from conftest import SOURCE, nightly
 from test_finetune import KILL
 from test_tokenizers import transformers_python
 
@@ -48,6 +48,7 @@ print(json.dumps([model.config.id2label[each] for each in found]))
 """
 
 
+@nightly
 def test_a_bert_learns_and_transformers_reads_it(rtrain):
     out = rtrain.run_ok(BERT, "--name", "own").stdout
     rows = metrics(rtrain, "own")
