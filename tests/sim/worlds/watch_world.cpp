@@ -264,8 +264,9 @@ void WatchWorld::check_end() {
   const auto is_done = [](const Rank& rank) { return rank.has_returned; };
   if (std::ranges::all_of(ranks_, is_done)) return mark("all have returned");
   if (has_begun_ && trouble_ == Trouble::kBusy) return;
-  // This wait has its own deadline.
-  const bool is_bounded = ranks_.size() == 1 || uses_device_;
+  // This wait has its own deadline, and ends at once when the others have returned.
+  const bool is_alone = std::ranges::count_if(ranks_, is_done) + 1 == std::ssize(ranks_);
+  const bool is_bounded = is_alone || uses_device_;
   if (has_begun_ && trouble_ == Trouble::kReports && is_bounded) return;
   const double longest_s = std::max(limits_.busy_s, 10 * (kLateWorkS + kMostWorkS));
   demand(now_s_ - std::max(begun_s_, last_move_s_) < longest_s + 20, "a hang is not found");
