@@ -83,7 +83,9 @@ def token_ms(model, count=64):
 def run(folder):
     torch.manual_seed(1)
     report("step_gpt2", step_ms(read(folder, "gpt2"), 2, 256))
-    report("step_llama", step_ms(read(folder, "llama"), 4, 256))
+    step_llama = step_ms(read(folder, "llama"), 4, 256)
+    report("step_llama", step_llama)
+    report("step_llama_compiled", step_llama)  # eager is what its users have without a compiler
     report("token", token_ms(read(folder, "llama")))
     began = time.perf_counter()
     read(folder, "large")

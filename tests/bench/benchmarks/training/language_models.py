@@ -23,6 +23,7 @@ def build(config):
     metrics = [
         Metric("step_gpt2", "ms", "a step of GPT-2 124M, 2 × 256 tokens, AdamW", places=0),
         Metric("step_llama", "ms", "a step of a small Llama, 4 × 256 tokens", places=0),
+        Metric("step_llama_compiled", "ms", "the same under train.compile, next to the same", places=0),
         Metric("token", "ms", "a token of the small Llama, greedy, one at a time", places=2),
         Metric("load", "ms", "0.5B parameters from a file in memory", places=0),
         Metric("first", "ms", "a new process until the first token of 0.5B", places=0),
@@ -52,6 +53,7 @@ def build(config):
         goals=[
             Goal("step_gpt2", 0.9, PEER),
             Goal("step_llama", 0.9, PEER),
+            Goal("step_llama_compiled", 0.9, PEER),
             Goal("token", 1 / 1.5, PEER),
             Goal("load", 0.5, PEER),
             Goal("first", 1500),
