@@ -80,6 +80,7 @@ BUILDERS = {
     "train_step": single_process.build_steps,
     "compiled_step": compiled_step.build,
     "compiled_ddp": compiled_step.build_ddp,
+    "compiled_peers": compiled_step.build_peers,
     "optimizers": single_process.build_optimizers,
     "memory_growth": single_process.build_memory_growth,
     "report": report.build,
@@ -108,6 +109,7 @@ BUILDERS = {
 GPU = tuple(name for name in BUILDERS if name.startswith("gpu_"))  # the benchmarks of --gpu
 LONG = (
     "dash",
+    "compiled_peers",
     "hang_verdict",
     "goodput",
     "goodput_often",

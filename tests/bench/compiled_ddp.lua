@@ -24,17 +24,7 @@ local function train_func(config)
     return (clock.now() - start) * 1e3 / count
   end
 
-  local function step_of(net, optimizer_of, x, y)
-    local model = train.torch.prepare_model(net)
-    local optimizer = optimizer_of(model:parameters())
-    return function()
-      optimizer:zero_grad()
-      local loss = torch.nn.functional.cross_entropy(model(x), y)
-      loss:backward()
-      optimizer:step()
-      return loss
-    end
-  end
+  local function step_of(net, ...) return models.training(train.torch.prepare_model(net), ...) end
 
   local out = {}
   for _, name in ipairs(NAMES) do

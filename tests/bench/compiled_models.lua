@@ -1,7 +1,7 @@
--- The training steps of compiled_step.lua and compiled_ddp.lua: each function returns a model, a function that makes its
--- optimizer, and a batch.
+-- The steps of compiled_step.lua, compiled_peers.lua and compiled_ddp.lua. Functions with the name of a model return it, a
+-- function that makes its optimizer, and a batch.
 local torch = require 'torch'
-local nn, optim = torch.nn, torch.optim
+local nn, optim, F = torch.nn, torch.optim, torch.nn.functional
 
 local function with(class, options)
   return function(params) return optim[class](params, options) end
@@ -47,6 +47,37 @@ function steps.transformer(dropout)
   end
   function Net:forward(x) return self.head(self.encoder(self.embed(x))):reshape(-1, 100) end
   return Net(), with('AdamW', {lr = 1e-3}), torch.randint(0, 100, {8, 128}), torch.randint(0, 100, {8 * 128})
+end
+
+-- A training step of what these functions return.
+function steps.training(model, optimizer_of, x, y)
+  local optimizer = optimizer_of(model:parameters())
+  return function()
+    optimizer:zero_grad()
+    local loss = F.cross_entropy(model(x), y)
+    loss:backward()
+    optimizer:step()
+    return loss
+  end
+end
+
+-- An operator over 1,024 rows of 768, and its backward, by its name.
+function steps.alone(name)
+  local x, grad = torch.randn(1024, 768):requires_grad_(), torch.randn(1024, 768)
+  local residual, classes = torch.randn(1024, 768), torch.randint(0, 768, {1024})
+  local weight, bias = torch.ones(768):requires_grad_(), torch.zeros(768):requires_grad_()
+  local compute, leaves = ({
+    gelu = function() return F.gelu(x, {approximate = 'tanh'}) end,
+    layer_norm = function() return F.layer_norm(x + residual, {768}, weight, bias) end,
+    rms_norm = function() return F.rms_norm(x + residual, {768}, {weight = weight}) end,
+    softmax = function() return F.softmax(x, -1) end,
+    cross_entropy = function() return F.cross_entropy(x, classes) end,
+    dropout = function() return F.dropout(x, 0.1) + residual end,
+  })[name], ({layer_norm = {x, weight, bias}, rms_norm = {x, weight}})[name] or {x}
+  return function()
+    local y = compute()
+    return y, unpack(torch.autograd.grad(y, leaves, {grad_outputs = y:dim() > 0 and grad or nil}))
+  end
 end
 
 return steps

@@ -7,7 +7,6 @@ local torch = require 'torch'
 local train = require 'rtrain'
 local clock = require 'events'
 local models = require 'compiled_models'
-local F = torch.nn.functional
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
@@ -36,17 +35,6 @@ local function compare(name, fn, count, compile)
   io.write(('%s\t%.6f\n%s_first\t%.3f\n'):format(name, median(compiled_ms) / median(eager_ms), name, first))
 end
 
-local function training(model, optimizer_of, x, y)
-  local optimizer = optimizer_of(model:parameters())
-  return function()
-    optimizer:zero_grad()
-    local loss = F.cross_entropy(model(x), y)
-    loss:backward()
-    optimizer:step()
-    return loss
-  end
-end
-
 local function forward(model, x)
   model:eval()
   return function() return model(x) end
@@ -58,29 +46,15 @@ local function chain()
   return function() return (((a + b) * a - b) * 0.5 + a):relu():mul(b):neg() end
 end
 
--- An operator over 1,024 rows of 768, and its backward.
-local function alone(compute, leaves)
-  local x, grad = torch.randn(1024, 768):requires_grad_(), torch.randn(1024, 768)
-  return function()
-    local y = compute(x)
-    return y, unpack(torch.autograd.grad(y, {x, unpack(leaves or {})}, {grad_outputs = y:dim() > 0 and grad or nil}))
-  end
-end
-
-local residual, classes = torch.randn(1024, 768), torch.randint(0, 768, {1024})
-local weight, bias = torch.ones(768):requires_grad_(), torch.zeros(768):requires_grad_()
-
-compare('mlp', training(models.mlp()), 30)
-compare('small_mlp', training(models.small_mlp()), 200)
-compare('convnet', training(models.convnet()), 2)
-compare('transformer', training(models.transformer(0.1)), 1)
-compare('transformer_plain', training(models.transformer(0)), 1)
+compare('mlp', models.training(models.mlp()), 30)
+compare('small_mlp', models.training(models.small_mlp()), 200)
+compare('convnet', models.training(models.convnet()), 2)
+compare('transformer', models.training(models.transformer(0.1)), 1)
+compare('transformer_plain', models.training(models.transformer(0)), 1)
 compare('chain', chain(), 10)
-compare('gelu', alone(function(x) return F.gelu(x, {approximate = 'tanh'}) end), 10)
-compare('layer_norm', alone(function(x) return F.layer_norm(x + residual, {768}, weight, bias) end, {weight, bias}), 10)
-compare('softmax', alone(function(x) return F.softmax(x, -1) end), 10)
-compare('cross_entropy', alone(function(x) return F.cross_entropy(x, classes) end), 10)
-compare('dropout', alone(function(x) return F.dropout(x, 0.1) + residual end), 10)
+for _, name in ipairs{'gelu', 'layer_norm', 'rms_norm', 'softmax', 'cross_entropy', 'dropout'} do
+  compare(name, models.alone(name), 10)
+end
 torch.no_grad(function()
   compare('forward_mlp', forward(models.deep_mlp()), 500, torch.compile)
   compare('forward_transformer', forward(models.small_transformer()), 100, torch.compile)

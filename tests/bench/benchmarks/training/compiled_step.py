@@ -17,6 +17,7 @@ RATIOS = {
     # alone, forward and backward
     "gelu": 0.67,
     "layer_norm": 0.67,
+    "rms_norm": 0.67,
     "softmax": 0.67,
     "cross_entropy": 0.67,
     "dropout": 0.67,
@@ -56,4 +57,43 @@ def build_ddp(config):
         metrics=[Metric(name, "×", f"{name}, compiled / eager", places=3) for name in RATIOS_DDP],
         goals=[Goal(name, limit) for name, limit in RATIOS_DDP.items()],
         sides={OWN: sampler(config, OWN, command, core=None)},
+    )
+
+
+COMPILER = "torch.compile"
+# Against Python's torch.compile: a training step ≤ 0.95 ×, an operator alone ≤ 1.0 ×.
+PEER_RATIOS = {
+    "mlp": 0.95,
+    "convnet": 0.95,
+    "transformer": 0.95,
+    "transformer_plain": 0.95,
+    "gelu": 1.0,
+    "layer_norm": 1.0,
+    "rms_norm": 1.0,
+    "softmax": 1.0,
+    "cross_entropy": 1.0,
+    "dropout": 1.0,
+}
+
+
+def build_peers(config):
+    size = "quick" if config.quick else "full"
+    peer = [config.torch_python, os.path.join(sides.PEERS, "compiled_peers.py")]
+    commands = {
+        OWN: [config.rtrain, "exec", os.path.join(sides.HERE, "compiled_peers.lua"), size],
+        COMPILER: [*peer, "compile", size],
+        "eager": [*peer, "eager", size],
+    }
+    return Benchmark(
+        name="compiled_peers",
+        text="milliseconds of steps under train.compile, Python's torch.compile and Python's eager mode, on one core; "
+        "seconds of a step's first four calls",
+        metrics=[
+            *(Metric(name, "ms", name, places=3) for name in PEER_RATIOS),
+            *(Metric(f"{name}_first", "s", f"{name}, first four calls", places=3) for name in PEER_RATIOS),
+        ],
+        goals=[Goal(name, limit, COMPILER) for name, limit in PEER_RATIOS.items()],
+        sides={side: sampler(config, side, command) for side, command in commands.items()},
+        rounds=3,
+        notes=["torch.compile keeps what it has compiled in a folder: later rounds find it"],
     )
