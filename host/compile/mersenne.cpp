@@ -120,4 +120,14 @@ void Mersenne::draw_mask(float* out, size_t count, double probability) {
   }
 }
 
+void Mersenne::draw_mask(bool* out, size_t count, double probability) {
+  constexpr size_t kAtOnce = 1024;
+  std::array<float, kAtOnce> numbers;
+  for (size_t done = 0; done < count; done += kAtOnce) {
+    const size_t part = std::min(kAtOnce, count - done);
+    draw_mask(numbers.data(), part, probability);
+    for (size_t i = 0; i < part; ++i) out[done + i] = numbers[i] != 0;
+  }
+}
+
 }  // namespace rtrain::compile

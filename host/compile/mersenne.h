@@ -19,6 +19,7 @@ struct Mersenne {
 
   // Writes 1 with the probability and else 0, as a double drawn from [0, 1) that is less than it.
   void draw_mask(float* out, size_t count, double probability);
+  void draw_mask(bool* out, size_t count, double probability);
 
  private:
   void draw(uint32_t* out, size_t count);

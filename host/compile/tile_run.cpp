@@ -25,6 +25,11 @@ void read_row(const RegionTensor& tensor, const void* memory, int64_t offset, in
     std::memcpy(to, static_cast<const float*>(memory) + offset, at(count) * sizeof(float));
     return;
   }
+  if (tensor.type == Type::kBool && stride == 1) {
+    const auto* bytes = static_cast<const uint8_t*>(memory) + offset;
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(bytes[i]);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) to[i] = number_at(memory, tensor.type, offset + i * stride);
 }
 

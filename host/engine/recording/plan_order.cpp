@@ -151,11 +151,12 @@ class RegionsOfOrder {
     std::vector<PlanItem> out;
     for (size_t i = parts.size(); i-- > 0;) {
       Part& part = parts[i];
-      if (part.calls.size() > 1) {
+      const bool is_region = part.calls.size() > 1 || reads_mask(part.calls[0]);
+      if (is_region) {
         for (PlanItem& view : taken_views(part)) out.push_back(std::move(view));
       }
       PlanItem item{.calls = part.calls, .region = {}};
-      if (part.calls.size() > 1) item.region = built(part.builder);
+      if (is_region) item.region = built(part.builder);
       out.push_back(std::move(item));
       for (const int call : part.calls) use(record_.calls[at(call)]);
     }
@@ -177,6 +178,12 @@ class RegionsOfOrder {
     part.builder = std::move(with);
     part.calls.push_back(call);
     return true;
+  }
+
+  bool reads_mask(int call) const {
+    return std::ranges::any_of(record_.calls[at(call)].tensors, [&](const ValuePlace& place) {
+      return record_.masks.contains(place.value) && record_.calls[at(call)].written.empty();
+    });
   }
 
   // Takes the views out of a part that is a region. Those whose memory is used later follow it.

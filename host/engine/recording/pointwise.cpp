@@ -95,7 +95,11 @@ std::optional<Operand> RegionBuilder::operand(int number) {
   const auto strides = broadcast_strides(value.geometry, region_.sizes);
   if (!strides) return std::nullopt;
   if (written_storages_.contains(value.storage)) return shown_by(value);
-  return input(number, {.strides = *strides});
+  const auto in = input(number, {.strides = *strides});
+  const auto mask = record_->masks.find(number);
+  if (!in || mask == record_->masks.end()) return in;
+  return region_.add(Operation::kSelect,
+                     {*in, region_.add_constant(mask->second), region_.add_constant(0)});
 }
 
 // What a call wrote, if the value shows the same number at each place: it is its expansion.
@@ -177,7 +181,8 @@ std::optional<Operand> RegionBuilder::input(int number, compile::RegionTensor te
   using compile::Type;
   const Value& value = record_->values[at(number)];
   if (written_storages_.contains(value.storage)) return std::nullopt;
-  if (value.geometry.dtype == at::kBool) tensor.type = Type::kBool;
+  const bool has_bytes = value.geometry.dtype == at::kBool || record_->masks.contains(number);
+  if (has_bytes) tensor.type = Type::kBool;
   if (value.geometry.dtype == at::kLong) tensor.type = Type::kInt64;
   if (tensor.type == Type::kFloat32 && value.geometry.dtype != at::kFloat) return std::nullopt;
   const auto [read, is_new] = read_from_.try_emplace(value.storage, number);

@@ -12,6 +12,7 @@
 #include <ATen/core/stack.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -93,6 +94,8 @@ struct Record {
   std::vector<int> outputs;           // values of the step's results
   std::vector<int> argument_aliases;  // for each argument: the first one in the same storage
   std::vector<std::pair<int, int>> versions;  // value, by how much its version grew
+  // Of a plan: masks of dropout that are kept as bytes (drop_masks.h).
+  std::map<int, float> masks;
   int num_storages = 0;
   int loss = -1;  // the value at which backward began
 

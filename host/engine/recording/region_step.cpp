@@ -39,7 +39,8 @@ compile::Mersenne twister_of(const at::mt19937_data_pod& data) {
   return out;
 }
 
-void draw(at::CPUGeneratorImpl& generator, float* out, size_t count, double probability) {
+template <class Number>
+void draw(at::CPUGeneratorImpl& generator, Number* out, size_t count, double probability) {
   if (count == 0) return;
   at::mt19937 engine = generator.engine();
   at::mt19937_data_pod data = engine.data();
@@ -99,10 +100,10 @@ void RegionStep::take_memory_of(const Record& record, const std::vector<int>& re
     if (region.outputs[i].shared_input >= 0) continue;
     for (size_t k = 0; k < inputs_.size(); ++k) {
       const int input = static_cast<int>(k);
-      const bool can_take = std::ranges::count(released, inputs_[k]) > 0 &&
-                            std::ranges::count(taken_, input) == 0 &&
-                            std::ranges::count(outputs_, inputs_[k]) == 0 &&
-                            record.values[at(inputs_[k])].geometry == geometry_[i];
+      const bool can_take =
+          std::ranges::count(released, inputs_[k]) > 0 && std::ranges::count(taken_, input) == 0 &&
+          std::ranges::count(outputs_, inputs_[k]) == 0 && !record.masks.contains(inputs_[k]) &&
+          record.values[at(inputs_[k])].geometry == geometry_[i];
       if (!can_take) continue;
       taken_[i] = region.outputs[i].shared_input = input;
       break;
@@ -195,8 +196,12 @@ bool is_mask_draw(const Record& record, const RecordedCall& call) {
 void draw_mask_(const at::Tensor& tensor, double probability) {
   auto* generator = at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
   const std::lock_guard lock(generator->mutex_);
-  draw(*generator, tensor.mutable_data_ptr<float>(), static_cast<size_t>(tensor.numel()),
-       probability);
+  const auto count = static_cast<size_t>(tensor.numel());
+  if (tensor.scalar_type() == at::kBool) {
+    draw(*generator, tensor.mutable_data_ptr<bool>(), count, probability);
+  } else {
+    draw(*generator, tensor.mutable_data_ptr<float>(), count, probability);
+  }
 }
 
 }  // namespace rtrain::engine

@@ -50,7 +50,7 @@ std::optional<at::Tensor> safe_softmax(const at::Tensor& self, int64_t dim);
 // Whether draw_mask_ is the call: bernoulli_ of a probability, of memory without gaps, from the
 // default generator, whose numbers this process can make itself.
 bool is_mask_draw(const Record& record, const RecordedCall& call);
-// What bernoulli_(probability) does, with the same random numbers.
+// What bernoulli_(probability) does, with the same random numbers. A tensor of float32 or bool.
 void draw_mask_(const at::Tensor& tensor, double probability);
 
 }  // namespace rtrain::engine

@@ -2,6 +2,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/enum_tag.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/ScopeExit.h>
 
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "host/base/text/text.h"
+#include "host/engine/recording/drop_masks.h"
 
 namespace rtrain::engine {
 namespace {
@@ -66,9 +68,10 @@ StepPlan::StepPlan(Record record) : record_(std::move(record)) {
     const bool is_outside = value.origin == Origin::kState || value.origin == Origin::kArgument;
     if (is_outside) outside_[at(value.storage)] = static_cast<int>(i);
   }
-  const std::vector<bool> needed = needed_calls(record_);
+  std::vector<bool> needed = needed_calls(record_);
   summary_.recorded = static_cast<int>(record_.calls.size());
   summary_.dropped = static_cast<int>(std::ranges::count(needed, false));
+  record_.masks = take_drop_masks(record_, needed);
   for (PlanItem& item : plan_order(record_, needed)) {
     if (item.region) {
       add_region(item);
@@ -298,10 +301,16 @@ void StepPlan::run_call(const Step& step, std::span<const double> rates, const O
 void StepPlan::run_mask(const Step& step, const Observer& observer) {
   const RecordedCall& call = record_.calls[at(step.call)];
   has_changed_ = true;
-  const at::Tensor& mask = values_[at(call.written[0])];
+  at::Tensor& mask = values_[at(call.written[0])];
+  const bool has_bytes = record_.masks.contains(call.written[0]);
+  if (has_bytes) {
+    const Geometry& geometry = record_.values[at(call.written[0])].geometry;
+    mask =
+        at::empty_strided(geometry.sizes, geometry.strides, at::TensorOptions().dtype(at::kBool));
+  }
   draw_mask_(mask, call.arguments[1].toDouble());
   const c10::IValue result = mask;
-  if (observer) observer(at(step.call), result);
+  if (observer && !has_bytes) observer(at(step.call), result);
 }
 
 void StepPlan::run_region(const Step& step, const Observer& observer) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -40,6 +41,19 @@ TEST(Mersenne, DrawsWhatTheGeneratorDraws) {
     mersenne.draw_mask(mask.data(), count, probability);
     for (size_t i = 0; i < count; ++i) ASSERT_EQ(mask[i], drawn(random, probability)) << i;
   }
+}
+
+TEST(Mersenne, BytesAreTheSameMask) {
+  Mersenne as_numbers = seeded();
+  Mersenne as_bytes = seeded();
+  for (const size_t count : {0, 1, 1024, 1025, 5000}) {
+    std::vector<float> numbers(count);
+    const auto bytes = std::make_unique<bool[]>(count + 1);
+    as_numbers.draw_mask(numbers.data(), count, 0.3);
+    as_bytes.draw_mask(bytes.get(), count, 0.3);
+    for (size_t i = 0; i < count; ++i) ASSERT_EQ(numbers[i] != 0, bytes[i]) << i;
+  }
+  EXPECT_EQ(as_numbers.state, as_bytes.state);
 }
 
 TEST(Mersenne, TheShareOfOnesIsTheProbability) {
