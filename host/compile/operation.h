@@ -51,6 +51,7 @@ enum class Operation : uint8_t {
   kLog1pInKernel,
   kSigmoidDivisor,  // 1 + exp(-a)
   kGeluTanh,        // tanh(β · (a + κ · a³)), the sum in one rounding
+  kNormalShare,     // (1 + erf(a / √2)) / 2: of a normal distribution, below a
   // A row for each row: the last dimension. From outside, as functions.
   kSoftmax,
   kLogSoftmax,

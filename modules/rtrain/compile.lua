@@ -44,7 +44,7 @@ end
 ---@param step_fn fun(...: any): ... forward, backward and the optimizer's step
 ---@param options? {mode: string, dynamic: boolean, fullgraph: boolean, fast_math: boolean} mode: 'default' or
 ---  'reduce-overhead', which is the same on a CPU; fullgraph = true: a step that cannot be recorded raises code
----  'unsupported'; dynamic and fast_math change nothing yet
+---  'unsupported'; fast_math = true: numbers may differ from the step's in their last digits; dynamic changes nothing yet
 ---@return rtrain.CompiledStep step callable; `state`, `reason`, `explain()`, `reset()`
 ---
 ---```lua

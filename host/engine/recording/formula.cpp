@@ -59,6 +59,10 @@ int64_t Formula::width() const {
   return sizes.empty() || sizes.back() == 1 ? 0 : sizes.back();
 }
 
+const compile::Functions& Formula::functions() const {
+  return engine::functions(builder_.record_->has_fast_math);
+}
+
 int64_t Formula::num_elements() const { return builder_.region_.num_elements(); }
 
 size_t Formula::num_dims() const { return builder_.region_.sizes.size(); }
@@ -191,19 +195,35 @@ bool silu_backward(Formula& f) {
   return f.set(f.compute(Operation::kSiluBackward, f.tensor(0), self, sigmoid_of(f, self)));
 }
 
-// self, approximate. Only 'tanh': the other one is oneDNN's, whose bits are its own.
+// exp(-self² / 2) / √(2π): the density of a normal distribution.
+Maybe normal_density(Formula& f, Maybe self) {
+  using enum Operation;
+  constexpr float kInverseRoot = 0.39894228040143268F;
+  const Maybe square = f.compute(kMultiply, self, self);
+  const Maybe exp = f.compute(kExp, f.compute(kMultiply, square, f.constant(-0.5F)));
+  return f.compute(kMultiply, exp, f.constant(kInverseRoot));
+}
+
+// self, approximate. Without 'tanh' it is oneDNN's, whose bits are its own: only for fast_math.
 bool gelu(Formula& f) {
-  if (f.text(1) != "tanh") return false;
   const Maybe self = f.tensor(0);
-  return f.set(f.compute(Operation::kGelu, self, f.compute(Operation::kGeluTanh, self)));
+  if (f.text(1) == "tanh") {
+    return f.set(f.compute(Operation::kGelu, self, f.compute(Operation::kGeluTanh, self)));
+  }
+  return f.set(f.compute(Operation::kMultiply, self, f.compute(Operation::kNormalShare, self)));
 }
 
 // grad, self, approximate
 bool gelu_backward(Formula& f) {
-  if (f.text(2) != "tanh") return false;
+  const Maybe grad = f.tensor(0);
   const Maybe self = f.tensor(1);
-  return f.set(f.compute(Operation::kGeluBackward, f.tensor(0), self,
-                         f.compute(Operation::kGeluTanh, self)));
+  if (f.text(2) == "tanh") {
+    return f.set(
+        f.compute(Operation::kGeluBackward, grad, self, f.compute(Operation::kGeluTanh, self)));
+  }
+  const Maybe slope = f.compute(Operation::kAddScaled, f.compute(Operation::kNormalShare, self),
+                                self, normal_density(f, self));
+  return f.set(f.compute(Operation::kMultiply, grad, slope));
 }
 
 // self, beta, threshold: self where self · β > threshold, else log(1 + exp(self · β)) / β
@@ -276,7 +296,7 @@ bool is_last_dim(const Formula& f, int64_t dim) {
 // Whether rows fill vectors. Where the last one is not full the compiler of LibTorch may have
 // joined products and sums in another way.
 bool rows_fill_vectors(const Formula& f) {
-  const auto width = static_cast<int64_t>(functions().granule() / 2);
+  const auto width = static_cast<int64_t>(f.functions().granule() / 2);
   return width > 0 && f.width() % width == 0;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "host/compile/function.h"
 #include "host/compile/region.h"
 #include "host/engine/recording/record.h"
 
@@ -41,6 +42,7 @@ class Formula {
   int64_t num_elements() const;
   size_t num_dims() const;
   std::optional<Operand> constant(std::optional<float> value);
+  const compile::Functions& functions() const;
 
   template <class... Operands>
   std::optional<Operand> compute(compile::Operation operation, Operands... operands) {

@@ -91,11 +91,26 @@ compile::Functions found_functions() {
   return out;
 }
 
+compile::Functions fast_functions() {
+  using enum compile::Operation;
+  compile::Functions out = found_functions();
+  const VectorTable* table = table_of(at::get_cpu_capability());
+  if (table == nullptr) return out;
+  out.set(kExp, {.body = table->fast_exp});
+  out.set(kExpInKernel, {.body = table->fast_exp});
+  out.set(kNormalShare, {.body = table->fast_normal_share});
+  out.set_row(kSoftmax, table->fast_softmax);
+  out.set_row(kLogSoftmax, table->fast_log_softmax);
+  out.set_row(kLogSoftmaxBackward, table->fast_log_softmax_backward);
+  return out;
+}
+
 }  // namespace
 
-const compile::Functions& functions() {
-  static const compile::Functions kFunctions = found_functions();
-  return kFunctions;
+const compile::Functions& functions(bool is_fast) {
+  static const compile::Functions kExact = found_functions();
+  static const compile::Functions kFast = fast_functions();
+  return is_fast ? kFast : kExact;
 }
 
 }  // namespace rtrain::engine

@@ -8,8 +8,9 @@
 
 namespace rtrain::engine {
 
-// Functions that this LibTorch or this processor does not have are missing.
-const compile::Functions& functions();
+// Functions that this LibTorch or this processor does not have are missing. `is_fast`: those of
+// fast_math, which are faster and whose last digits differ.
+const compile::Functions& functions(bool is_fast);
 
 // LibTorch's kernels divide more elements than these among threads.
 inline constexpr int64_t kGrain = 32768;

@@ -163,9 +163,10 @@ struct RecordMethods {
     return push_text_or_nil(
         L, engine::difference(*lua::check<Record>(L, 1), *lua::check<Record>(L, 2)));
   }
-  // plan(): a StepPlan. The record is used up.
+  // plan(has_fast_math): a StepPlan. The record is used up.
   static int plan(lua_State* L) {
     auto& record = lua::check<Record>(L, 1);
+    record->has_fast_math = lua_toboolean(L, 2) != 0;
     lua::push<StepPlan>(L, std::make_unique<StepPlan>(std::move(*record)));
     record.reset();
     return 1;

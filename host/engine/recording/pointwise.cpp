@@ -72,7 +72,7 @@ std::optional<PointwiseShape> pointwise_shape(const Record& record, const Record
   const Geometry& geometry = record.values[at(sized)].geometry;
   RegionBuilder alone(record, geometry.sizes);
   if (!alone.add(call)) return std::nullopt;
-  if (alone.calls_functions() &&
+  if (alone.calls_functions() && !record.has_fast_math &&
       !gives_bits_of_operator(record, call, geometry.sizes, alone.has_rows())) {
     return std::nullopt;
   }

@@ -94,6 +94,7 @@ struct Record {
   std::vector<int> outputs;           // values of the step's results
   std::vector<int> argument_aliases;  // for each argument: the first one in the same storage
   std::vector<std::pair<int, int>> versions;  // value, by how much its version grew
+  bool has_fast_math = false;  // of a plan: its numbers may differ in their last digits
   // Of a plan: masks of dropout that are kept as bytes (drop_masks.h).
   std::map<int, float> masks;
   int num_storages = 0;

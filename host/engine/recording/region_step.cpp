@@ -86,7 +86,7 @@ bool is_without_gaps(const Geometry& geometry) {
 RegionStep::RegionStep(const Record& record, RegionBuilder::Built built)
     : inputs_(std::move(built.inputs)),
       outputs_(std::move(built.outputs)),
-      program_(std::move(built.region), simd(), &functions()),
+      program_(std::move(built.region), simd(), &functions(record.has_fast_math)),
       scratch_(program_),
       sources_(inputs_.size()),
       targets_(outputs_.size()) {
@@ -109,7 +109,7 @@ void RegionStep::take_memory_of(const Record& record, const std::vector<int>& re
       break;
     }
   }
-  program_ = compile::TileProgram(std::move(region), simd(), &functions());
+  program_ = compile::TileProgram(std::move(region), simd(), &functions(record.has_fast_math));
   scratch_ = compile::TileProgram::Scratch(program_);
 }
 

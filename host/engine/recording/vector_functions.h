@@ -47,6 +47,20 @@ using Numbers = __m256;
 #endif
 
 inline Vector exp(Vector x) { return x.exp(); }
+inline Vector fast_exp(Vector x) { return x.exp_u20(); }
+// Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26.
+inline Vector fast_normal_share(Vector x) {
+  constexpr float kScale = 0.3275911F * 0.70710678118654752F;
+  const Vector size = x.abs();
+  const Vector t = Vector(1) / at::vec::fmadd(size, Vector(kScale), Vector(1));
+  Vector sum = at::vec::fmadd(t, Vector(1.061405429F), Vector(-1.453152027F));
+  sum = at::vec::fmadd(sum, t, Vector(1.421413741F));
+  sum = at::vec::fmadd(sum, t, Vector(-0.284496736F));
+  sum = at::vec::fmadd(sum, t, Vector(0.254829592F));
+  const Vector tail = sum * t * (x * x * Vector(-0.5F)).exp_u20() * Vector(0.5F);
+  return Vector::blendv(tail, Vector(1) - tail, x > Vector(0));
+}
+
 inline Vector expm1(Vector x) { return x.expm1(); }
 inline Vector log1p(Vector x) { return x.log1p(); }
 inline Vector sigmoid_divisor(Vector x) { return Vector(1) + x.neg().exp(); }
@@ -105,21 +119,23 @@ inline void maximum(float* out, size_t, const float* const* operands, size_t wid
   *out = most;
 }
 
-inline void softmax(float* out, size_t, const float* const* operands, size_t size) {
+template <Vector (*kExp)(Vector)>
+void softmax(float* out, size_t, const float* const* operands, size_t size) {
   const auto width = static_cast<int64_t>(size);
   const float shift = maximum_of(operands[0], width);
-  at::vec::map([=](Vector x) { return (x - Vector(shift)).exp(); }, out, operands[0], width);
+  at::vec::map([=](Vector x) { return kExp(x - Vector(shift)); }, out, operands[0], width);
   const float sum =
       at::vec::reduce_all<float>([](Vector a, Vector b) { return a + b; }, out, width);
   const float scale = 1 / sum;
   at::vec::map([=](Vector x) { return x * Vector(scale); }, out, out, width);
 }
 
-inline void log_softmax(float* out, size_t, const float* const* operands, size_t size) {
+template <Vector (*kExp)(Vector)>
+void log_softmax(float* out, size_t, const float* const* operands, size_t size) {
   const auto width = static_cast<int64_t>(size);
   const float shift = maximum_of(operands[0], width);
   const float sum =
-      at::vec::map_reduce_all<float>([=](Vector x) { return (x - Vector(shift)).exp(); },
+      at::vec::map_reduce_all<float>([=](Vector x) { return kExp(x - Vector(shift)); },
                                      [](Vector a, Vector b) { return a + b; }, operands[0], width);
   const Vector log = Vector(sum).log();
   at::vec::map([=](Vector x) { return x - Vector(shift) - log; }, out, operands[0], width);
@@ -134,11 +150,12 @@ inline void softmax_backward(float* out, size_t, const float* const* operands, s
                 operands[1], width);
 }
 
-inline void log_softmax_backward(float* out, size_t, const float* const* operands, size_t size) {
+template <Vector (*kExp)(Vector)>
+void log_softmax_backward(float* out, size_t, const float* const* operands, size_t size) {
   const auto width = static_cast<int64_t>(size);
   const float sum =
       at::vec::reduce_all<float>([](Vector a, Vector b) { return a + b; }, operands[0], width);
-  at::vec::map2([=](Vector a, Vector b) { return at::vec::fnmadd(b.exp(), Vector(sum), a); }, out,
+  at::vec::map2([=](Vector a, Vector b) { return at::vec::fnmadd(kExp(b), Vector(sum), a); }, out,
                 operands[0], operands[1], width);
 }
 
@@ -210,21 +227,28 @@ inline void sum(float* out, size_t, const float* const* operands, size_t width) 
   *out = total;
 }
 
-inline constexpr VectorTable kTable = {.width = Vector::size(),
-                                       .exp = &each<&exp>,
-                                       .expm1 = &each<&expm1>,
-                                       .log1p = &each<&log1p>,
-                                       .sigmoid_divisor = &each<&sigmoid_divisor>,
-                                       .gelu_tanh = &each<&gelu_tanh>,
+inline constexpr VectorTable kTable = {
+    .width = Vector::size(),
+    .exp = &each<&exp>,
+    .expm1 = &each<&expm1>,
+    .log1p = &each<&log1p>,
+    .sigmoid_divisor = &each<&sigmoid_divisor>,
+    .gelu_tanh = &each<&gelu_tanh>,
 
-                                       .maximum = &maximum,
-                                       .softmax = &softmax,
-                                       .log_softmax = &log_softmax,
-                                       .softmax_backward = &softmax_backward,
-                                       .log_softmax_backward = &log_softmax_backward,
+    .maximum = &maximum,
+    .softmax = &softmax<&exp>,
+    .log_softmax = &log_softmax<&exp>,
+    .softmax_backward = &softmax_backward,
+    .log_softmax_backward = &log_softmax_backward<&exp>,
 
-                                       .norm_dots = &norm_dots,
-                                       .moments = &moments,
-                                       .sum = &sum};
+    .norm_dots = &norm_dots,
+    .moments = &moments,
+    .sum = &sum,
+
+    .fast_exp = &each<&fast_exp>,
+    .fast_normal_share = &each<&fast_normal_share>,
+    .fast_softmax = &softmax<&fast_exp>,
+    .fast_log_softmax = &log_softmax<&fast_exp>,
+    .fast_log_softmax_backward = &log_softmax_backward<&fast_exp>};
 
 }  // namespace rtrain::engine::CPU_CAPABILITY

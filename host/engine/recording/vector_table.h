@@ -22,6 +22,12 @@ struct VectorTable {
   compile::RowFunction norm_dots = nullptr;
   compile::RowFunction moments = nullptr;
   compile::RowFunction sum = nullptr;
+  // With an exp whose error is up to 20 units in the last place, and a share with one of 1e-7.
+  compile::Function::Loop fast_exp = nullptr;
+  compile::Function::Loop fast_normal_share = nullptr;
+  compile::RowFunction fast_softmax = nullptr;
+  compile::RowFunction fast_log_softmax = nullptr;
+  compile::RowFunction fast_log_softmax_backward = nullptr;
 };
 
 // For processors that have these instructions; nullptr if LibTorch hides what they call.

@@ -130,7 +130,7 @@ local function take(self, entry, recording)
   local has_plan, note = self._policy:recorded(entry.count, difference)
   entry.recording = recording
   if has_plan then
-    entry.plan, recording.record = recording.record:plan(), nil
+    entry.plan, recording.record = recording.record:plan(self._options.fast_math or false), nil
     self._plans[#self._plans + 1], self._pending = entry, without(self._pending, entry)
   end
   self:_tell(note)
