@@ -11,8 +11,9 @@ local message_of = require('refusal').message_of
 
 local function context_of(rank, world_size) return {world_size = world_size, world_rank = rank} end
 
-local function loader_of(rank, world_size, options)
-  local given = {batch_size = 2, shuffle = true}
+-- `new_sampler`: each rank has a sampler, and a generator, of its own.
+local function loader_of(rank, world_size, options, new_sampler)
+  local given = {batch_size = 2, shuffle = not new_sampler, sampler = new_sampler and new_sampler()}
   for name, value in next, options or {} do given[name] = value end
   return prepare(data.DataLoader(data.TensorDataset(torch.arange(50)), given), context_of(rank, world_size), 'cpu', {})
 end
@@ -35,10 +36,10 @@ TestFollowers = {}
 -- Collects unused samplers of other tests.
 function TestFollowers:setUp() collectgarbage(); collectgarbage() end
 
-local function check_dealt_again(options)
+local function check_dealt_again(options, new_sampler)
   local seen, loaders, state = {}, {}, nil
   for rank = 0, 3 do
-    loaders[rank] = loader_of(rank, 4, options)
+    loaders[rank] = loader_of(rank, 4, options, new_sampler)
     local batches = 0
     for x in loaders[rank] do
       add(seen, x)
@@ -72,7 +73,7 @@ function TestFollowers:test_what_is_left_of_an_epoch_is_dealt_out_again() check_
 function TestFollowers:test_also_where_threads_read_ahead() check_dealt_again {num_workers = 1, prefetch_factor = 4} end
 
 function TestFollowers:test_also_of_another_sampler()
-  check_dealt_again {shuffle = false, sampler = data.SubsetRandomSampler(torch.arange(50):tolist(), torch.Generator(3))}
+  check_dealt_again({}, function() return data.SubsetRandomSampler(torch.arange(50):tolist(), torch.Generator(3)) end)
 end
 
 function TestFollowers:test_a_sampler_of_the_group_follows()
@@ -120,3 +121,5 @@ function TestFollowers:test_the_rows_that_are_left_are_dealt_out_again()
   lu.assertEquals(#seen, 50)
   lu.assertEquals(sorted_unique(seen), torch.arange(50):tolist())
 end
+
+os.exit(lu.LuaUnit.run(), true)
