@@ -122,26 +122,41 @@ TEST(ShmCollectives, AllReduceOfEveryDtypeAndOperation) {
   }
 }
 
-TEST(ShmCollectives, SumsOfRealNumbersAreThoseOfTheRanksInOrder) {
-  constexpr size_t kCount = 100003;
-  constexpr int kRanks = 4;
-  std::vector<std::vector<float>> inputs;
-  for (int rank = 0; rank < kRanks; ++rank) {
+// The sum of the ranks begin … begin + size − 1, where size is a power of two.
+float tree_sum(const std::vector<float>& values, size_t begin, size_t size) {
+  if (size == 1) return values[begin];
+  const float left = tree_sum(values, begin, size / 2);
+  if (begin + size / 2 >= values.size()) return left;
+  return left + tree_sum(values, begin + size / 2, size / 2);
+}
+
+void expect_sums_along_a_tree(int ranks, size_t count) {
+  std::vector<std::vector<float>> inputs, results(static_cast<size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
     std::mt19937 random(static_cast<unsigned>(rank));
     std::normal_distribution<float> normal;
-    inputs.emplace_back(kCount);
+    inputs.emplace_back(count);
     for (float& each : inputs.back()) each = normal(random);
   }
-  std::vector<std::vector<float>> results(kRanks);
-  for (int round = 0; round < 3; ++round) {
-    run_ranks(kRanks, [&](Rank rank) {
-      std::vector<float> values = inputs[static_cast<size_t>(rank.rank)];
-      rank.collectives.all_reduce(bytes_of(values), {});
-      results[static_cast<size_t>(rank.rank)] = std::move(values);
-    });
-    for (size_t i = 0; i < kCount; ++i) {
-      const float wanted = ((inputs[0][i] + inputs[1][i]) + inputs[2][i]) + inputs[3][i];
-      for (const auto& each : results) ASSERT_EQ(each[i], wanted) << "element " << i;
+  run_ranks(ranks, [&](Rank rank) {
+    std::vector<float> values = inputs[static_cast<size_t>(rank.rank)];
+    rank.collectives.all_reduce(bytes_of(values), {});
+    results[static_cast<size_t>(rank.rank)] = std::move(values);
+  });
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<float> values;
+    for (const auto& each : inputs) values.push_back(each[i]);
+    const float wanted = tree_sum(values, 0, 64);
+    for (const auto& each : results) {
+      ASSERT_EQ(each[i], wanted) << "element " << i << ", " << ranks << " ranks";
+    }
+  }
+}
+
+TEST(ShmCollectives, RealNumbersAreAddedAlongATreeOfTheRanks) {
+  for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8, 11, 13}) {
+    for (const size_t count : {size_t{7}, size_t{1025}, size_t{20011}}) {
+      expect_sums_along_a_tree(ranks, count);
     }
   }
 }

@@ -3,7 +3,7 @@
 // Data pass through slots in steps. In a step every rank fills its slot, waits for the other slots,
 // and reads its part of them. A slot is filled again kSlots steps later, once all ranks have read
 // it. All ranks must call the same collectives in the same order with the same sizes. Sums are
-// computed in rank order: the same bits on every rank and in every run.
+// computed along a fixed tree: the same bits on every rank and in every run.
 //
 // One thread at a time. Throws like ShmSegment::wait; after an error no function may be called.
 #pragma once

@@ -18,7 +18,8 @@ namespace {
 
 using RedOpType = c10d::ReduceOp::RedOpType;
 
-constexpr size_t kBlock = 1024;  // elements; a block's sums fit into the L1 cache
+constexpr size_t kBlock = 1024;      // elements; a block's sums fit into the L1 cache
+constexpr size_t kMostWaiting = 12;  // sums that wait for their siblings: enough for 4096 ranks
 
 template <class T>
 struct SumOf {
@@ -85,11 +86,65 @@ template <class T, RedOpType kOp>
   }
 }
 
+template <RedOpType kOp, class A>
+[[gnu::always_inline]] inline void combine_into(A* sums, const A* others, size_t size) {
+  for (size_t i = 0; i < size; ++i) sums[i] = combine<kOp, A>(sums[i], others[i]);
+}
+
+// The same for sums, along the tree of host/base/sum_tree.h over the ranks. Sums of pairs wait on a
+// stack for their siblings; of three ranks or fewer the order is that of the ranks.
+template <class T, RedOpType kOp>
+[[gnu::always_inline]] inline void add_blocks(std::byte* out, const std::byte* const* inputs,
+                                              int num, size_t count) {
+  using A = typename SumOf<T>::Type;
+  std::array<std::array<A, kBlock>, kMostWaiting> waiting;
+  for (size_t begin = 0; begin < count; begin += kBlock) {
+    const size_t size = std::min(kBlock, count - begin);
+    size_t depth = 0;
+    for (int k = 0; k < num; k += 2) {
+      A* const sums = waiting[depth++].data();
+      const auto* left = reinterpret_cast<const T*>(inputs[k]) + begin;
+      if (k + 1 < num) {
+        const auto* right = reinterpret_cast<const T*>(inputs[k + 1]) + begin;
+        for (size_t i = 0; i < size; ++i) {
+          sums[i] = combine<kOp, A>(static_cast<A>(left[i]), static_cast<A>(right[i]));
+        }
+      } else {
+        for (size_t i = 0; i < size; ++i) sums[i] = static_cast<A>(left[i]);
+      }
+      for (int pairs = k / 2 + 1; pairs % 2 == 0; pairs /= 2, --depth) {
+        combine_into<kOp>(waiting[depth - 2].data(), waiting[depth - 1].data(), size);
+      }
+    }
+    for (; depth > 1; --depth) {
+      combine_into<kOp>(waiting[depth - 2].data(), waiting[depth - 1].data(), size);
+    }
+    const A* const sums = waiting[0].data();
+    auto* target = reinterpret_cast<T*>(out) + begin;
+    if constexpr (kOp == RedOpType::AVG) {
+      const auto divisor = static_cast<A>(num);
+      for (size_t i = 0; i < size; ++i) target[i] = static_cast<T>(sums[i] / divisor);
+    } else {
+      for (size_t i = 0; i < size; ++i) target[i] = static_cast<T>(sums[i]);
+    }
+  }
+}
+
+template <class T, RedOpType kOp>
+[[gnu::always_inline]] inline void reduce_all(std::byte* out, const std::byte* const* inputs,
+                                              int num, size_t count) {
+  constexpr bool kIsSum = kOp == RedOpType::SUM || kOp == RedOpType::AVG;
+  if constexpr (kIsSum && !std::is_integral_v<T>) {
+    if (num > 3) return add_blocks<T, kOp>(out, inputs, num, count);
+  }
+  reduce_blocks<T, kOp>(out, inputs, num, count);
+}
+
 using Kernel = void (*)(std::byte*, const std::byte* const*, int, size_t);
 
 template <class T, RedOpType kOp>
 void reduce_plain(std::byte* out, const std::byte* const* inputs, int num, size_t count) {
-  reduce_blocks<T, kOp>(out, inputs, num, count);
+  reduce_all<T, kOp>(out, inputs, num, count);
 }
 
 #if defined(__x86_64__)
@@ -97,13 +152,13 @@ void reduce_plain(std::byte* out, const std::byte* const* inputs, int num, size_
 template <class T, RedOpType kOp>
 [[gnu::target("avx2")]] void reduce_avx2(std::byte* out, const std::byte* const* inputs, int num,
                                          size_t count) {
-  reduce_blocks<T, kOp>(out, inputs, num, count);
+  reduce_all<T, kOp>(out, inputs, num, count);
 }
 
 template <class T, RedOpType kOp>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void reduce_avx512(
     std::byte* out, const std::byte* const* inputs, int num, size_t count) {
-  reduce_blocks<T, kOp>(out, inputs, num, count);
+  reduce_all<T, kOp>(out, inputs, num, count);
 }
 #endif
 

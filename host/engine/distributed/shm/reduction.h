@@ -1,5 +1,6 @@
-// host/engine/distributed/shm/reduction.h: reduces the elements of several ranks in rank order: the
-// result has the same bits on whichever rank and processor it is computed.
+// host/engine/distributed/shm/reduction.h: reduces the elements of several ranks: numbers are added
+// along the tree of host/base/sum_tree.h over the ranks, everything else is combined in rank order.
+// The result has the same bits on whichever rank and processor it is computed.
 #pragma once
 
 #include <c10/core/ScalarType.h>
