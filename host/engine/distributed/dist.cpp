@@ -8,8 +8,8 @@
 #include "host/engine/cuda/cuda.h"
 #include "host/engine/distributed/backend_choice.h"
 #include "host/engine/distributed/group_argument.h"
+#include "host/engine/distributed/hooks/lua_hook.h"
 #include "host/engine/distributed/host_store.h"
-#include "host/engine/distributed/lua_hook.h"
 #include "host/engine/distributed/reducer.h"
 #include "host/engine/files/tree.h"
 #include "host/engine/runtime/checks.h"
@@ -233,10 +233,10 @@ std::vector<int64_t> order_of(lua_State* L, const lua::Options& given) {
 
 int new_reducer(lua_State* L) {
   std::vector<at::Tensor> params = check_tensors(L, 1);
-  const lua::Options given(
-      L, 2, "DistributedDataParallel",
-      {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view", "bucket_cap_mb",
-       "static_graph", "broadcast_buffers", "frozen", "process_group", "gradient_order"});
+  const lua::Options given(L, 2, "DistributedDataParallel",
+                           {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view",
+                            "bucket_cap_mb", "static_graph", "broadcast_buffers", "frozen",
+                            "process_group", "gradient_order", "num_virtual"});
   ReducerOptions options;
   options.names = names_of(L, given);
   options.buffers = tensors_of(L, given, "buffers");
@@ -247,6 +247,7 @@ int new_reducer(lua_State* L) {
   options.broadcast_buffers = given.boolean("broadcast_buffers", true);
   options.bucket_cap_mb = given.number("bucket_cap_mb", options.bucket_cap_mb);
   options.gradient_order = order_of(L, given);
+  options.num_virtual = static_cast<int>(given.number("num_virtual", 0));
   given.push("process_group");
   const std::shared_ptr<Group> group = group_argument(L, lua_gettop(L));
   lua::push<Reducer>(L, Reducer::create(group, std::move(params), std::move(options)));
@@ -259,7 +260,23 @@ bool sync_argument(lua_State* L, int index) {
 
 int before_forward(lua_State* L) {
   check_outside_comm_hook(L, "the forward of a DistributedDataParallel model");
-  lua::check<Reducer>(L, 1)->before_forward(sync_argument(L, 2));
+  lua::check<Reducer>(L, 1)->before_forward(sync_argument(L, 2),
+                                            static_cast<int>(luaL_optinteger(L, 3, -1)));
+  return 0;
+}
+
+int end_virtual_rank(lua_State* L) {
+  lua::check<Reducer>(L, 1)->end_virtual_rank(lua_toboolean(L, 2) != 0);
+  return 0;
+}
+
+int note_zeroed(lua_State* L) {
+  lua::check<Reducer>(L, 1)->note_zeroed(check_tensors(L, 2));
+  return 0;
+}
+
+int share_buffers(lua_State* L) {
+  lua::check<Reducer>(L, 1)->share_buffers();
   return 0;
 }
 
@@ -351,8 +368,12 @@ void open_dist(lua_State* L) {
   static constexpr std::array kReducerMethods = {
       torch_method<&before_forward>("before_forward"),
       torch_method<&after_forward>("after_forward"),
+      torch_method<&end_virtual_rank>("end_virtual_rank"),
+      torch_method<&note_zeroed>("note_zeroed"),
+      torch_method<&share_buffers>("share_buffers"),
       torch_method<&register_comm_hook>("register_comm_hook"),
-      torch_method<&num_builds>("num_builds"), torch_method<&gradient_order>("gradient_order")};
+      torch_method<&num_builds>("num_builds"),
+      torch_method<&gradient_order>("gradient_order")};
   lua::register_class<Reducer>(L, kReducerMethods);
   register_comm_bucket(L);
   lua::push_functions(L, kFunctions);

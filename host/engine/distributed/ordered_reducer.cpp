@@ -64,6 +64,11 @@ void OrderedReducer::set_gradient_order(const std::vector<int64_t>& order) {
   for (const int64_t index : order) push_rebuilt_params(static_cast<size_t>(index));
 }
 
+void OrderedReducer::forget_gradient_order() {
+  rebuilt_params_.clear();
+  rebuilt_param_indices_.clear();
+}
+
 void OrderedReducer::forget_counts() {
   for (auto& [index, count] : numGradHooksTriggeredMap_) count = 0;
 }

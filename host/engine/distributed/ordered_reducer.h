@@ -19,6 +19,8 @@ class OrderedReducer : public c10d::Reducer {
   // The order of gradients in the first backward, until buckets are rebuilt.
   const std::vector<int64_t>& gradient_order() const { return rebuilt_param_indices_; }
   void set_gradient_order(const std::vector<int64_t>& order);
+  // Another backward pass comes before the buckets are rebuilt.
+  void forget_gradient_order();
   // How often each gradient is ready in a step of a static graph. LibTorch also counts a backward
   // inside of no_sync before the first step. Later steps would then wait for gradients that never
   // come, and all-reduce nothing.

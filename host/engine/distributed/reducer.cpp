@@ -14,7 +14,8 @@
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
-#include "host/engine/distributed/bf16_hook.h"
+#include "host/engine/distributed/hooks/bf16_hook.h"
+#include "host/engine/distributed/hooks/virtual_sums.h"
 #include "host/engine/distributed/ordered_reducer.h"
 #include "host/engine/memory/tensor_place.h"
 #include "host/engine/operators/boxed/call.h"
@@ -193,6 +194,13 @@ void Reducer::build() {
     reducer_->set_static_graph();
     logger_->set_static_graph();
   }
+  if (options_.num_virtual > 0) {
+    virtual_sums_ = std::make_shared<VirtualSums>(
+        VirtualSumsOptions{.group = group_->process_group(),
+                           .num_virtual = options_.num_virtual,
+                           .adds_in_tree = group_->uses_shm() && params_[0].is_cpu()});
+    reducer_->register_comm_hook(virtual_hook(virtual_sums_));
+  }
   if (options_.gradient_order.empty() || !reducer_->should_rebuild_buckets()) return;
   reducer_->set_gradient_order(options_.gradient_order);
   rebuild();
@@ -249,27 +257,56 @@ void Reducer::run_as_effect(std::string_view name, std::string_view given,
       changed, {});
 }
 
-void Reducer::before_forward(bool sync) {
-  run_as_effect("forward begins", sync ? "sync" : "no_sync", options_.buffers,
-                [sync](Reducer& own, const auto&) { own.begin_forward(sync); });
+void Reducer::before_forward(bool sync, int virtual_rank) {
+  if (virtual_sums_ != nullptr) refuse_in_recording("virtual_workers");
+  run_as_effect(
+      "forward begins", sync ? "sync" : "no_sync", options_.buffers,
+      [sync, virtual_rank](Reducer& own, const auto&) { own.begin_forward(sync, virtual_rank); });
 }
 
-void Reducer::begin_forward(bool sync) {
-  const bool sends = buffers_due_ && options_.broadcast_buffers && !options_.buffers.empty();
-  call("DistributedDataParallel forward", sends || !has_rebuilt_, [&] {
+// Processes have different numbers of virtual ranks. So they do together what comes once in a step:
+// in the forward of their first ones.
+void Reducer::begin_forward(bool sync, int virtual_rank) {
+  const bool is_first = virtual_sums_ == nullptr || virtual_rank <= virtual_sums_->range().begin;
+  const bool sends = is_first && buffers_due_ && has_buffers();
+  call("DistributedDataParallel forward", sends || (is_first && !has_rebuilt_), [&] {
     if (c10::GradMode::is_enabled()) {
+      if (virtual_sums_ != nullptr && virtual_rank >= 0) {
+        virtual_sums_->begin(virtual_rank, params_);
+      }
       if (sync) {
         logger_->set_runtime_stats_and_log();
         if (options_.static_graph && !delay_queued_) reducer_->forget_counts();
         reducer_->prepare_for_forward();
       }
-      rebuild();
+      if (is_first) {
+        rebuild();
+      } else if (!has_rebuilt_) {
+        reducer_->forget_gradient_order();
+      }
     }
-    if (!sends) return;
-    std::vector<at::Tensor> buffers;
-    for (const at::Tensor& buffer : options_.buffers) buffers.push_back(buffer.detach());
-    c10d::broadcast_coalesced(group_->process_group(), buffers, kBroadcastBytes, 0);
+    if (sends) broadcast_buffers();
   });
+}
+
+void Reducer::broadcast_buffers() {
+  std::vector<at::Tensor> buffers;
+  for (const at::Tensor& buffer : options_.buffers) buffers.push_back(buffer.detach());
+  c10d::broadcast_coalesced(group_->process_group(), buffers, kBroadcastBytes, 0);
+}
+
+void Reducer::share_buffers() {
+  if (!buffers_due_ || !has_buffers()) return;
+  call("DistributedDataParallel: buffers of rank 0", true, [&] { broadcast_buffers(); });
+  buffers_due_ = false;
+}
+
+void Reducer::note_zeroed(const std::vector<at::Tensor>& params) {
+  if (virtual_sums_ != nullptr) virtual_sums_->note_zeroed(params);
+}
+
+void Reducer::end_virtual_rank(bool is_left) {
+  if (virtual_sums_ != nullptr) virtual_sums_->end(is_left);
 }
 
 bool Reducer::replaces_outputs() const {
@@ -364,6 +401,7 @@ void Reducer::close() noexcept {
     // The hook no longer exists, so there is nothing to remove.
   }
   if (reducer_ != nullptr) gradient_order_ = gradient_order();
+  virtual_sums_.reset();
   logger_.reset();  // its destructor reads the reducer
   reducer_.reset();
 }

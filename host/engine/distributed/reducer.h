@@ -38,9 +38,12 @@ struct ReducerOptions {
   // same buckets from the first step on. Rank 0's value is used on all ranks; empty: the first
   // backward determines the order.
   std::vector<int64_t> gradient_order;
+  // Above 0: backward passes are those of virtual ranks (virtual_sums.h).
+  int num_virtual = 0;
 };
 
 class OrderedReducer;
+class VirtualSums;
 
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
@@ -52,8 +55,9 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  // `sync` is false inside no_sync: gradients then only accumulate on this rank.
-  void before_forward(bool sync);
+  // `sync` is false inside no_sync: gradients then only accumulate on this rank. `virtual_rank` is
+  // below 0 outside of a step of virtual ranks.
+  void before_forward(bool sync, int virtual_rank = -1);
 
   // Takes the tensors of the model's output and returns those that the caller must use instead: the
   // same ones or, with find_unused_parameters and in static_graph's first iteration, tensors whose
@@ -68,6 +72,14 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void register_comm_hook(std::string_view name);
   // The same with a user-defined hook.
   void register_comm_hook(std::unique_ptr<c10d::CommHookInterface> hook);
+
+  // The script has zeroed the gradients of these parameters. Only for virtual ranks.
+  void note_zeroed(const std::vector<at::Tensor>& params);
+  // The batch of a virtual rank has ended: throws Error(kUser) if it had a forward without a
+  // backward that exchanges gradients. `is_left`: the loop was left instead, within a step.
+  void end_virtual_rank(bool is_left);
+  // Gives all ranks rank 0's buffers now, in place of the next forward. A collective.
+  void share_buffers();
 
   // The order in which gradients became ready in the first backward, as parameter indices; buckets
   // hold them in this order. Empty before that backward. Also works after close().
@@ -91,7 +103,9 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void delay_all_reduce();
   // Whether it looks for parameters that the outputs do not use.
   bool searches() const { return options_.find_unused_parameters && !options_.static_graph; }
-  void begin_forward(bool sync);
+  void begin_forward(bool sync, int virtual_rank);
+  bool has_buffers() const { return options_.broadcast_buffers && !options_.buffers.empty(); }
+  void broadcast_buffers();
   void end_forward(const std::vector<at::Tensor>& outputs, bool sync);
   // A gradient is complete on this rank.
   void on_gradient(size_t index);
@@ -113,6 +127,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   bool has_rebuilt_ = false;  // LibTorch has rebuilt the buckets, on all ranks at once
   std::vector<int64_t> gradient_order_;
   std::shared_ptr<OrderedReducer> reducer_;
+  std::shared_ptr<VirtualSums> virtual_sums_;  // null without virtual ranks
   std::shared_ptr<c10d::Logger> logger_;
 };
 

@@ -1,4 +1,4 @@
-#include "host/engine/distributed/bf16_hook.h"
+#include "host/engine/distributed/hooks/bf16_hook.h"
 
 #include <vector>
 

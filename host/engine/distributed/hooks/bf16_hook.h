@@ -1,5 +1,5 @@
-// host/engine/distributed/bf16_hook.h: DistributedDataParallel's communication hook that reduces
-// gradients as bfloat16, like Python's bf16_compress_hook.
+// host/engine/distributed/hooks/bf16_hook.h: DistributedDataParallel's communication hook that
+// reduces gradients as bfloat16, like Python's bf16_compress_hook.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-#include "host/engine/distributed/lua_hook.h"
+#include "host/engine/distributed/hooks/lua_hook.h"
 
 #include <array>
 #include <utility>

@@ -1,5 +1,5 @@
-// host/engine/distributed/lua_hook.h: a communication hook of DistributedDataParallel that is a Lua
-// function.
+// host/engine/distributed/hooks/lua_hook.h: a communication hook of DistributedDataParallel that is
+// a Lua function.
 //
 // LibTorch calls it for each bucket during backward(), on the thread that called backward(): the
 // Lua state's thread. The reducer is locked meanwhile, so calls that would lock it again (a forward
