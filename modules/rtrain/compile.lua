@@ -13,6 +13,8 @@ local CompiledStep = Compiled:extend 'CompiledStep'
 local OPTIONS = {'mode', 'dynamic', 'fullgraph', 'fast_math'}
 
 function CompiledStep:init(step_fn, options)
+  require('rtrain.virtual').refuse(require('rtrain.session').peek(), 'train.compile', 'a step has the batches of several '
+    .. 'virtual ranks, and what comes once in it is held back until the last one')
   local is_callable = type(step_fn) == 'function' or (getmetatable(step_fn) or {}).__call
   if not is_callable then errors.raise('argument', 'train.compile: expected the step, a function, got ' .. type(step_fn)) end
   options = Compiled.check_options(options, OPTIONS, 'train.compile')

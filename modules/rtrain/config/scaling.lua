@@ -89,6 +89,9 @@ end
 ---  its cores or devices allow: 'SPREAD', one to each node in turn (default; Ray's is PACK); 'PACK', one node after the
 ---  other; 'STRICT_PACK', all on one node; 'STRICT_SPREAD', each on a different node. The ranks of a node are
 ---  consecutive
+---@field virtual_workers? integer the run is computed as by that many workers, whichever number of processes shares
+---  them: 1, 3 or 8 of them, also changing in mid-run, end with the same bits (`rtrain doc guide/reproducibility`). Each
+---  computes with `resources_per_worker.CPU` threads, or with one
 ---@field elastic_resize_monitor_interval_s number seconds between two checks of the capacity for an elastic group
 ---  (default 60)
 local ScalingConfig = schema.define('ScalingConfig', {
@@ -101,14 +104,26 @@ local ScalingConfig = schema.define('ScalingConfig', {
   {'use_tpu', default = false, absent = 'there are no TPUs for rtrain'},
   {'topology', absent = 'there are no TPUs for rtrain'},
   {'elastic_resize_monitor_interval_s', default = 60, check = schema.positive},
+  {'virtual_workers', check = schema.integer(1, MOST_WORKERS)},
   {'trainer_resources', removed = 'the controller needs none'},
 })
+
+-- With 'auto' the group is never larger.
+local function check_virtual_workers(config)
+  local workers = config.num_workers
+  local most = type(workers) == 'table' and (workers.max or workers[2]) or workers
+  if config.virtual_workers == nil or workers == 'auto' or config.virtual_workers >= most then return end
+  errors.raise('config', ('ScalingConfig.virtual_workers = %d with num_workers = %s: each worker computes at least one virtual '
+    .. 'worker; did you mean virtual_workers = %d?'):format(config.virtual_workers,
+    type(workers) == 'table' and ('{%d, %d}'):format(config:min_workers(), most) or workers, most))
+end
 
 function ScalingConfig:_validate()
   local gpus = self.resources_per_worker and self.resources_per_worker.GPU
   if not self.use_gpu and gpus and gpus > 0 then
     errors.raise('config', ('ScalingConfig.resources_per_worker.GPU = %s without use_gpu = true'):format(gpus))
   end
+  check_virtual_workers(self)
   if not self.use_gpu and self.accelerator_type then
     errors.raise('config', ("ScalingConfig.accelerator_type = '%s' without use_gpu = true"):format(self.accelerator_type))
   end
@@ -132,6 +147,7 @@ function ScalingConfig:max_workers()
   if workers == 'auto' then
     local system, gpus = require 'base._system', self:num_gpus_per_worker()
     local room = math.floor(system.cores() / self:num_cpus_per_worker())
+    if self.virtual_workers then room = math.min(room, self.virtual_workers) end
     if gpus > 0 then room = math.min(room, math.floor((system.cuda()) / gpus)) end
     return math.max(1, room)
   end
@@ -147,6 +163,11 @@ function ScalingConfig:elasticity_enabled() return type(self.num_workers) == 'ta
 function ScalingConfig:num_cpus_per_worker()
   return self.resources_per_worker and self.resources_per_worker.CPU or 1
 end
+
+---Returns the threads of each worker if they must not depend on the number of workers; sums that threads share have other
+---bits with another number of them.
+---@return integer|nil threads nil without virtual_workers
+function ScalingConfig:num_threads() return self.virtual_workers and self:num_cpus_per_worker() or nil end
 
 ---Returns the GPUs of each worker: 0 without use_gpu, a fraction when workers share a device.
 ---@return number

@@ -11,6 +11,7 @@ local followers = {}
 local function each_sampler() return require('torch.utils.data').DistributedSampler.each() end
 
 local function is_of(sampler, context)
+  if sampler.is_of_all then return true end  -- of all virtual ranks
   return sampler.num_replicas == context.world_size and sampler.rank == context.world_rank
 end
 
@@ -48,7 +49,7 @@ function followers.move(before, state)
       .. 'train.elastic, or of the size of the group'):format(now.world_size, before.world_size, text_of(sampler, before)))
   end
   for each in each_sampler() do
-    if each.num_replicas > 1 then each:set_place(now.world_size, now.world_rank) end
+    if each.num_replicas > 1 and not each.is_of_all then each:set_place(now.world_size, now.world_rank) end
   end
   require('rtrain.functions.dataset_shards').set_place(state)
 end

@@ -77,6 +77,8 @@ end
 
 -- Returns to the last commit, until another attempt begins.
 local function go_back(self, err)
+  local virtual = session.get('train.elastic').virtual
+  if virtual then virtual:leave() end
   fully_shard.disconnect_all()
   -- During synchronization the state of a rank is only overwritten with the same values.
   local step = self.must_synchronize and self.commits.step or self.commits:held()

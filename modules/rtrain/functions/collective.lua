@@ -8,6 +8,10 @@ local session = require 'rtrain.session'
 
 local collective = {}
 
+local function note(state, name)
+  if state.virtual then state.virtual:note_collective(name) end
+end
+
 ---Waits until every worker has called it. Each minute (`$RTRAIN_COLLECTIVE_WARN_INTERVAL_S`) a warning names the
 ---missing ranks. Ray equivalent: ray.train.collective.barrier.
 ---Raises code 'timeout' after TorchConfig.timeout_s (or `$RTRAIN_COLLECTIVE_TIMEOUT_S`), 'user' if the workers are in
@@ -26,7 +30,7 @@ local collective = {}
 ---}):fit()
 ---```
 function collective.barrier()
-  session.get('train.collective.barrier()')
+  note(session.get('train.collective.barrier()'), 'train.collective.barrier')
   require('rtrain._worker').synchronize('train.collective.barrier()', '')
 end
 
@@ -49,6 +53,7 @@ end
 ---```
 function collective.broadcast_from_rank_zero(data)
   local state = session.get('train.collective.broadcast_from_rank_zero()')
+  note(state, 'train.collective.broadcast_from_rank_zero')
   local bytes = state.context.world_rank == 0 and closure.dump(data) or ''
   return closure.load(require('rtrain._worker').synchronize('train.collective.broadcast_from_rank_zero()', bytes))
 end

@@ -15,7 +15,11 @@ function TrainContext:init(state) self._session = state end
 function TrainContext:get_world_size() return self._session.context.world_size end
 
 ---@return integer rank of this worker among all, from 0
-function TrainContext:get_world_rank() return self._session.context.world_rank end
+function TrainContext:get_world_rank()
+  local virtual = self._session.virtual
+  if virtual then virtual:note_rank() end
+  return self._session.context.world_rank
+end
 
 ---@return integer rank among the workers of this node, from 0
 function TrainContext:get_local_rank() return self._session.context.local_rank end

@@ -170,6 +170,10 @@ end
 ---```
 function report.report(metrics, options)
   local state = session.get('train.report()')
+  if state.virtual then
+    metrics = state.virtual:report(metrics)
+    if metrics == nil then return end
+  end
   local plain = plain_metrics(metrics, 'report')
   not_finite.see_metrics(plain)
   local depth = phases.enter(phases.CHECKPOINT)

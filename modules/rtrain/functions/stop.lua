@@ -30,7 +30,8 @@ local stop = {}
 ---assert(result.metrics.step == 1000)
 ---```
 function stop.stop_requested()
-  session.get('train.stop_requested()')
+  local virtual = session.get('train.stop_requested()').virtual
+  if virtual and virtual:is_held() then return false end  -- the step ends first
   return require('rtrain._worker').stop_requested()
 end
 

@@ -30,6 +30,8 @@ local function check_options(options)
 end
 
 function Graph:init(step_fn, options)
+  require('rtrain.virtual').refuse(require('rtrain.session').peek(), 'train.graph', 'a step has the batches of several virtual '
+    .. 'ranks, and what comes once in it is held back until the last one')
   local is_callable = type(step_fn) == 'function' or (getmetatable(step_fn) or {}).__call
   if not is_callable then errors.raise('argument', 'train.graph: expected the step, a function, got ' .. type(step_fn)) end
   self._step, self._options = step_fn, check_options(options)

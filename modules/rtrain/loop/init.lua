@@ -1,6 +1,8 @@
 -- rtrain/loop/init.lua: train.loop: a ready-made training loop and its callbacks.
 
 local namespace = require 'base.namespace'
+local session = require 'rtrain.session'
+local virtual = require 'rtrain.virtual'
 
 ---Trains a model, in the train function: epochs of batches, split over the workers, with validation, callbacks,
 ---accumulated and clipped gradients and mixed precision; each epoch is reported, with a checkpoint. A continued run
@@ -30,7 +32,8 @@ local namespace = require 'base.namespace'
 ---assert(result.return_value < 50 and result.metrics.loss < 1e-3 and result.checkpoint)
 ---```
 local function run(options)
-  require('rtrain.session').get('train.loop')
+  virtual.refuse(session.get('train.loop'), 'train.loop', 'its counts and means are of batches, of which a process has several '
+    .. 'in a step: write the loop over a loader of prepare_data_loader')
   return require 'rtrain.loop.loop'(require 'rtrain.loop.options'(options)):run()
 end
 

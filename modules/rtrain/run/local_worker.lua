@@ -42,6 +42,7 @@ function local_worker.serve(fd, job, pump, is_joined)
     kind = job.kind, train_loop_per_worker = job.train_loop_per_worker, train_loop_config = fresh(job.train_loop_config),
     datasets = job.worker_datasets, validation_config = job.validation_config, gpus = job.gpus,
     on_nan = job.run_config.failure_config.on_nan, verify_replicas = job.run_config.failure_config.verify_replicas,
+    virtual_workers = job.scaling_config.virtual_workers, num_threads = job.scaling_config:num_threads(),
     flags = job.flags, metadata = job.metadata,
     resume_from_checkpoint = job.resume_from_checkpoint,
     set_cuda_device = job.torch_config.set_cuda_device,

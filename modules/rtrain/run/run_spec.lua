@@ -95,6 +95,8 @@ local function dump_functions(job)
     kind = job.kind,
     on_nan = job.run_config.failure_config.on_nan,
     verify_replicas = job.run_config.failure_config.verify_replicas,
+    virtual_workers = job.scaling_config.virtual_workers,
+    num_threads = job.scaling_config:num_threads(),
     validation_config = job.validation_config,
     datasets = job.worker_datasets,
     metadata = job.metadata,

@@ -66,9 +66,14 @@ local function set_cuda_state(state)
   torch.cuda.manual_seed(torch.random.fork_rng(function() return torch.randint(0, 2 ^ 48, {}):item() end))
 end
 
+-- The state that is put aside, if there is one.
+local aside
+
 ---Returns the state of all generators as plain data.
 ---@return {torch: torch.Tensor, lua: torch.Tensor?, cuda: torch.Tensor?} state
-function random_state.get() return {lua = lua_state(), torch = torch.get_rng_state(), cuda = cuda_state()} end
+function random_state.get()
+  return aside or {lua = lua_state(), torch = torch.get_rng_state(), cuda = cuda_state()}
+end
 
 ---Restores the state of all generators.
 ---@param state table
@@ -76,6 +81,16 @@ function random_state.set(state)
   torch.set_rng_state(state.torch)
   set_lua_state(state.lua)
   set_cuda_state(state.cuda)
+end
+
+---Puts the state aside: until end_aside the generators may be seeded for something else, and `get` returns that state.
+function random_state.begin_aside() aside = random_state.get() end
+
+---Restores the state that was put aside.
+function random_state.end_aside()
+  local state = aside
+  aside = nil
+  if state then random_state.set(state) end
 end
 
 ---Seeds the generators of a rank that has no saved state: different from other ranks, but reproducible.

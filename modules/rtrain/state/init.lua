@@ -8,6 +8,7 @@ local args = require 'base.args'
 local Checkpoint = require 'rtrain.results.checkpoint'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
 local session = require 'rtrain.session'
 local sharded = require 'rtrain.state.sharded'
@@ -29,6 +30,19 @@ local function check_name(name)
   end
 end
 
+-- A value that is changed in place is another one than the copy.
+local function copied(values)
+  local copy = ordered.new()
+  for name, value in ordered.items(values) do
+    local kind = type(value)
+    copy[name] = (kind == 'table' or kind == 'userdata') and require('torch').deepcopy(value) or value
+  end
+  return copy
+end
+
+local function get_values(self) return copied(parts.values(self)) end
+local function set_values(self, values) parts.set_values(self, copied(values)) end
+
 ---@param given table name → part or plain value
 function TrainState:init(given)
   if type(given) ~= 'table' or class.of(given) ~= nil then
@@ -41,6 +55,13 @@ function TrainState:init(given)
     if kind then self._parts[name] = kind else parts.check_plain(name, value) end
     self[name] = value
   end
+  local state = session.peek()
+  if state and state.virtual then state.virtual:follow(self, get_values, set_values) end
+end
+
+local function virtual_of_session()
+  local state = session.peek()
+  return state and state.virtual
 end
 
 local function own_file(rank) return ('train_state-rank-%d.pt'):format(rank) end
@@ -103,6 +124,9 @@ function TrainState:save(dir, options)
     errors.raise('argument', ('state:save: expected the path of a folder, got a %s'):format(type(dir)))
   end
   local is_async = args.options(options, {'async'}, 'state:save').async
+  local virtual = virtual_of_session()
+  if virtual and virtual:is_held() then return nil end
+  if virtual then virtual:settle() end
   if is_async ~= nil and type(is_async) ~= 'boolean' then
     errors.raise('argument', ('state:save: async is true or false, not a %s'):format(type(is_async)))
   end
@@ -139,6 +163,7 @@ end
 -- position describes all ranks. The second result is true if the generators belong to another rank.
 local function read_own(dir, shared)
   local world_size, rank = place()
+  if virtual_of_session() then return read(dir .. '/' .. own_file(0)), false end  -- the same on all ranks
   local mine = dir .. '/' .. own_file(rank)
   local first = dir .. '/' .. own_file(0)
   if world_size == shared.world_size then
@@ -232,6 +257,12 @@ end
 ---step. It takes some microseconds, over several nodes a round through the controller; nothing is written to disk. Does
 ---nothing if a loss cannot be healed. Raises code 'user' outside of train.elastic.
 function TrainState:commit()
+  local virtual = virtual_of_session()
+  if virtual and virtual:is_held() then return end
+  if self._commits and virtual then
+    virtual:share_buffers()
+    return virtual:quietly(self._commits.commit, self._commits)
+  end
   if self._commits then return self._commits:commit() end
   errors.raise('user', 'state:commit: only inside of train.elastic(state, function(state) … end)')
 end

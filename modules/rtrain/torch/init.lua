@@ -5,6 +5,7 @@ local class = require 'base.class'
 local errors = require 'base.errors'
 local number = require 'base.number'
 local session = require 'rtrain.session'
+local virtual = require 'rtrain.virtual'
 
 ---@class rtrain.torch
 local train_torch = {}
@@ -72,11 +73,14 @@ function train_torch.prepare_model(model, options)
   local state = session.get('train.torch.prepare_model()')
   options = args.options(options, {'move_to_device', 'parallel_strategy', 'parallel_strategy_kwargs'}, 'prepare_model')
   local strategy = check_strategy(options.parallel_strategy)
+  if strategy ~= 'ddp' or options.parallel_strategy_kwargs and options.parallel_strategy_kwargs.zero then
+    virtual.refuse(state, 'prepare_model: another parallel_strategy than ddp', 'they add up whole gradients')
+  end
   if #state.gpus > 0 and options.move_to_device ~= false and not is_meta(model) then model:to(train_torch.get_device()) end
   require('rtrain.session.not_finite').add_model(model)
   if state.probe then state.probe:add_model(model) end
   if strategy ~= 'ddp' then require('rtrain.session.replicas').finish() end
-  if strategy == 'none' or state.context.world_size == 1 then return model end
+  if strategy == 'none' or state.context.world_size == 1 and not state.virtual then return model end
   local kwargs = options.parallel_strategy_kwargs
   if strategy == 'fsdp' then return require('rtrain.torch.shard_model').fsdp(model, kwargs) end
   if type(kwargs) == 'table' and kwargs.zero ~= nil then return require('rtrain.torch.shard_model').zero(model, kwargs) end
@@ -121,9 +125,10 @@ end
 ---assert(result.metrics.sum == 0 + 2 + 4 + 6 + 8)
 ---```
 function train_torch.prepare_data_loader(loader, options)
-  local context = session.get('train.torch.prepare_data_loader()').context
+  local state = session.get('train.torch.prepare_data_loader()')
   options = args.options(options, {'add_dist_sampler', 'move_to_device', 'auto_transfer', 'padding'}, 'prepare_data_loader')
-  return require 'rtrain.torch.prepare_loader'(loader, context, train_torch.get_device(), options)
+  return require 'rtrain.torch.prepare_loader'(loader, state.context, train_torch.get_device(), options,
+    state.virtual)
 end
 
 ---Returns this worker's part of a global batch, so that a group that grows or shrinks trains with the same global
@@ -147,7 +152,7 @@ end
 ---assert(result.metrics.batch_size == 21 and result.metrics.lr == 0.1 * 63 / 64)
 ---```
 function train_torch.local_batch_size(global_batch_size)
-  local workers = session.get('train.torch.local_batch_size()').context.world_size
+  local workers = virtual.num_parts(session.get('train.torch.local_batch_size()'))
   if type(global_batch_size) ~= 'number' or global_batch_size % 1 ~= 0 then
     errors.raise('argument', ('local_batch_size: expected a whole number of samples, got %s'):format(
       tostring(global_batch_size)))

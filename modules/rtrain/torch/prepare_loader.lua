@@ -41,19 +41,50 @@ local function distributed(loader, context)
   return data.DataLoader(given)
 end
 
+local function refuse(text) errors.raise('unsupported', 'prepare_data_loader with ScalingConfig.virtual_workers: ' .. text) end
+
+-- Returns a loader that gives the batches of this process's virtual ranks.
+local function virtual_batches(loader, ranks, options)
+  if loader.is_iterable then refuse 'an IterableDataset has an order of its own: take a dataset with len() and get()' end
+  if loader.is_single then refuse 'samples one by one: take a batch_size' end
+  if not loader.in_order then refuse 'in_order = false: which batch comes first depends on the time' end
+  if options.add_dist_sampler == false then refuse 'add_dist_sampler = false: virtual ranks divide the samples' end
+  if class.is(loader.sampler, data.DistributedSampler) then
+    refuse 'a DistributedSampler of the script divides the samples among processes: pass the loader without it'
+  end
+  local given, batches = loader:options(), loader.batch_sampler
+  if given.batch_sampler then
+    given.batch_sampler = split_batches(given.batch_sampler, loader.dataset, {world_size = ranks.count, world_rank = 0})
+    batches = given.batch_sampler
+  end
+  local sampler = given.batch_sampler and batches.sampler
+    or split(loader.sampler, loader.dataset, {world_size = ranks.count, world_rank = 0})
+  sampler.is_of_all = true
+  given.shuffle, given.sampler, given.batch_size, given.drop_last = nil, nil, nil, nil
+  given.batch_sampler = require 'rtrain.virtual.batches'(sampler, batches, ranks, options.padding ~= false)
+  return data.DataLoader(given)
+end
+
 ---@param loader data.DataLoader
 ---@param context table world_size, world_rank
 ---@param device string
 ---@param options table add_dist_sampler, move_to_device, auto_transfer, padding
+---@param ranks rtrain.VirtualRanks|nil
 ---@return data.DataLoader
-local function prepare(loader, context, device, options)
+local function prepare(loader, context, device, options, ranks)
   if not class.is(loader, data.DataLoader) then
     errors.raise('argument', ('prepare_data_loader: expected a DataLoader, got a %s'):format(type(loader)))
   end
-  if options.add_dist_sampler ~= false then loader = distributed(loader, context) end
-  if options.padding == false then loader = require 'rtrain.torch.unpadded_loader'(loader) end
-  if device == 'cpu' or options.move_to_device == false then return loader end
-  return require 'rtrain.torch.device_loader'(loader, device, options.auto_transfer ~= false)
+  if ranks then
+    loader = virtual_batches(loader, ranks, options)
+  else
+    if options.add_dist_sampler ~= false then loader = distributed(loader, context) end
+    if options.padding == false then loader = require 'rtrain.torch.unpadded_loader'(loader) end
+  end
+  if device ~= 'cpu' and options.move_to_device ~= false then
+    loader = require 'rtrain.torch.device_loader'(loader, device, options.auto_transfer ~= false)
+  end
+  return ranks and require 'rtrain.virtual.loader'(loader, ranks) or loader
 end
 
 return prepare

@@ -14,6 +14,7 @@ local run_flags = require 'rtrain.worker.run_flags'
 local session = require 'rtrain.session'
 local timing = require 'rtrain.session.timing'
 local variables = require 'rtrain.session.variables'
+local virtual = require 'rtrain.virtual'
 
 local worker = {}
 
@@ -81,6 +82,7 @@ end
 ---Runs a train function as this process's part of the attempt. Its error becomes the error of the rank.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
 ---  validation_config: table?, gpus: integer[]?, on_nan: string, verify_replicas: integer, metadata: table?,
+---  virtual_workers: integer?, num_threads: integer?,
 ---  resume_from_checkpoint: Checkpoint?, set_cuda_device: boolean?, initialization_hook: function?, backend: table?,
 ---  flags: RunFlags?}
 ---  gpus: where the launcher has given them
@@ -92,7 +94,8 @@ function worker.run(job, pump)
   local state = session.get('worker')
   if job.gpus then host.set_gpus(job.gpus) end
   variables.set(host, state.context)
-  prepare_engine(host, state.context.threads, job.set_cuda_device == false and {} or state.gpus)
+  prepare_engine(host, job.num_threads or state.context.threads, job.set_cuda_device == false and {} or state.gpus)
+  virtual.begin(state, job.virtual_workers)
   state.flags = job.flags
   local asked = job.flags and job.flags.tryout
   if asked then
@@ -119,6 +122,7 @@ function worker.run(job, pump)
   else
     returned = job.train_loop_per_worker(job.train_loop_config)
   end
+  if state.virtual then state.virtual:end_run() end
   timing.record(state, true)
   host.set_returned()
   backend_tasks.stage(host, job.backend, 'on_shutdown')
@@ -135,6 +139,7 @@ function worker.finish()
   not_finite.finish()
   run_flags.undo(state.flags)
   variables.restore()
+  virtual.finish()
   process_group.destroy()
   session.finish()
 end

@@ -8,6 +8,7 @@ local ordered = require 'base.ordered'
 local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 local warnings = require 'base.warnings'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 ---Scales the loss before backward, and unscales the gradients before the optimizer's step. The step is skipped if they
 ---contain an infinity or a NaN. The scale is then halved; it is doubled after growth_interval steps without one.
@@ -146,7 +147,7 @@ end
 ---@param optimizer optim.Optimizer
 ---Raises code 'argument' for a second call since the last update, or for a call after step.
 function GradScaler:unscale_(optimizer)
-  if not self._enabled then return end
+  if not self._enabled or virtual_ranks.is_held() then return end
   check_scaled(self, 'unscale_')
   local state = state_of(self, optimizer)
   if state.stage == 'unscaled' then
@@ -198,6 +199,7 @@ function GradScaler:step(optimizer, ...)
     raise('a closure is not supported while the scaler is enabled')
   end
   check_scaled(self, 'step')
+  if virtual_ranks.holds_step(class.of(optimizer).__name) then return nil end
   local state, result = state_of(self, optimizer), nil
   if state.stage == 'stepped' then raise('step() has already been called since the last update()') end
   if leaves_step_to_kernel(optimizer) then
@@ -234,7 +236,7 @@ end
 ---Ends an iteration, after all optimizers' steps: the scale shrinks, grows or becomes new_scale.
 ---@param new_scale? number|torch.Tensor
 function GradScaler:update(new_scale)
-  if not self._enabled then return end
+  if not self._enabled or virtual_ranks.is_held() then return end
   check_scaled(self, 'update')
   if new_scale ~= nil then
     set_scale(self, new_scale)

@@ -7,6 +7,7 @@
 local args = require 'base.args'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 local collectives = {}
 local defined = args.definer(collectives)
@@ -35,6 +36,7 @@ local function define(name, parameters, fn, last)
   if last then parameters[#parameters + 1] = {last} end
   defined(name, parameters, function(p)
     if engine.is_outside(name, p.group) then return nil end
+    virtual_ranks.note_collective(name)
     return fn(p, engine.joined())
   end)
 end

@@ -4,6 +4,7 @@ local args = require 'base.args'
 local default_group = require 'torch.distributed.default_group'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 local groups = {}
 local defined = args.definer(groups)
@@ -75,7 +76,10 @@ end
 
 ---@param group? ProcessGroup default: the group of all ranks
 ---@return integer rank from 0, in the group; -1 if this rank is not in it
-function groups.get_rank(group) return group == OUTSIDE and -1 or known('rank', group) end
+function groups.get_rank(group)
+  virtual_ranks.note_rank()
+  return group == OUTSIDE and -1 or known('rank', group)
+end
 
 ---@param group? ProcessGroup default: the group of all ranks
 ---@return integer number of ranks; -1 if this rank is not in the group

@@ -2,6 +2,7 @@
 
 local args = require 'base.args'
 local capture = require 'torch.cuda.capture'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 local parameter = {}
 
@@ -90,6 +91,7 @@ end
 ---@param set_to_none boolean
 function parameter.zero_grads(params, set_to_none)
   local zeroed = {}
+  virtual_ranks.note_zeroed(params)
   for _, param in ipairs(params) do
     local grad = param.grad
     if grad ~= nil then

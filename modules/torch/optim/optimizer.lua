@@ -20,6 +20,7 @@ local shards = require 'torch.tensor.shards'
 local state_dict = require 'torch.optim.state_dict'
 local state_map = require 'torch.optim.state_map'
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 local warnings = require 'base.warnings'
 
 ---@alias optim.Params torch.Tensor[]|table[]|function
@@ -136,6 +137,7 @@ function Optimizer:init(params, ...)
   end
   self.param_groups, self.state, self._plans = {}, state_map.new(), {}
   for _, group in ipairs(group_list(self, params)) do self:add_param_group(group) end
+  if virtual_ranks.get() then self:_wrap_own_step() end
 end
 
 local function check_param(self, param, seen)
@@ -309,6 +311,7 @@ end
 ---@param closure? fun(): torch.Tensor recomputes the loss, with gradients
 ---@return torch.Tensor|nil loss the result of the closure
 function Optimizer:step(closure)
+  if virtual_ranks.holds_step(class.of(self).__name, closure) then return nil end
   if capture.current then capture.current:add_optimizer(self) end
   local depth = phases.enter(phases.OPTIMIZER)
   local given = hooks.run(self, 'step_pre', {closure})
@@ -334,11 +337,12 @@ function Optimizer:zero_grad(options)
 end
 
 -- Wraps the step of a user-defined optimizer, which does not call hooks itself.
-local function wrap_own_step(self)
+function Optimizer:_wrap_own_step()
   local step = self.step
   if class.of(self).step == Optimizer.step or self._runs_hooks then return end
   self._runs_hooks = true
   self.step = class.checked('step', function(optimizer, closure)
+    if virtual_ranks.holds_step(class.of(optimizer).__name, closure) then return nil end
     local given = hooks.run(optimizer, 'step_pre', {closure})
     local loss = step(optimizer, given[1])
     hooks.run(optimizer, 'step_post', given)
@@ -360,7 +364,7 @@ end
 ---@param fn fun(optimizer: optim.Optimizer, args: any[]): any[]|nil
 ---@return {remove: fun()} handle
 function Optimizer:register_step_pre_hook(fn)
-  wrap_own_step(self)
+  self:_wrap_own_step()
   return hooks.add(self, 'step_pre', fn)
 end
 
@@ -368,7 +372,7 @@ end
 ---@param fn fun(optimizer: optim.Optimizer, args: any[])
 ---@return {remove: fun()} handle
 function Optimizer:register_step_post_hook(fn)
-  wrap_own_step(self)
+  self:_wrap_own_step()
   return hooks.add(self, 'step_post', fn)
 end
 

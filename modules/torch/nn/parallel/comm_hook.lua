@@ -1,5 +1,5 @@
 -- torch/nn/parallel/comm_hook.lua: runs a Lua function as communication hook of DistributedDataParallel's reducer:
--- host/engine/distributed/lua_hook.h.
+-- host/engine/distributed/hooks/lua_hook.h.
 --
 -- The hook is called for each bucket when its gradients are ready, during the backward pass. Its Futures are awaited
 -- after the last bucket, in the order of the buckets, so their collectives have the same order on every rank.

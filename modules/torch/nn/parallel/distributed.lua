@@ -10,6 +10,7 @@ local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
 local show = require 'base.shown'
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 -- Options that are passed to the reducer.
 local OPTIONS = {
@@ -42,6 +43,30 @@ local function check_others(options, device)
       errors.raise('argument', ('DistributedDataParallel: %s = %s: %s'):format(name, show(options[name]), problem))
     end
   end
+end
+
+-- Options that virtual ranks refuse, with the values that they take and the reason.
+local VIRTUAL = {
+  {'find_unused_parameters', false, 'the ranks would exchange after each batch which parameters it used'},
+  {'static_graph', false, 'the first step of a static graph exchanges gradients in another order'},
+  {'broadcast_buffers', true, 'virtual rank 0 has the buffers'},
+}
+
+-- Returns the number of virtual ranks.
+local function check_virtual(options)
+  local ranks = virtual_ranks.get()
+  if not ranks then return 0 end
+  for _, refused in ipairs(VIRTUAL) do
+    local name, allowed, reason = unpack(refused)
+    if options[name] ~= nil and options[name] ~= allowed then
+      errors.raise('unsupported', ('DistributedDataParallel: %s = %s with virtual_workers: %s'):format(name,
+        show(options[name]), reason))
+    end
+  end
+  if options.process_group then
+    errors.raise('unsupported', 'DistributedDataParallel: a process_group with virtual_workers: they are of all ranks')
+  end
+  return ranks.count
 end
 
 ---@class GradBucket
@@ -112,7 +137,7 @@ function DistributedDataParallel:init(model, options)
     errors.raise('argument', 'DistributedDataParallel: the model has no parameter that requires a gradient')
   end
   check_others(options, params[1].device)
-  given.names, given.buffers, given.frozen = names, model:buffers(), frozen
+  given.names, given.buffers, given.frozen, given.num_virtual = names, model:buffers(), frozen, check_virtual(options)
   self._sync_gradients = true
   self._reduced = {params, given}
   num_made = num_made + 1
@@ -157,8 +182,67 @@ function DistributedDataParallel:forward(...)
   end
   if capture.current then prepare_capture(self) end
   local sync = self._sync_gradients and torch.is_grad_enabled()
-  self._reducer:before_forward(sync)
+  if self:is_virtual() then
+    self:_begin_virtual(sync)
+  else
+    self._reducer:before_forward(sync)
+  end
   return finish(self, sync, counted(self.module(...)))
+end
+
+---Returns whether gradients are those of virtual ranks.
+---@return boolean
+function DistributedDataParallel:is_virtual() return self._reduced[2].num_virtual > 0 end
+
+local function copies(tensors)
+  local out = {}
+  torch.no_grad(function()
+    for i, tensor in ipairs(tensors) do out[i] = tensor:clone() end
+  end)
+  return out
+end
+
+local function put_back(tensors, values)
+  torch.no_grad(function()
+    for i, tensor in ipairs(tensors) do tensor:copy_(values[i]) end
+  end)
+end
+
+-- All virtual ranks of a step begin with the same buffers, and those of virtual rank 0 stay.
+function DistributedDataParallel:_begin_virtual(sync)
+  local ranks = virtual_ranks.get()
+  local rank = ranks:check_forward()
+  self._reducer:before_forward(sync, rank)
+  if rank == nil or self._start or not self.module.training then return end
+  local first, last = ranks:range()
+  if rank == first and last > first then self._start = copies(self._reduced[2].buffers) end
+end
+
+---The batch of a virtual rank ends. Raises code 'user' if gradients of it are left that were not exchanged.
+---@param is_left boolean|nil whether the loop was left instead
+function DistributedDataParallel:_end_virtual(is_left)
+  local ranks, buffers = virtual_ranks.get(), self._reduced[2].buffers
+  if self._start and not is_left then
+    if ranks:rank() == 0 then self._kept = copies(buffers) end
+    put_back(buffers, self._start)
+  end
+  if self._reducer then self._reducer:end_virtual_rank(is_left == true) end
+end
+
+---All virtual ranks of a step have had their batches: the model gets the buffers of the first one.
+function DistributedDataParallel:_finish_virtual()
+  if self._kept then put_back(self._reduced[2].buffers, self._kept) end
+  self._start, self._kept = nil, nil
+end
+
+---The same, and sends them to the other ranks. A collective.
+function DistributedDataParallel:_share_buffers()
+  self:_finish_virtual()
+  self._reducer:share_buffers()
+end
+
+function DistributedDataParallel:_note_zeroed(params)
+  if self._reducer then self._reducer:note_zeroed(params) end
 end
 
 local function restore_and_return(self, before, ok, ...)
@@ -207,6 +291,10 @@ end
 ---```
 function DistributedDataParallel:register_comm_hook(state, hook)
   if type(state) ~= 'string' or hook ~= nil then check_hook(state, hook) end
+  if self:is_virtual() then
+    errors.raise('unsupported', 'DistributedDataParallel:register_comm_hook with virtual_workers: they add up gradients '
+      .. 'along a tree, in a hook of their own')
+  end
   if self._comm_hook then
     errors.raise('argument', 'DistributedDataParallel:register_comm_hook: this model has a hook: it is registered once')
   end
@@ -240,8 +328,9 @@ end
 ---@return integer
 function DistributedDataParallel.num_collectives() return num_collectives end
 
--- Returns the instances in the order of creation, which is the same on every rank.
-local function all_made()
+---Returns the instances in the order of creation, which is the same on every rank.
+---@return DistributedDataParallel[]
+function DistributedDataParallel.all_made()
   local all = {}
   for each in next, made do all[#all + 1] = each end
   table.sort(all, function(a, b) return made[a] < made[b] end)
@@ -260,7 +349,7 @@ end
 ---@return integer[][] orders in the order of creation; empty before the first backward
 function DistributedDataParallel.gradient_orders()
   local orders = {}
-  for i, each in ipairs(all_made()) do orders[i] = order_of(each) end
+  for i, each in ipairs(DistributedDataParallel.all_made()) do orders[i] = order_of(each) end
   return orders
 end
 
@@ -268,7 +357,7 @@ end
 ---have the same parameters by then.
 ---@param orders? integer[][] result of gradient_orders on a rank that has had its first backward; nil if no rank has
 function DistributedDataParallel.rebuild_all(orders)
-  for i, each in ipairs(all_made()) do
+  for i, each in ipairs(DistributedDataParallel.all_made()) do
     if each._reducer then each._reducer:release() end
     each._is_capturable = nil
     each._reducer = nil  -- a loss of a rank during the rebuild leaves it without a reducer

@@ -5,6 +5,7 @@ local errors = require 'base.errors'
 local parameter_list = require 'torch.nn.utils.parameter_list'
 local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 local clip = {}
 local defined = args.definer(clip)
@@ -114,10 +115,13 @@ end)
 ---assert(math.abs(x.grad:norm():item() - 1) < 1e-5)
 ---```
 defined('clip_grad_norm_', {'parameters', 'max_norm', unpack(NORM)}, function(p)
+  local virtual = virtual_ranks.get()
+  if virtual and virtual:is_held() then return virtual:later() end
   local grads, places = grads_of(p.parameters, 'clip_grad_norm_')
   return torch.no_grad(function()
     local total = total_norm(grads, p, 'clip_grad_norm_', places)
     scale(grads, p, total)
+    if virtual then virtual:fill(total) end
     return total
   end)
 end)

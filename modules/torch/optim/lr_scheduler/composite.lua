@@ -6,6 +6,7 @@ local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local Plateau = require('torch.optim.lr_scheduler.plateau').ReduceLROnPlateau
 local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 local function check_schedulers(self, schedulers, optimizer)
   if type(schedulers) ~= 'table' or #schedulers == 0 then self:_raise('expects at least one scheduler') end
@@ -67,6 +68,7 @@ end
 
 ---Advances to the next epoch.
 function SequentialLR:step()
+  if virtual_ranks.is_held() then return end
   self.last_epoch = self.last_epoch + 1
   local index = 1
   while self._milestones[index] and self._milestones[index] <= self.last_epoch do index = index + 1 end

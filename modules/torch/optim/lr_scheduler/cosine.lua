@@ -2,6 +2,7 @@
 
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 local cos, pi = math.cos, math.pi
 
@@ -85,6 +86,7 @@ end
 ---Advances to the next epoch, or to the given one.
 ---@param epoch? number from 0; may have a fraction: `epoch + i / batches`
 function WarmRestarts:step(epoch)
+  if virtual_ranks.is_held() then return end
   if epoch == nil and self.last_epoch < 0 then epoch = 0 end
   if epoch == nil then
     epoch = self.last_epoch + 1

@@ -4,6 +4,7 @@ local args = require 'base.args'
 local LRScheduler = require('torch.optim.lr_scheduler.scheduler').LRScheduler
 local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 local warnings = require 'base.warnings'
 
 ---Multiplies the rate by factor when the metric has not improved for more than `patience` epochs, then waits `cooldown`
@@ -74,6 +75,7 @@ end
 ---@param metrics number|torch.Tensor
 ---@param epoch? integer (discouraged, as in PyTorch)
 function ReduceLROnPlateau:step(metrics, epoch)
+  if virtual_ranks.is_held() then return end
   self:_check_graph()
   local value = torch.is_tensor(metrics) and metrics:item() or metrics
   if type(value) ~= 'number' then self:_raise('step needs the metric, a number, got %s', type(metrics)) end

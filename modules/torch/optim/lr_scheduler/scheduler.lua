@@ -10,6 +10,7 @@ local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local Rates = require 'torch.optim.rates'
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 local warnings = require 'base.warnings'
 
 ---Base of the schedules. A custom schedule extends it, ends its `init` with `LRScheduler.init(self, optimizer,
@@ -182,6 +183,7 @@ end
 ---Advances to the next epoch and sets the learning rates. Warns once if the optimizer has made no step yet.
 ---@param epoch? integer the epoch to go to (discouraged, as in PyTorch)
 function LRScheduler:step(epoch)
+  if virtual_ranks.is_held() then return end
   self:_warn_order()
   self._step_count = self._step_count + 1
   if epoch ~= nil then

@@ -3,6 +3,7 @@
 local args = require 'base.args'
 local errors = require 'base.errors'
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 local swa_utils = {}
 
@@ -137,7 +138,9 @@ end
 
 ---Updates the averages with the model's present weights.
 ---@param model nn.Module
-function AveragedModel:update_parameters(model) torch.no_grad(update, self, model) end
+function AveragedModel:update_parameters(model)
+  if not virtual_ranks.is_held() then torch.no_grad(update, self, model) end
+end
 
 swa_utils.AveragedModel = AveragedModel
 

@@ -79,11 +79,15 @@ function DistributedSampler:count() return self.dataset:len() end
 
 ---Returns how many samples of this rank's order are its own; later ones repeat the first samples of the dataset.
 ---@param seen? integer samples that all ranks had seen when the order was divided, default 0
+---@param rank? integer another rank
 ---@return integer
-function DistributedSampler:num_own(seen)
+function DistributedSampler:num_own(seen, rank)
   local left = math.max(self:count() - (seen or 0), 0)
-  return math.min(share(self, left), math.max(math.ceil((left - self.rank) / self.num_replicas), 0))
+  return math.min(share(self, left), math.max(math.ceil((left - (rank or self.rank)) / self.num_replicas), 0))
 end
+
+---@return integer seen samples that all ranks had seen when the last order was divided
+function DistributedSampler:seen() return self._seen end
 
 ---Returns the order that all ranks share.
 ---@return torch.Tensor indices int64
@@ -105,12 +109,15 @@ local function dealt(self, order, seen)
   return torch.cat{rest, order:tile{math.ceil(padding / count)}:narrow(0, 0, padding)}
 end
 
-function DistributedSampler:indices()
+---Returns the next orders of all ranks, a column for each.
+---@return torch.Tensor indices int64
+function DistributedSampler:columns()
   self._seen = samplers.is_replay(self) and self._seen_before or 0
-  local mine = dealt(self, self:order(), self._seen)
-  if mine:size(0) == 0 then return mine end
-  return mine:slice(0, self.rank, mine:size(0), self.num_replicas)
+  local all = dealt(self, self:order(), self._seen)
+  return all:view{all:size(0) / self.num_replicas, self.num_replicas}
 end
+
+function DistributedSampler:indices() return self:columns():select(1, self.rank) end
 
 -- Returns the samples used by all ranks: they take equal steps.
 function DistributedSampler:state(taken)

@@ -43,6 +43,19 @@ local function indexes_as_list(fn, line)
   return indices[1] and (indices[0] or indices[2]) or false
 end
 
+---Returns the lines of a loop over an iterator: from its first line to its last one.
+---@param fn function that has the loop
+---@param line integer where it calls its iterator
+---@return {func: function, first: integer, last: integer}|nil lines nil if the line has several loops, or none
+function loop_variables.lines(fn, line)
+  if type(fn) ~= 'function' or line <= 0 then return nil end
+  local call, body = loop_on(fn, line)
+  if not call then return nil end
+  local last = line
+  for pc = body, call do last = math.max(last, util.funcinfo(fn, pc).currentline) end
+  return {func = fn, first = line, last = last}
+end
+
 ---Warns if the loop that requests a first batch has one variable for several values and uses it as a list.
 ---@param level integer of the function with the loop, as debug.getinfo counts: 1 is the caller
 ---@param count integer number of values of a batch

@@ -81,7 +81,7 @@ function position.state(loader, ahead, is_used)
     errors.raise('argument', 'DataLoader:state(): with in_order = false the batches that were taken are not the first ones: '
       .. 'take the state between two epochs, or use in_order = true')
   end
-  local taken = begun and begun.taken - (ahead or 0)
+  local taken = begun and math.floor((begun.taken - (ahead or 0)) / (loader.batches_of_step or 1))
   local used = begun and samples_used(loader, begun, taken)
   local order = order_of(loader)
   return {version = VERSION, seed = loader._seed, epoch = loader._epoch, given = loader._given,
