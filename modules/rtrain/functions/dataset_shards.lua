@@ -30,24 +30,51 @@ local function device_of(state)
   return state.kind == 'torch' and require('rtrain.torch').get_device() or 'cpu'
 end
 
-local function shard_of(state, entry, ingest)
-  local context = state.context
-  require('rtrain.data.executor.context').apply(entry.context)
-  local dataset = made(entry)
-  local is_dealt = entry.is_split and context.world_size > 1
+-- Returns the iterator of a part of a dataset: the rows of a rank among as many as divide it.
+local function iterator_of(state, entry, dataset, ingest, part)
   local threads = entry.execution.threads or entry.context.num_threads or WORKER_THREADS
+  local memory = entry.execution.memory_bytes
   local feed = require 'rtrain.data.executor.feed'(dataset._plan, {
     seed = entry.seed, may_count = entry.is_split,
-    options = {num_threads = threads, memory_bytes = entry.execution.memory_bytes, ingest = ingest}})
+    options = {num_threads = threads, memory_bytes = memory and math.ceil(memory / part.of), ingest = ingest}})
   return require 'rtrain.data.loop.iterator' {
-    feed = feed, name = entry.name, seed = entry.seed,
-    world_size = is_dealt and context.world_size or 1, rank = is_dealt and context.world_rank or 0,
+    feed = feed, name = entry.name, seed = entry.seed, world_size = part.world_size, rank = part.rank,
     device = function() return device_of(state) end,
     from_blocks = require('rtrain.data.dataset').from_blocks,
-    agreement = {store = require 'rtrain._worker', name = entry.name, rank = context.world_rank,
-                 world_size = context.world_size, timeout_s = context.timeout_s,
-                 attempt = function() return state.context.attempt end},
+    agreement = part.agreement,
   }
+end
+
+local function agreement_of(state, entry)
+  local context = state.context
+  return {store = require 'rtrain._worker', name = entry.name, rank = context.world_rank, world_size = context.world_size,
+          timeout_s = context.timeout_s, attempt = function() return state.context.attempt end}
+end
+
+-- Returns the shards of some virtual ranks, of which this process has as many.
+local function shards_of_virtual(state, entry, dataset, ingest, ranks)
+  local members = require 'rtrain.data.loop.agreement'(agreement_of(state, entry)):members(#ranks)
+  local shards = {}
+  for i, rank in ipairs(ranks) do
+    shards[i] = iterator_of(state, entry, dataset, ingest,
+      {world_size = state.virtual.count, rank = rank, of = #ranks, agreement = members[i]})
+  end
+  return shards
+end
+
+local function shard_of(state, entry, ingest)
+  require('rtrain.data.executor.context').apply(entry.context)
+  local dataset = made(entry)
+  if state.virtual and entry.is_split then
+    return require 'rtrain.data.loop.virtual_iterator'(state.virtual, function(ranks)
+      return shards_of_virtual(state, entry, dataset, ingest, ranks)
+    end)
+  end
+  local context = state.context
+  local is_dealt = entry.is_split and context.world_size > 1
+  return iterator_of(state, entry, dataset, ingest, {
+    world_size = is_dealt and context.world_size or 1, rank = is_dealt and context.world_rank or 0, of = 1,
+    agreement = agreement_of(state, entry)})
 end
 
 ---Creates the shards of this worker, and calls the functions that make datasets.

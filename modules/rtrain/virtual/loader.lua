@@ -2,6 +2,7 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local loop = require 'rtrain.virtual.loop'
 local loop_variables = require 'torch.utils.data.loop_variables'
 
 ---@class rtrain.VirtualLoader: data.DataLoader
@@ -23,47 +24,22 @@ function VirtualLoader:len() return self._inner.batch_sampler:num_steps() end
 
 function VirtualLoader:__len() return self:len() end
 
--- Begins an epoch, in the loop of the function at that level.
-local function begin(self, level)
-  local running = debug.getinfo(level + 1, 'fl')
-  local lines = running and loop_variables.lines(running.func, running.currentline) or nil
-  local ranks, batches = self._ranks, self._inner.batch_sampler
+-- Begins an epoch, in the loop of those lines.
+local function begin(self, lines)
+  local ranks, inner = self._ranks, self._inner
   ranks:check_loop()
   local first, last = ranks:range()
-  local num_ranks = last - first + 1
-  self._inner.batches_of_step = num_ranks
-  local next_batch = self.loader:iter()
-  local before = math.floor(batches.sampler:seen() / (batches.sampler.num_replicas * batches.batch_size))
-  local loop, count, total = {seed = self._inner._begun.seed, lines = lines}, 0, batches:num_begun()
-  ranks:enter(loop)
-  self._step = -1
-  local function took(batch, ...)
-    if (...) == nil then
-      ranks:leave()
-    else
-      ranks:begin(batch)
-    end
-    return ...
-  end
-  self._next = function()
-    if not ranks:is_in(loop) then
-      errors.raise('unsupported', 'virtual_workers: this loop was ended by one over another loader, or by its own end: virtual '
-        .. 'ranks have one loop at a time')
-    end
-    ranks:finish()
-    local step, offset = math.floor(count / num_ranks), count % num_ranks
-    count, self._step = count + 1, step
-    local batch = {step = before + step, rank = first + offset, is_first = offset == 0,
-                   is_last = offset == num_ranks - 1 or count == total}
-    ranks:seed_making(batch.step, batch.rank)
-    return took(batch, next_batch())
-  end
+  inner.batches_of_step = last - first + 1
+  local next_batch, batches = self.loader:iter(), inner.batch_sampler
+  self._next, self._step = loop.begin(ranks, {
+    seed = inner._begun.seed, lines = lines, next_batch = next_batch, total = batches:num_begun(),
+    step = math.floor(batches.sampler:seen() / (batches.sampler.num_replicas * batches.batch_size))})
 end
 
 ---Begins an epoch.
 ---@return fun(): ... iterator over batches
 function VirtualLoader:iter()
-  begin(self, 2)
+  begin(self, loop.lines(2))
   return self._next
 end
 
@@ -76,7 +52,7 @@ end
 -- `for x, y in loader do`: Lua calls the object with the first value of the previous batch, nil at the beginning.
 function VirtualLoader:__call(_, previous)
   if previous ~= nil then return self._next() end
-  begin(self, 2)
+  begin(self, loop.lines(2))
   return first_batch(self._next())
 end
 
@@ -87,11 +63,11 @@ function VirtualLoader:enumerate(start)
   if start ~= nil and (type(start) ~= 'number' or start % 1 ~= 0) then
     errors.raise('argument', ('enumerate: start is an integer, got %s'):format(tostring(start)))
   end
-  begin(self, 2)
-  local next_batch = self._next
+  begin(self, loop.lines(2))
+  local next_batch, step = self._next, self._step
   local function numbered(...)
     if (...) == nil then return nil end
-    return (start or 0) + self._step, ...
+    return (start or 0) + step(), ...
   end
   return function() return numbered(next_batch()) end
 end

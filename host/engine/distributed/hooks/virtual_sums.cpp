@@ -190,26 +190,29 @@ VirtualSums::FuturePtr VirtualSums::add(c10d::GradBucket& bucket) {
   }
   const Carried carried = carried_of(bucket);
   const int count = options_.num_virtual;
-  const auto finish = [buffer, carried, count] {
-    buffer.div_(count);
+  const auto finish = [buffer, carried](int divisor) {
+    if (divisor > 1) buffer.div_(divisor);
     for (const auto& [gradient, before] : carried) at::Tensor(gradient).add_(before);
   };
   FuturePtr out;
+  const int num_ranks = options_.group->getSize();
   const bool is_plain = buffer.scalar_type() == at::kFloat || buffer.scalar_type() == at::kDouble;
-  if (options_.group->getSize() == 1) {
-    finish();
-    out = finished(buffer);
-  } else if (can_reduce_ && (is_plain || options_.group->getSize() == 2)) {
-    out = sum_of_all(buffer)->then(
-        [buffer, finish](c10::ivalue::Future& future) {
-          future.value();  // throws what has failed
-          finish();
-          return c10::IValue(buffer);
-        },
-        c10::TensorType::get());
+  if (num_ranks > 1 && can_reduce_ && (is_plain || num_ranks == 2)) {
+    // Shared memory divides what it adds up.
+    const bool divides = options_.adds_in_tree && is_plain && num_ranks == count;
+    out = sum_of_all(buffer, divides);
+    if (!divides || !carried.empty()) {
+      out = out->then(
+          [buffer, finish, divisor = divides ? 1 : count](c10::ivalue::Future& future) {
+            future.value();  // throws what has failed
+            finish(divisor);
+            return c10::IValue(buffer);
+          },
+          c10::TensorType::get());
+    }
   } else {
-    exchange(own, buffer);
-    finish();
+    if (num_ranks > 1) exchange(own, buffer);
+    finish(count);
     out = finished(buffer);
   }
   own.values.back() = at::Tensor();  // its memory is the reducer's
@@ -218,10 +221,11 @@ VirtualSums::FuturePtr VirtualSums::add(c10d::GradBucket& bucket) {
   return out;
 }
 
-VirtualSums::FuturePtr VirtualSums::sum_of_all(const at::Tensor& buffer) {
+VirtualSums::FuturePtr VirtualSums::sum_of_all(const at::Tensor& buffer, bool divides) {
   std::vector<at::Tensor> travelling{buffer};
   c10d::AllreduceOptions options;
   options.asyncOp = true;
+  options.reduceOp = divides ? c10d::ReduceOp::AVG : c10d::ReduceOp::SUM;
   return options_.group->allreduce(travelling, options)->getFuture();
 }
 

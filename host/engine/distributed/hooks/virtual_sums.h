@@ -68,7 +68,7 @@ class VirtualSums {
   void put_aside(const std::vector<at::Tensor>& params);
   void append(Bucket& bucket, const at::Tensor& buffer);
   Carried carried_of(c10d::GradBucket& bucket) const;
-  FuturePtr sum_of_all(const at::Tensor& buffer);
+  FuturePtr sum_of_all(const at::Tensor& buffer, bool divides);
   void exchange(const Bucket& bucket, const at::Tensor& buffer);
   void end_backward();
 

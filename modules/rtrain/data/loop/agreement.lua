@@ -68,48 +68,90 @@ local function synchronize(self, state)
   if self._on_wait then self._on_wait(monotonic() - before) end
 end
 
-local function gather(state, rows)
+local function gather(stream, limit, rows)
   local bytes = 0
-  while not state.ended and (state.ready < state.limit + rows) and (bytes < MOST_BYTES or state.ready <= state.limit) do
-    local block = state.next_block()
+  while not stream.ended and (stream.ready < limit + rows) and (bytes < MOST_BYTES or stream.ready <= limit) do
+    local block = stream.next_block()
     if block == nil then
-      state.ended = true
+      stream.ended = true
     elseif block:num_rows() > 0 then
-      state.queue[#state.queue + 1] = block
-      state.ready, bytes = state.ready + block:num_rows(), bytes + block:size_bytes()
+      stream.queue[#stream.queue + 1] = block
+      stream.ready, bytes = stream.ready + block:num_rows(), bytes + block:size_bytes()
     end
   end
 end
 
-local function hand_out(state)
-  local front = table.remove(state.queue, 1)
-  local rows = math.min(front:num_rows(), state.limit - state.given)
-  state.given = state.given + rows
-  if rows < front:num_rows() then table.insert(state.queue, 1, front:narrow(rows, front:num_rows() - rows)) end
+local function hand_out(stream, limit)
+  local front = table.remove(stream.queue, 1)
+  local rows = math.min(front:num_rows(), limit - stream.given)
+  stream.given = stream.given + rows
+  if rows < front:num_rows() then table.insert(stream.queue, 1, front:narrow(rows, front:num_rows() - rows)) end
   return front:narrow(0, rows)
 end
 
----Returns the stream, cut to the number of rows that all ranks can give. Every rank must call this the same number of
----times.
----@param next_block fun(): data.Block|nil
+-- Gathers rows of all streams of this rank: the one with the fewest counts.
+local function gather_all(state, rows)
+  state.ready, state.ended = math.huge, false
+  for _, stream in ipairs(state.streams) do
+    gather(stream, state.limit, rows)
+    if stream.ready < state.ready then state.ready, state.ended = stream.ready, false end
+    if stream.ready == state.ready then state.ended = state.ended or stream.ended or false end
+  end
+end
+
+---Returns the streams of this rank, cut to the number of rows that all streams of all ranks can give. Every rank must call
+---this the same number of times.
+---@param next_blocks (fun(): data.Block|nil)[]
 ---@param batch_size integer rows of a step
----@return fun(): data.Block|nil
-function Agreement:blocks(next_block, batch_size)
+---@return (fun(): data.Block|nil)[]
+function Agreement:streams(next_blocks, batch_size)
   -- A rank that continues in another attempt starts counting again, like the new process that replaces a lost rank.
   local attempt = self._attempt and self._attempt()
   if attempt ~= self._counted_in then self._loops, self._counted_in, self._previous_key = 0, attempt, nil end
   self._loops = self._loops + 1
-  local state = {next_block = next_block, loop = self._loops, round = 0, queue = {}, ready = 0, given = 0, limit = 0}
+  local state, out = {streams = {}, loop = self._loops, round = 0, limit = 0}, {}
   local batches = FIRST_BATCHES
-  return function()
-    while state.given >= state.limit do
-      if state.is_last then return nil end
-      gather(state, batches * batch_size)
-      batches = math.min(2 * batches, MOST_BATCHES)
-      synchronize(self, state)
+  for i, next_block in ipairs(next_blocks) do
+    local stream = {next_block = next_block, queue = {}, ready = 0, given = 0}
+    state.streams[i] = stream
+    out[i] = function()
+      while stream.given >= state.limit do
+        if state.is_last then return nil end
+        gather_all(state, batches * batch_size)
+        batches = math.min(2 * batches, MOST_BATCHES)
+        synchronize(self, state)
+      end
+      return hand_out(stream, state.limit)
     end
-    return hand_out(state)
   end
+  return out
+end
+
+---The same of one stream.
+---@param next_block fun(): data.Block|nil
+---@param batch_size integer
+---@return fun(): data.Block|nil
+function Agreement:blocks(next_block, batch_size) return self:streams({next_block}, batch_size)[1] end
+
+---Returns agreements for the iterators of several streams of this rank, which begin their loops together.
+---@param count integer
+---@return {blocks: function, set_place: function}[]
+function Agreement:members(count)
+  local given, streams, members = {}, nil, {}
+  for i = 1, count do
+    members[i] = {
+      set_place = function() end,
+      blocks = function(_, next_block, batch_size)
+        if i == 1 then streams = nil end
+        given[i] = next_block
+        return function()
+          streams = streams or self:streams({unpack(given)}, batch_size)
+          return streams[i]()
+        end
+      end,
+    }
+  end
+  return members
 end
 
 return Agreement

@@ -45,7 +45,7 @@ local GAP_ROWS = 4096
 ---@field seed integer seed of operators without a seed
 ---@field world_size? integer default 1: the rows are not divided
 ---@field rank? integer default 0
----@field agreement? data.AgreementOptions required if world_size > 1
+---@field agreement? data.AgreementOptions|data.Agreement required if world_size > 1
 ---@field device? fun(): string returns the device for device = 'auto' (default the CPU)
 ---@field from_blocks? fun(blocks: data.Block[]): rtrain.data.Dataset makes the dataset of materialize()
 
@@ -62,8 +62,8 @@ function DataIterator:init(options)
   self._position = Position(options.name, {world_size = self._world_size, rank = self._rank}, options.seed)
   self._times = Times()
   if options.agreement then
-    local times = self._times
-    self._agreement = Agreement(options.agreement, function(seconds) times:waited_for_ranks(seconds) end)
+    local times, given = self._times, options.agreement
+    self._agreement = given.blocks and given or Agreement(given, function(seconds) times:waited_for_ranks(seconds) end)
   end
 end
 
