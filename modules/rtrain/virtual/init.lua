@@ -46,7 +46,8 @@ function virtual.num_parts(state) return state.virtual and state.virtual.count o
 ---@param what string the function
 ---@param reason string
 function virtual.refuse(state, what, reason)
-  if state and state.virtual then errors.raise('unsupported', ('%s with ScalingConfig.virtual_workers: %s'):format(what, reason)) end
+  if not (state and state.virtual) then return end
+  errors.raise('unsupported', ('%s with ScalingConfig.virtual_workers: %s'):format(what, reason))
 end
 
 return virtual

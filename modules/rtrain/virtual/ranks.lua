@@ -190,8 +190,8 @@ function VirtualRanks:note_collective(name)
   if self._is_quiet or look(self) == nil then return end
   local _, size = self._place()
   if self.count % size ~= 0 then
-    errors.raise('unsupported', ('virtual_workers: %s in a loop over batches: %d processes share %d virtual ranks, so that some '
-      .. 'have more batches in a step than others, and would call it more often. Call it behind the loop'):format(name, size,
+    errors.raise('unsupported', ('virtual_workers: %s in a loop over batches: %d processes share %d virtual ranks, so that '
+      .. 'some have more batches in a step than others, and would call it more often. Call it behind the loop'):format(name, size,
       self.count))
   end
   warnings.warn(('virtual_workers: %s in a loop over batches is of one virtual rank of each process: its result depends on the '

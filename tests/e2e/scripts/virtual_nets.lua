@@ -11,8 +11,8 @@ function nets.mlp() return nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Dropou
 function nets.plain() return nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 4)) end
 
 function nets.conv()
-  return nn.Sequential(nn.Unflatten(1, {1, 4, 4}), nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Dropout(0.2), nn.Flatten(),
-    nn.Linear(8 * 4, 4))
+  return nn.Sequential(nn.Unflatten(1, {1, 4, 4}), nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Dropout(0.2),
+    nn.Flatten(), nn.Linear(8 * 4, 4))
 end
 
 local Lstm = nn.Module:extend 'Lstm'

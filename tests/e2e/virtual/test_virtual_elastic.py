@@ -1,8 +1,10 @@
 """Virtual workers in train.elastic: losses, and groups that become smaller and larger, end with the bits of a calm run."""
 
+from random import Random
+
 import pytest
 
-from conftest import set_cpus
+from conftest import sample, set_cpus
 
 NO_FOURTH = "group.spawn:4:errno=EAGAIN:controller"
 SCRIPT = """
@@ -90,6 +92,20 @@ def calm(rtrain, workers=1):
     return out, reports
 
 
+def schedule(seed):
+    """Returns what loses ranks: each at a step, a place in it and one of its batches."""
+    random = Random(seed)
+    places = dict.fromkeys(PLACES, "")
+    for number in range(random.randint(2, 4)):
+        rank, step, batch = random.randrange(3), random.randint(1, 22), random.randint(1, 2)
+        is_batch = f"files.once 'seen-{number}-1'" if batch == 1 else f"not files.once 'first-{number}'"
+        places[random.choice(PLACES)] += (
+            f"if rank == {rank} and state.step == {step} and {is_batch} and files.once 'lost-{number}' then "
+            "os.execute 'kill -9 $PPID' end "
+        )
+    return places
+
+
 PLACES = ["before_backward", "after_backward", "after_step"]
 
 
@@ -124,3 +140,49 @@ def test_a_smaller_group_that_grows_again(rtrain):
     )
     assert sizes(rtrain, "grown") == [3, 3, 2, 3], result.stderr
     assert ended(rtrain, "grown") == wanted
+
+
+@pytest.mark.parametrize("seed", sample(*range(40)))
+def test_random_losses_of_a_group_whose_size_changes(rtrain, seed):
+    """Where no fourth process starts, a lost rank is left out; the group grows again when it can."""
+    wanted = calm(rtrain, workers=1 + seed % 3)
+    if seed % 2:
+        rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
+    scaling = "elastic_resize_monitor_interval_s = 0.1, resources_per_worker = {CPU = 1}"
+    places = schedule(seed)
+    places["after_step"] += "if size == 2 then os.execute 'sleep 0.05' end"
+    rtrain.run_ok(text("random", "{1, 3}", scaling, **places))
+    assert statuses(rtrain, "random")[-1] == "FINISHED"
+    assert ended(rtrain, "random") == wanted
+
+
+def of_a_dataset(script):
+    """Returns the script with the same samples out of a dataset's shard."""
+    script = script.replace("loader.sampler:set_epoch(state.epoch)", "")
+    first = script.index("local loader = ")
+    script = script[:first] + "local loader = train.get_dataset_shard 'rows'" + script[script.index("\n", first) :]
+    script = script.replace(
+        "for bx, by in loader do",
+        "for batch in loader:iter_torch_batches {batch_size = 4} do\n"
+        "local bx, by = x:index_select(0, batch.id), y:index_select(0, batch.id)",
+    )
+    rows = "rtrain_data.range(150):filter(function(row) return row.id % 10 > 0 end)"
+    script = script.replace("scaling_config =", f"datasets = {{rows = {rows}}},\n  scaling_config =")
+    return "local rtrain_data = require 'rtrain.data'\n" + script
+
+
+def test_a_group_that_loops_over_a_dataset_becomes_smaller_and_grows(rtrain):
+    """Nobody knows the number of rows: the processes agree on it in rounds."""
+    set_cpus(rtrain, 3)
+    rtrain.run_ok(of_a_dataset(text("calm", 1)))
+    rtrain.run_ok(of_a_dataset(text("calm-3", 3)))
+    wanted = ended(rtrain, "calm")
+    assert len(wanted[1]) == 21 and ended(rtrain, "calm-3") == wanted
+    rtrain.env["RTRAIN_FAULT"] = NO_FOURTH
+    scaling = "elastic_resize_monitor_interval_s = 0.1, resources_per_worker = {CPU = 1}"
+    slow = "if size == 2 then os.execute 'sleep 0.1' end "
+    rtrain.run_ok(
+        of_a_dataset(text("rows", "{1, 3}", scaling, after_backward=LOSE.format(rank=0, step=10), after_step=slow))
+    )
+    assert sizes(rtrain, "rows") == [3, 3, 2, 3]
+    assert ended(rtrain, "rows") == wanted

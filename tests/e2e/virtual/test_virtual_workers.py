@@ -72,6 +72,11 @@ def test_as_many_processes_end_where_plain_workers_do(rtrain):
     assert max(abs(a - b) for a, b in zip(numbers(plain), numbers(virtual))) < 1e-4
 
 
+def test_the_run_keeps_the_number(rtrain):
+    rtrain.run_ok(BODY.replace("BODY", STEP).replace("WORKERS", "2"), "--oversubscribe")
+    assert rtrain.json("show", "last")["scaling_config"]["virtual_workers"] == 3
+
+
 def test_fewer_virtual_workers_than_workers_are_refused(rtrain):
     failed(
         rtrain.run(text(virtual=2), "-n", "3"),

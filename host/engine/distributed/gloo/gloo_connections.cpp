@@ -15,7 +15,8 @@
 namespace rtrain::engine {
 namespace {
 
-constexpr std::chrono::milliseconds kRead{50}, kLook{1};
+constexpr std::chrono::milliseconds kRead{50};
+constexpr std::chrono::milliseconds kLook{1};
 
 std::mutex living_mutex;
 std::vector<GlooConnections*>& living() {
