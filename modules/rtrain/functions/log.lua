@@ -105,8 +105,9 @@ end
 ---assert(result.metrics.steps == 100)
 ---```
 function log.log(metrics, options)
-  session.get('train.log()')
+  local virtual = session.get('train.log()').virtual
   check_metrics(metrics)
+  if virtual and virtual:is_further() then return end
   local worker = require 'rtrain._worker'
   local step = step_of(options)
   if worker.log(metrics, step) == nil then return end
@@ -138,6 +139,7 @@ function log.annotate(text, options)
   end
   local severity = args.one_of('annotate: severity', options.severity or 'info', SEVERITIES)
   if options.rank_zero_only ~= false and state.context.world_rank ~= 0 then return end
+  if state.virtual and state.virtual:is_further() then return end
   require('rtrain._worker').annotate(text, severity)
 end
 

@@ -36,6 +36,7 @@ local function is_step(step) return type(step) == 'number' and step % 1 == 0 and
 -- Sends the item. The default step is one more than the last step of its name.
 local function record(call, name, step, data)
   local state = session.get(('train.%s()'):format(call))
+  if state.virtual and state.virtual:is_further() then return end
   local kind = call:match '^log_(.*)$'
   state.media_steps = state.media_steps or {}
   local key = kind .. ' ' .. name

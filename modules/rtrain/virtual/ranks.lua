@@ -77,6 +77,12 @@ function VirtualRanks:is_held()
   return batch ~= nil and not batch.is_last
 end
 
+---@return boolean whether another batch of the step came before, which was recorded
+function VirtualRanks:is_further()
+  local batch = look(self)
+  return batch ~= nil and not batch.is_first
+end
+
 ---Follows plain values that the script changes in each batch: all virtual ranks of a step begin with the same.
 ---@param object table
 ---@param get fun(object: table): any copies of the values
@@ -191,8 +197,8 @@ function VirtualRanks:note_collective(name)
   local _, size = self._place()
   if self.count % size ~= 0 then
     errors.raise('unsupported', ('virtual_workers: %s in a loop over batches: %d processes share %d virtual ranks, so that '
-      .. 'some have more batches in a step than others, and would call it more often. Call it behind the loop'):format(name, size,
-      self.count))
+      .. 'some have more batches in a step than others, and would call it more often. Call it behind the loop'):format(name,
+      size, self.count))
   end
   warnings.warn(('virtual_workers: %s in a loop over batches is of one virtual rank of each process: its result depends on the '
     .. 'number of processes. Call it behind the loop'):format(name))

@@ -22,6 +22,13 @@ def test_parameters_optimizer_state_and_reports_have_the_same_bits(rtrain, net):
         assert train(rtrain, workers, [f"net={net}"]) == first, workers
 
 
+def test_so_with_a_scaler_an_average_and_an_evaluation(rtrain):
+    first = train(rtrain, 1, ["net=conv", "extras=true"])
+    assert first[1][-1]["samples"] == 205 and first[1][-1]["scale"] == 16384 and "average.module" in first[0]
+    for workers in (3, 8):
+        assert train(rtrain, workers, ["net=conv", "extras=true"]) == first, workers
+
+
 @pytest.mark.parametrize("setting", ["loaders=2", "accumulate=2", "drop_last=true", "samples=203"])
 def test_so_with_loader_threads_accumulation_and_uneven_ends(rtrain, setting):
     first = train(rtrain, 1, ["net=conv", setting])
@@ -74,7 +81,7 @@ def test_as_many_processes_end_where_plain_workers_do(rtrain):
 
 def test_the_run_keeps_the_number(rtrain):
     rtrain.run_ok(BODY.replace("BODY", STEP).replace("WORKERS", "2"), "--oversubscribe")
-    assert rtrain.json("show", "last")["scaling_config"]["virtual_workers"] == 3
+    assert rtrain.json("show", "last")["scaling"]["virtual_workers"] == 3
 
 
 def test_fewer_virtual_workers_than_workers_are_refused(rtrain):
