@@ -66,7 +66,9 @@ local function train_func(config)
   end
   local drawn = torch.rand({}):item()
   if config.extras then train.report(evaluate(model, data.TensorDataset(x, y), scaler)) end
-  if train.get_context():get_world_rank() == 0 then nets.write(config.out, {model = model.module, optimizer = optimizer, average = average}) end
+  if train.get_context():get_world_rank() == 0 then
+    nets.write(config.out, {model = model.module, optimizer = optimizer, average = average})
+  end
   return drawn
 end
 
