@@ -147,7 +147,7 @@ std::string suggestion(std::string_view name, std::span<const std::string> candi
   if (auto near = nearest_name(name, candidates)) {
     return cat(": did you mean '", terminal_line(*near), "'?");
   }
-  constexpr size_t kShortList = 24;
+  constexpr size_t kShortList = 32;
   if (candidates.empty() || candidates.size() > kShortList) return {};
   return cat(": valid names: ", terminal_line(join(candidates, ", ")));
 }
