@@ -38,6 +38,7 @@ from benchmarks.training import (
     single_process,
     step,
     trees,
+    virtual_workers,
     vit_curve,
     weak_scaling,
 )
@@ -80,6 +81,7 @@ BUILDERS = {
     "train_step": single_process.build_steps,
     "compiled_step": compiled_step.build,
     "compiled_ddp": compiled_step.build_ddp,
+    "virtual_workers": virtual_workers.build,
     "compiled_peers": compiled_step.build_peers,
     "optimizers": single_process.build_optimizers,
     "memory_growth": single_process.build_memory_growth,
