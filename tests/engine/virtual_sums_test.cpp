@@ -80,9 +80,8 @@ std::vector<at::Tensor> train_alone(int num_virtual, int zeroed_every) {
 }
 
 std::vector<at::Tensor> train_rank(const std::shared_ptr<Group>& group, int num_virtual,
-                                   int zeroed_every) {
+                                   int zeroed_every, ReducerOptions options) {
   Net net;
-  ReducerOptions options;
   options.bucket_cap_mb = 0.0005;
   options.num_virtual = num_virtual;
   const auto reducer = Reducer::create(group, net.params, options);
@@ -121,9 +120,10 @@ class VirtualSumsOver : public testing::TestWithParam<const char*> {
     });
   }
 
-  static void expect_equal(int num_virtual, int world_size, int zeroed_every) {
+  static void expect_equal(int num_virtual, int world_size, int zeroed_every,
+                           const ReducerOptions& options = {}) {
     run(world_size, [&](const std::shared_ptr<Group>& group) {
-      const auto mine = train_rank(group, num_virtual, zeroed_every);
+      const auto mine = train_rank(group, num_virtual, zeroed_every, options);
       const auto wanted = train_alone(num_virtual, zeroed_every);
       for (size_t i = 0; i < mine.size(); ++i) {
         EXPECT_TRUE(at::equal(mine[i], wanted[i]))
@@ -146,6 +146,12 @@ TEST_P(VirtualSumsOver, AnyNumberOfProcessesHasTheBitsOfOneThatAddsAlongTheTree)
 
 TEST_P(VirtualSumsOver, GradientsThatAreNotZeroedAreAddedToTheMean) {
   for (const int world_size : {1, 2, 3}) expect_equal(3, world_size, 2);
+}
+
+TEST_P(VirtualSumsOver, GradientsMayHaveMemoryOfTheirOwn) {
+  ReducerOptions options;
+  options.gradient_as_bucket_view = false;
+  for (const int zeroed_every : {1, 2}) expect_equal(5, 2, zeroed_every, options);
 }
 
 template <class Fn>

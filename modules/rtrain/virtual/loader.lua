@@ -3,6 +3,7 @@
 local class = require 'base.class'
 local errors = require 'base.errors'
 local loop = require 'rtrain.virtual.loop'
+local loop_limit = require 'torch.utils.data.loop_limit'
 local loop_variables = require 'torch.utils.data.loop_variables'
 
 ---@class rtrain.VirtualLoader: data.DataLoader
@@ -20,7 +21,7 @@ function VirtualLoader:init(loader, ranks)
 end
 
 ---@return integer number of steps of an epoch
-function VirtualLoader:len() return self._inner.batch_sampler:num_steps() end
+function VirtualLoader:len() return loop_limit.count(self._inner.batch_sampler:num_steps()) end
 
 function VirtualLoader:__len() return self:len() end
 

@@ -29,6 +29,31 @@ def test_so_with_a_scaler_an_average_and_an_evaluation(rtrain):
         assert train(rtrain, workers, ["net=conv", "extras=true"]) == first, workers
 
 
+def test_a_batch_may_be_divided_with_no_sync(rtrain):
+    script = text().replace(
+        "scaler:scale(loss):backward()",
+        "model:no_sync(function() model(bx):pow(2):mean():backward() end)\n"
+        "torch.nn.functional.cross_entropy(model(bx), by):backward()",
+    )
+    script = script.replace(
+        "cross_entropy(model(bx), by)\n", "cross_entropy(by:float():view{-1, 1}:expand(-1, 4), by)\n", 1
+    )
+    outs = []
+    for workers in (1, 3, 8):
+        rtrain.run_ok(script, "-n", str(workers), "--oversubscribe", "--set", "net=lstm")
+        outs.append(((rtrain.folder / "out").read_text(), rtrain.reports()))
+    assert outs[0] == outs[1] == outs[2]
+
+
+def test_a_limit_counts_steps(rtrain):
+    script = text()
+    outs = []
+    for workers in (1, 3):
+        rtrain.run_ok(script, "-n", str(workers), "--oversubscribe", "--limit-batches", "2")
+        outs.append(((rtrain.folder / "out").read_text(), rtrain.reports()))
+    assert outs[0] == outs[1] and len(outs[0][1]) == 4
+
+
 @pytest.mark.parametrize("setting", ["loaders=2", "accumulate=2", "drop_last=true", "samples=203"])
 def test_so_with_loader_threads_accumulation_and_uneven_ends(rtrain, setting):
     first = train(rtrain, 1, ["net=conv", setting])

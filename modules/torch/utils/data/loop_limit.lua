@@ -46,7 +46,7 @@ local function repeated(list)
 end
 
 ---Iterates over the batches of a loop, within the limit.
----@param owner table|userdata the object of the loop
+---@param owner table|userdata the object of the loop; `batches_of_step`: how many count as one
 ---@param start fun(): (fun(): ...) begins the loop
 ---@return fun(): ... next_batch
 ---
@@ -62,6 +62,7 @@ function loop_limit.batches(owner, start)
   if not limit then return start() end
   if kept[owner] then return repeated(kept[owner]) end
   local next_batch, count, list = start(), 0, {}
+  local most = limit * (owner.batches_of_step or 1)
   local function take(...)
     if (...) == nil then
       if is_repeated then kept[owner] = list end
@@ -73,7 +74,7 @@ function loop_limit.batches(owner, start)
     return ...
   end
   return function()
-    if count == limit then return take(nil) end
+    if count == most then return take(nil) end
     return take(next_batch())
   end
 end
