@@ -19,8 +19,9 @@ local function train_func(config)
       return nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 2048), nn.ReLU(), nn.Linear(2048, 10)), {512}, 64
     end,
     convnet = function()
-      return nn.Sequential(nn.Conv2d(3, 32, 3, {padding = 1}), nn.BatchNorm2d(32), nn.ReLU(), nn.Conv2d(32, 64, 3, {stride = 2}),
-        nn.BatchNorm2d(64), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(1024, 10)), {3, 32, 32}, 16
+      return nn.Sequential(nn.Conv2d(3, 32, 3, {padding = 1}), nn.BatchNorm2d(32), nn.ReLU(),
+        nn.Conv2d(32, 64, 3, {stride = 2}), nn.BatchNorm2d(64), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(1024, 10)), {3, 32, 32}, 16
     end,
   }
 
@@ -28,11 +29,13 @@ local function train_func(config)
   local function epoch_of(name, is_virtual)
     registry.set(is_virtual and ranks or nil)
     local net, shape, batch_size = NETS[name]()
-    local x, y = torch.randn(2 * batch_size * config.steps, unpack(shape)), torch.randint(0, 10, {2 * batch_size * config.steps})
+    local samples = 2 * batch_size * config.steps
+    local x, y = torch.randn(samples, unpack(shape)), torch.randint(0, 10, {samples})
     local model = nn.parallel.DistributedDataParallel(net)
     local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.01, momentum = 0.9})
     local set = data.TensorDataset(x, y)
-    local loader = is_virtual and train.torch.prepare_data_loader(data.DataLoader(set, {batch_size = batch_size, shuffle = true}))
+    local loader = is_virtual
+      and train.torch.prepare_data_loader(data.DataLoader(set, {batch_size = batch_size, shuffle = true}))
       or data.DataLoader(set, {batch_size = batch_size, sampler = data.DistributedSampler(set)})
     return function()
       registry.set(is_virtual and ranks or nil)
