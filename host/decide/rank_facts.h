@@ -58,6 +58,47 @@ struct DeviceFacts {
                                         required("since", &DeviceFacts::since_s)};
 };
 
+// Where the time of the rank's main thread has gone since its train function began, in seconds.
+struct TimeFacts {
+  uint64_t steps = 0;        // of its optimizers
+  uint64_t batches = 0;      // that its loaders have made
+  uint64_t saved_bytes = 0;  // of its checkpoints, copied to storage
+  double data_s = 0;
+  double compute_s = 0;        // forward, backward, optimizer
+  double communication_s = 0;  // in collectives and reports: the exchange, waits for the others
+  double checkpoint_s = 0;     // and reports, without these waits
+  double other_s = 0;
+
+  double total_s() const { return data_s + compute_s + communication_s + checkpoint_s + other_s; }
+
+  static constexpr RecordFields kFields{required("steps", &TimeFacts::steps),
+                                        required("batches", &TimeFacts::batches),
+                                        required("saved_bytes", &TimeFacts::saved_bytes),
+                                        required("data", &TimeFacts::data_s),
+                                        required("compute", &TimeFacts::compute_s),
+                                        required("communication", &TimeFacts::communication_s),
+                                        required("checkpoint", &TimeFacts::checkpoint_s),
+                                        required("other", &TimeFacts::other_s)};
+};
+
+// What can make a rank slow from outside of its program. All but `cores` and `slowed_by` are counts
+// since some moment.
+struct HostFacts {
+  double starved_s = 0;        // its threads were ready to run, and other programs had the cores
+  double stolen_s = 0;         // the virtual machine's host had the node's cores
+  double cores = 0;            // that its cgroup allows; 0: any number
+  uint64_t periods = 0;        // of that limit
+  uint64_t throttled = 0;      // of these, those in which it was used up
+  uint64_t faults = 0;         // pages that were read from a disk
+  std::string slowed_by = {};  // why its device runs below its clock: "heat"; "": it does not
+
+  static constexpr RecordFields kFields{
+      optional("starved", &HostFacts::starved_s),   optional("stolen", &HostFacts::stolen_s),
+      optional("cores", &HostFacts::cores),         optional("periods", &HostFacts::periods),
+      optional("throttled", &HostFacts::throttled), optional("faults", &HostFacts::faults),
+      optional("slowed_by", &HostFacts::slowed_by)};
+};
+
 struct RankFacts {
   int state = 'S';        // of the process, as in /proc/PID/stat
   double cpu_s = 0;       // processor time of the process
@@ -69,6 +110,8 @@ struct RankFacts {
   std::optional<WaitFacts> wait = {};
   std::optional<DeviceFacts> device = {};
   std::vector<CollectiveFacts> calls = {};  // the latest ones
+  std::optional<TimeFacts> times = {};      // of a train function that has begun
+  HostFacts host = {};
   // The controller adds these.
   bool is_started = false;  // its train function has begun
   bool has_returned = false;
@@ -80,6 +123,7 @@ struct RankFacts {
       required("reports", &RankFacts::reports),   required("beat", &RankFacts::beat_s),
       optional("is_busy", &RankFacts::is_busy),   optional("wait", &RankFacts::wait),
       optional("device", &RankFacts::device),     optional("calls", &RankFacts::calls),
+      optional("times", &RankFacts::times),       optional("host", &RankFacts::host),
   };
 };
 

@@ -1,85 +1,424 @@
 #include "host/decide/stragglers.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "host/base/text/text.h"
 
 namespace rtrain::decide {
 namespace {
 
-constexpr size_t kMostCalls = 512;  // of a rank
-constexpr size_t kArrivals = 50;    // collectives that are judged together
-constexpr double kOften = 0.9;      // the share of them in which a straggler is last
-// A shorter delay can come from the machine's other work, or from the difference of two clocks.
-constexpr double kLeastBehindS = 0.01;
-// A straggler's delay is at least this share of the time from one collective to the next.
-constexpr double kLeastShare = 0.2;
+constexpr size_t kSegments = 10;  // that are judged together
+constexpr double kSegmentS = 0.5;
+constexpr double kLeastSteps = 3;      // of each rank in a segment
+constexpr double kShare = 0.15;        // of a step that a straggler costs the others
+constexpr double kLeastLostS = 0.002;  // less can come from the machine's other work
+constexpr int kMost = 8;               // segments that must agree
+constexpr int kStableCause = 10;       // judgements after which a second cause is named
+constexpr int64_t kQuiet = 240;        // segments until the same cause is named again
+// A fact of the host explains a delay when it makes up this share of it.
+constexpr double kExplains = 0.3;
+constexpr double kStops = 0.1;           // the same for stops, of which only some are seen
+constexpr double kThrottledShare = 0.1;  // of the periods of a limit
+constexpr double kFaultS = 1e-4;         // to read a page from a fast disk
+constexpr double kMoreBatches = 1.2;
+constexpr double kMostly = 0.6;  // of the segments
+
+double median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+std::string milliseconds(double seconds) {
+  constexpr double kFew = 0.01;
+  const double ms = seconds * 1000;
+  if (seconds >= kFew) return cat(std::llround(ms), " ms");
+  return cat(static_cast<double>(std::llround(ms * 10)) / 10, " ms");
+}
+
+std::string two_digits(double number) {
+  constexpr double kDigits = 100;
+  return cat(static_cast<double>(std::llround(number * kDigits)) / kDigits);
+}
+
+std::string percent(double share) { return cat(std::llround(share * 100), " %"); }
+
+uint64_t passed(uint64_t now, uint64_t before) { return now - std::min(before, now); }
+
+// A script without optimizers has collectives.
+bool counts_steps(const std::vector<RankFacts>& facts) {
+  return std::ranges::any_of(facts, [](const RankFacts& each) { return each.times->steps > 0; });
+}
+
+TimeFacts between(const TimeFacts& before, const TimeFacts& now) {
+  return {.steps = passed(now.steps, before.steps),
+          .batches = passed(now.batches, before.batches),
+          .saved_bytes = passed(now.saved_bytes, before.saved_bytes),
+          .data_s = now.data_s - before.data_s,
+          .compute_s = now.compute_s - before.compute_s,
+          .communication_s = now.communication_s - before.communication_s,
+          .checkpoint_s = now.checkpoint_s - before.checkpoint_s,
+          .other_s = now.other_s - before.other_s};
+}
+
+HostFacts between(const HostFacts& before, const HostFacts& now) {
+  return {.starved_s = std::max(0.0, now.starved_s - before.starved_s),
+          .stolen_s = std::max(0.0, now.stolen_s - before.stolen_s),
+          .cores = now.cores,
+          .periods = passed(now.periods, before.periods),
+          .throttled = passed(now.throttled, before.throttled),
+          .faults = passed(now.faults, before.faults),
+          .slowed_by = now.slowed_by};
+}
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+// Numbers of a part, for own(), others() and mean().
+double stopped(const StragglerPart& part) { return part.stopped; }
+double step_s(const StragglerPart& part) { return ratio(part.elapsed_s, part.steps); }
+double starved(const StragglerPart& part) { return ratio(part.host.starved_s, part.elapsed_s); }
+double stolen(const StragglerPart& part) { return ratio(part.host.stolen_s, part.elapsed_s); }
+double slowed(const StragglerPart& part) { return part.host.slowed_by.empty() ? 0 : 1; }
+double faults(const StragglerPart& part) {
+  return ratio(static_cast<double>(part.host.faults), part.steps);
+}
+double throttled(const StragglerPart& part) {
+  return ratio(static_cast<double>(part.host.throttled), static_cast<double>(part.host.periods));
+}
+double batches(const StragglerPart& part) {
+  return ratio(static_cast<double>(part.times.batches), part.steps);
+}
+double saved(const StragglerPart& part) { return static_cast<double>(part.times.saved_bytes); }
+
+// The time that a step takes in a phase.
+StragglerNumber time_of(SlowCause phase) {
+  switch (phase) {
+    case SlowCause::kData:
+      return [](const StragglerPart& part) { return ratio(part.times.data_s, part.steps); };
+    case SlowCause::kCheckpoint:
+      return [](const StragglerPart& part) { return ratio(part.times.checkpoint_s, part.steps); };
+    case SlowCause::kOther:
+      return [](const StragglerPart& part) { return ratio(part.times.other_s, part.steps); };
+    default:
+      return [](const StragglerPart& part) { return ratio(part.times.compute_s, part.steps); };
+  }
+}
+
+// Rank 0 may evaluate, and save checkpoints that no other rank makes. What that takes it longer
+// than the others does not count.
+void leave_out_alone(std::vector<StragglerPart>& segment) {
+  const auto leave_out = [&](double TimeFacts::*time) {
+    std::vector<double> others;
+    for (size_t i = 1; i < segment.size(); ++i) others.push_back(segment[i].times.*time);
+    double& own = segment[0].times.*time;
+    const double counts = std::min(own, median(std::move(others)));
+    segment[0].alone_s += own - counts;
+    own = counts;
+  };
+  leave_out(&TimeFacts::other_s);
+  std::vector<double> saves;
+  for (size_t i = 1; i < segment.size(); ++i) saves.push_back(saved(segment[i]));
+  if (median(std::move(saves)) <= 0) leave_out(&TimeFacts::checkpoint_s);
+}
 
 }  // namespace
 
-std::optional<Straggler> Stragglers::look(const std::vector<RankFacts>& ranks) {
-  if (ranks.size() < 2) return std::nullopt;
-  remember(ranks);
-  compare();
-  auto found = find();
-  if (!found || named_[static_cast<size_t>(found->rank)]) return std::nullopt;
-  named_[static_cast<size_t>(found->rank)] = true;
+std::string_view cause_name(SlowCause cause) {
+  constexpr std::array<std::string_view, 10> kNames = {
+      "data",      "compute", "checkpoint", "other",  "stopped",
+      "throttled", "device",  "cores",      "stolen", "memory"};
+  return kNames.at(static_cast<size_t>(cause));
+}
+
+std::vector<Straggler> Stragglers::look(const std::vector<RankFacts>& facts) {
+  std::vector<Straggler> out;
+  if (facts.size() < 2) return out;
+  if (!has_begun_ || !goes_on(facts)) {
+    begin(facts);
+    return out;
+  }
+  ++looks_;
+  for (size_t i = 0; i < facts.size(); ++i) {
+    if (facts[i].state == 'T') ++ranks_[i].stopped;
+    if (facts[i].device) ++ranks_[i].device_waits;
+  }
+  if (!is_whole(facts)) return out;
+  add_segment(facts);
+  if (segments_.size() < kSegments) return out;
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    if (auto found = judge(static_cast<int>(i))) out.push_back(std::move(*found));
+  }
+  return out;
+}
+
+// All ranks are in their train functions, and in the same ones as before.
+bool Stragglers::goes_on(const std::vector<RankFacts>& facts) const {
+  for (size_t i = 0; i < facts.size(); ++i) {
+    const RankFacts& now = facts[i];
+    const RankFacts& begun = ranks_[i].begun;
+    if (!now.times || now.has_returned || now.is_busy) return false;
+    if (now.times->steps < begun.times->steps || now.collectives < begun.collectives) return false;
+    if (now.times->total_s() < begun.times->total_s()) return false;
+  }
+  return true;
+}
+
+void Stragglers::begin(const std::vector<RankFacts>& facts) {
+  segments_.clear();
+  looks_ = 0;
+  has_begun_ = std::ranges::all_of(facts, [](const RankFacts& each) {
+    return each.times && !each.has_returned && !each.is_busy;
+  });
+  for (size_t i = 0; i < facts.size(); ++i) {
+    ranks_[i].begun = facts[i];
+    ranks_[i].stopped = ranks_[i].device_waits = 0;
+  }
+}
+
+bool Stragglers::is_whole(const std::vector<RankFacts>& facts) const {
+  const bool has_steps = counts_steps(facts);
+  for (size_t i = 0; i < facts.size(); ++i) {
+    const RankFacts& begun = ranks_[i].begun;
+    const uint64_t steps = has_steps ? facts[i].times->steps - begun.times->steps
+                                     : facts[i].collectives - begun.collectives;
+    const double elapsed_s = facts[i].times->total_s() - begun.times->total_s();
+    if (static_cast<double>(steps) < kLeastSteps || elapsed_s < kSegmentS) return false;
+  }
+  return true;
+}
+
+void Stragglers::add_segment(const std::vector<RankFacts>& facts) {
+  const bool has_steps = counts_steps(facts);
+  Segment segment;
+  for (size_t i = 0; i < facts.size(); ++i) {
+    Rank& rank = ranks_[i];
+    Part part;
+    part.times = between(*rank.begun.times, *facts[i].times);
+    part.host = between(rank.begun.host, facts[i].host);
+    part.steps = static_cast<double>(has_steps ? part.times.steps
+                                               : facts[i].collectives - rank.begun.collectives);
+    part.elapsed_s = part.times.total_s();
+    part.stopped = ratio(rank.stopped, looks_);
+    part.device_waits = ratio(rank.device_waits, looks_);
+    uses_devices_ = uses_devices_ || rank.device_waits > 0;
+    segment.push_back(std::move(part));
+    rank.begun = facts[i];
+    rank.stopped = rank.device_waits = 0;
+  }
+  leave_out_alone(segment);
+  looks_ = 0;
+  ++num_segments_;
+  segments_.push_back(std::move(segment));
+  if (segments_.size() > kSegments) segments_.pop_front();
+}
+
+// The share of its time in which the others wait for the rank, if they are faster: it, or its
+// device, is in no collective.
+double Stragglers::busy(const Part& part) const {
+  const double waits = ratio(part.times.communication_s, part.elapsed_s);
+  return 1 - (uses_devices_ ? std::max(waits, part.device_waits) : waits) -
+         ratio(part.alone_s, part.elapsed_s);
+}
+
+// The share of a step that the others lose by the rank. A stopped rank may be stopped in a
+// collective.
+double Stragglers::lost(const Segment& segment, int rank) const {
+  std::vector<double> works;
+  std::vector<double> stops;
+  for (int other = 0; other < static_cast<int>(segment.size()); ++other) {
+    if (other == rank) continue;
+    works.push_back(busy(segment[static_cast<size_t>(other)]));
+    stops.push_back(segment[static_cast<size_t>(other)].stopped);
+  }
+  const Part& own = segment[static_cast<size_t>(rank)];
+  return std::max(busy(own) - median(std::move(works)), own.stopped - median(std::move(stops)));
+}
+
+double Stragglers::own(int rank, Number number) const {
+  std::vector<double> numbers;
+  for (const Segment& segment : segments_) {
+    numbers.push_back(number(segment[static_cast<size_t>(rank)]));
+  }
+  return median(std::move(numbers));
+}
+
+double Stragglers::others(int rank, Number number) const {
+  std::vector<double> out;
+  for (const Segment& segment : segments_) {
+    std::vector<double> numbers;
+    for (size_t i = 0; i < segment.size(); ++i) {
+      if (static_cast<int>(i) != rank) numbers.push_back(number(segment[i]));
+    }
+    out.push_back(median(std::move(numbers)));
+  }
+  return median(std::move(out));
+}
+
+// Facts of the host arrive in whole seconds, so they are added up.
+double Stragglers::mean(int rank, Number number) const {
+  double sum = 0;
+  for (const Segment& segment : segments_) sum += number(segment[static_cast<size_t>(rank)]);
+  return sum / static_cast<double>(segments_.size());
+}
+
+double Stragglers::mean_of_others(int rank, Number number) const {
+  std::vector<double> means;
+  for (int other = 0; other < static_cast<int>(ranks_.size()); ++other) {
+    if (other != rank) means.push_back(mean(other, number));
+  }
+  return median(std::move(means));
+}
+
+std::optional<Straggler> Stragglers::judge(int number) {
+  Rank& rank = ranks_[static_cast<size_t>(number)];
+  const auto found = find(number);
+  if (found) {
+    rank.judgements = rank.cause == found->cause ? rank.judgements + 1 : 1;
+    rank.cause = found->cause;
+    return name(number, *found);
+  }
+  rank.judgements = 0;
+  const auto is_fast = [&](const Segment& segment) { return lost(segment, number) < kShare / 2; };
+  if (!rank.is_slow || std::ranges::count_if(segments_, is_fast) < kMost) return std::nullopt;
+  rank.is_slow = false;
+  return Straggler{.rank = number,
+                   .cause = rank.cause,
+                   .has_passed = true,
+                   .text = "keeps up with the others again"};
+}
+
+std::optional<Straggler> Stragglers::name(int number, const Straggler& found) {
+  Rank& rank = ranks_[static_cast<size_t>(number)];
+  if (rank.is_slow && rank.judgements < kStableCause) return std::nullopt;
+  const auto known = rank.named.find(found.cause);
+  if (known != rank.named.end() && (rank.is_slow || num_segments_ - known->second < kQuiet)) {
+    return std::nullopt;
+  }
+  rank.is_slow = true;
+  rank.named[found.cause] = num_segments_;
   return found;
 }
 
-void Stragglers::remember(const std::vector<RankFacts>& ranks) {
-  const uint64_t done = arrivals_.empty() ? 0 : arrivals_.back().sequence;
-  for (size_t rank = 0; rank < seen_.size(); ++rank) {
-    Calls& calls = seen_[rank];
-    for (const CollectiveFacts& call : ranks[rank].calls) {
-      if (call.sequence > done) calls.emplace(call.sequence, call.time_s);
-    }
-    while (calls.size() > kMostCalls) calls.erase(calls.begin());
+std::optional<Straggler> Stragglers::find(int rank) const {
+  std::vector<double> shares;
+  for (const Segment& segment : segments_) {
+    shares.push_back(lost(segment, rank));
   }
+  const double stops = mean(rank, stopped) - mean_of_others(rank, stopped);
+  const bool is_slow =
+      std::ranges::count_if(shares, [](double each) { return each >= kShare; }) >= kMost;
+  if (!is_slow && stops < kShare) return std::nullopt;
+  Straggler out{.rank = rank, .share = is_slow ? median(shares) : stops};
+  out.lost_s = out.share * own(rank, step_s);
+  if (out.lost_s < kLeastLostS) return std::nullopt;
+  const auto where = phase(rank);
+  if (stops >= kStops * out.share) {
+    out.cause = SlowCause::kStopped;
+  } else if (where) {
+    out.cause = explain(rank, *where, out);
+  } else {
+    return std::nullopt;
+  }
+  out.text = describe(rank, out, where.value_or(SlowCause::kCompute));
+  return out;
 }
 
-void Stragglers::compare() {
-  std::vector<uint64_t> compared;
-  for (const auto& [sequence, time_s] : seen_.front()) {
-    if (auto found = arrival(sequence)) {
-      arrivals_.push_back(*found);
-      compared.push_back(sequence);
-    }
+// Where the rank spends the time that the others wait. Nullopt for work that only this rank has.
+std::optional<SlowCause> Stragglers::phase(int rank) const {
+  const double few = mean_of_others(rank, batches);
+  if (few > 0 && mean(rank, batches) > kMoreBatches * few) return std::nullopt;
+  std::optional<SlowCause> out;
+  double most = 0;
+  for (const SlowCause each :
+       {SlowCause::kCompute, SlowCause::kData, SlowCause::kCheckpoint, SlowCause::kOther}) {
+    const double more = own(rank, time_of(each)) - others(rank, time_of(each));
+    if (more <= most) continue;
+    most = more;
+    out = each;
   }
-  if (compared.empty()) return;
-  for (Calls& calls : seen_) calls.erase(calls.begin(), calls.upper_bound(compared.back()));
-  while (arrivals_.size() > kArrivals) arrivals_.pop_front();
+  return !out && uses_devices_ ? SlowCause::kCompute : out;
 }
 
-// Nullopt where the facts of a rank do not show its call.
-std::optional<Stragglers::Arrival> Stragglers::arrival(uint64_t sequence) const {
-  std::vector<double> times;
-  for (const Calls& calls : seen_) {
-    const auto call = calls.find(sequence);
-    if (call == calls.end()) return std::nullopt;
-    times.push_back(call->second);
-  }
-  const auto last = std::max_element(times.begin(), times.end());
-  const Arrival out{sequence, static_cast<int>(last - times.begin()), 0, *last};
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return Arrival{out.sequence, out.last, out.time_s - *middle, out.time_s};
+// The cause in the host, if there is one, else the phase.
+SlowCause Stragglers::explain(int rank, SlowCause phase, const Straggler& found) const {
+  const auto more = [&](Number number) {
+    return mean(rank, number) - mean_of_others(rank, number);
+  };
+  if (more(throttled) >= kThrottledShare) return SlowCause::kThrottled;
+  if (phase == SlowCause::kCheckpoint) return phase;
+  if (phase == SlowCause::kCompute && more(slowed) > kMostly) return SlowCause::kDevice;
+  const double enough = kExplains * found.share;
+  if (more(starved) >= enough) return SlowCause::kCores;
+  if (more(stolen) >= enough) return SlowCause::kStolen;
+  if (more(faults) * kFaultS >= kExplains * found.lost_s) return SlowCause::kMemory;
+  return phase;
 }
 
-std::optional<Straggler> Stragglers::find() const {
-  if (arrivals_.size() < kArrivals) return std::nullopt;
-  Straggler out{.rank = arrivals_.back().last, .of = static_cast<int>(arrivals_.size())};
-  for (const Arrival& each : arrivals_) {
-    if (each.last != out.rank) continue;
-    ++out.last;
-    out.behind_s += each.behind_s;
+std::string Stragglers::describe(int rank, const Straggler& found, SlowCause phase) const {
+  const auto cost = cat("; the others wait ", milliseconds(found.lost_s), " a step for it");
+  if (found.cause == SlowCause::kStopped) {
+    return cat("was stopped by a signal for ", percent(mean(rank, stopped)), " of the time", cost);
   }
-  out.behind_s /= out.last;
-  const Arrival& first = arrivals_.front();
-  const Arrival& latest = arrivals_.back();
-  const double between_s =
-      (latest.time_s - first.time_s) / static_cast<double>(latest.sequence - first.sequence);
-  const bool is_slow = out.last >= kOften * out.of && out.behind_s >= kLeastBehindS &&
-                       out.behind_s >= kLeastShare * between_s;
-  return is_slow ? std::optional(out) : std::nullopt;
+  const std::string own_time = milliseconds(own(rank, time_of(phase)));
+  const std::string their_time = milliseconds(others(rank, time_of(phase)));
+  const auto spends = [&](std::string_view what) {
+    return cat("spends ", own_time, " a step ", what, ", the others ", their_time);
+  };
+  std::string out;
+  switch (phase) {
+    case SlowCause::kData:
+      out = cat("waits ", own_time, " a step for data, the others ", their_time);
+      break;
+    case SlowCause::kCheckpoint:
+      out = spends("on reports and checkpoints");
+      break;
+    case SlowCause::kOther:
+      out = spends("outside of data, forward, backward and optimizer");
+      break;
+    default:
+      out = computes(rank);
+  }
+  return cat(out, because(rank, found.cause), cost);
+}
+
+// Of a rank with a device the thread's own times say little.
+std::string Stragglers::computes(int rank) const {
+  const auto text = [](double factor) {
+    return cat("computes ", two_digits(factor), " × as long as the others");
+  };
+  if (uses_devices_) {
+    const auto busy = [](const Part& part) { return 1 - part.device_waits; };
+    return text(ratio(mean(rank, busy), mean_of_others(rank, busy)));
+  }
+  const Number compute = time_of(SlowCause::kCompute);
+  return cat(text(ratio(own(rank, compute), others(rank, compute))), " (",
+             milliseconds(own(rank, compute)), " a step, they ",
+             milliseconds(others(rank, compute)), ")");
+}
+
+std::string Stragglers::because(int rank, SlowCause cause) const {
+  const Part& last = segments_.back()[static_cast<size_t>(rank)];
+  switch (cause) {
+    case SlowCause::kThrottled:
+      return cat(": its cgroup allows it ", two_digits(last.host.cores),
+                 " cores, and stopped it in ", percent(mean(rank, throttled)), " of the periods");
+    case SlowCause::kDevice:
+      return cat(": its device is slowed down (", last.host.slowed_by, ")");
+    case SlowCause::kCores:
+      return cat(": other programs run on its cores, and its threads waited ",
+                 milliseconds(mean(rank, starved)), " in each second for one");
+    case SlowCause::kStolen:
+      return cat(": the host of its virtual machine took ", percent(mean(rank, stolen)),
+                 " of a core");
+    case SlowCause::kMemory:
+      return cat(": its memory is on a disk, from which it reads ",
+                 std::llround(mean(rank, faults)), " pages a step");
+    default:
+      return "";
+  }
 }
 
 }  // namespace rtrain::decide

@@ -1,51 +1,114 @@
-// host/decide/stragglers.h: finds the rank that the others keep waiting for, since it is the last
-// one in most collectives. Pure.
+// host/decide/stragglers.h: finds the ranks that slow the others down, and why. Pure.
 //
-// It compares when the ranks called the same collective, where the facts show this for all ranks.
-// For a rank that computes on a GPU, this says only how far the rank's thread is.
+// The ranks of a group wait for the slowest of them in collectives. So a rank that spends less time
+// there than the others is the one that they wait for, and the difference is the time that each of
+// its steps costs them. Where it spends that time instead is the cause: in data, computing,
+// checkpoints, or outside of these. Facts about its host may explain it further.
+//
+// The time is cut into segments of some steps, and most of the last segments must agree: a rank
+// that is slow now and then is not named. Neither is a group that is evenly slow, a rank that has
+// more batches than the others, or rank 0 for what it does alone (evaluation, checkpoints).
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/decide/rank_facts.h"
 
 namespace rtrain::decide {
 
+enum class SlowCause {
+  kData,
+  kCompute,
+  kCheckpoint,
+  kOther,      // the script's own code between steps
+  kStopped,    // by a signal
+  kThrottled,  // its cgroup has a limit
+  kDevice,     // runs below its clock
+  kCores,      // other programs run on them
+  kStolen,     // the virtual machine's host uses the cores for others
+  kMemory,     // is on a disk
+};
+
+// "data", "compute", …
+std::string_view cause_name(SlowCause cause);
+
 struct Straggler {
   int rank = 0;
-  int last = 0;         // how often it came last
-  int of = 0;           // the number of collectives that were compared
-  double behind_s = 0;  // after the median of the ranks, on average
+  SlowCause cause = SlowCause::kCompute;
+  double lost_s = 0;        // the others wait for that long in each step
+  double share = 0;         // of a step
+  bool has_passed = false;  // the rank keeps up again
+  std::string text = {};    // "computes 1.31 × as long as the others (…): …"
 };
+
+// What a rank did in a segment.
+struct StragglerPart {
+  double steps = 0;  // of optimizers; of a script without them, collectives
+  double elapsed_s = 0;
+  TimeFacts times = {};
+  double alone_s = 0;  // left out of these: work that only rank 0 does
+  HostFacts host = {};
+  double stopped = 0;       // the share of looks at which its process was stopped
+  double device_waits = 0;  // and at which its device waited in a collective
+};
+using StragglerNumber = double (*)(const StragglerPart& part);
 
 class Stragglers {
  public:
-  explicit Stragglers(int num_ranks) : seen_(static_cast<size_t>(num_ranks)) {}
+  explicit Stragglers(int num_ranks) : ranks_(static_cast<size_t>(num_ranks)) {}
 
-  // Takes the facts of all ranks at one moment. Returns each straggler once.
-  std::optional<Straggler> look(const std::vector<RankFacts>& ranks);
+  // Takes the facts of all ranks at one moment; facts of other nodes may be some seconds old.
+  // Returns a straggler once for each cause, and once more when it keeps up again. The same cause
+  // returns only after a time in which the rank kept up.
+  std::vector<Straggler> look(const std::vector<RankFacts>& facts);
 
  private:
-  struct Arrival {
-    uint64_t sequence = 0;
-    int last = 0;  // the rank that came last
-    double behind_s = 0;
-    double time_s = 0;  // when this rank came
+  using Part = StragglerPart;
+  using Number = StragglerNumber;
+  using Segment = std::vector<Part>;  // by rank
+  struct Rank {
+    RankFacts begun = {};  // of the present segment
+    int stopped = 0;       // looks in it
+    int device_waits = 0;
+    bool is_slow = false;
+    SlowCause cause = SlowCause::kCompute;    // as of the last judgements
+    int judgements = 0;                       // in a row with that cause
+    std::map<SlowCause, int64_t> named = {};  // when, in segments
   };
-  using Calls = std::map<uint64_t, double>;  // a collective's number, when the rank called it
 
-  void remember(const std::vector<RankFacts>& ranks);
-  void compare();
-  std::optional<Arrival> arrival(uint64_t sequence) const;
-  std::optional<Straggler> find() const;
+  void begin(const std::vector<RankFacts>& facts);
+  bool goes_on(const std::vector<RankFacts>& facts) const;
+  bool is_whole(const std::vector<RankFacts>& facts) const;
+  void add_segment(const std::vector<RankFacts>& facts);
+  std::optional<Straggler> judge(int number);
+  std::optional<Straggler> name(int number, const Straggler& found);
+  std::optional<Straggler> find(int rank) const;
+  std::optional<SlowCause> phase(int rank) const;
+  SlowCause explain(int rank, SlowCause phase, const Straggler& found) const;
+  std::string describe(int rank, const Straggler& found, SlowCause phase) const;
+  std::string computes(int rank) const;
+  std::string because(int rank, SlowCause cause) const;
 
-  std::vector<Calls> seen_;
-  std::deque<Arrival> arrivals_;  // the latest
-  std::vector<bool> named_ = std::vector<bool>(seen_.size());
+  double lost(const Segment& segment, int rank) const;
+  double busy(const Part& part) const;
+  // Over all segments: the median of the rank's number, the median of the others', and the means.
+  double own(int rank, Number number) const;
+  double others(int rank, Number number) const;
+  double mean(int rank, Number number) const;
+  double mean_of_others(int rank, Number number) const;
+
+  std::vector<Rank> ranks_;
+  bool has_begun_ = false;
+  bool uses_devices_ = false;
+  int looks_ = 0;  // at the present segment
+  int64_t num_segments_ = 0;
+  std::deque<Segment> segments_;  // the last ones
 };
 
 }  // namespace rtrain::decide

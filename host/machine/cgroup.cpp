@@ -22,7 +22,7 @@ std::optional<int64_t> number_in(std::string_view text) {
   return number;
 }
 
-// Returns the number after a name at the beginning of a line of memory.stat.
+// Returns the number after a name at the beginning of a line of memory.stat or cpu.stat.
 int64_t statistic(const std::string& text, std::string_view name) {
   for (const std::string& line : split(text, '\n')) {
     if (line.starts_with(cat(name, " ")))
@@ -38,6 +38,18 @@ int64_t free_swap(const std::string& folder, int64_t swap_free) {
   return std::clamp<int64_t>(*limit - used, 0, swap_free);
 }
 
+// "40000 100000" in version 2; two files in version 1, where -1 means none. Returns 0 without one.
+double limited_cores(const std::string& folder) {
+  std::vector<std::string> both = split(trim(cgroup_text(folder, "cpu.max")), ' ');
+  if (both.size() != 2) {
+    both = {cgroup_text(folder, "cpu.cfs_quota_us"), cgroup_text(folder, "cpu.cfs_period_us")};
+  }
+  const auto quota = number_in(both[0]);
+  const auto period = number_in(both[1]);
+  if (!quota || !period || *quota <= 0 || *period <= 0) return 0;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
 // On machines with both versions, version 2's hierarchy is in a folder of its own.
 std::string version_2_folder() {
   constexpr const char* kFolder = "/unified";
@@ -46,10 +58,10 @@ std::string version_2_folder() {
 
 }  // namespace
 
-// Lines of /proc/self/cgroup are "0::/path" (version 2) or "7:memory:/path" (version 1).
-std::optional<std::string> cgroup_folder(std::string_view controller) {
+// Lines of /proc/PID/cgroup are "0::/path" (version 2) or "7:memory:/path" (version 1).
+std::optional<std::string> cgroup_folder(std::string_view controller, int pid) {
   const std::string key = controller.empty() ? "0::" : cat(":", controller, ":");
-  std::ifstream lines("/proc/self/cgroup");
+  std::ifstream lines(cat("/proc/", pid == 0 ? "self" : std::to_string(pid), "/cgroup"));
   for (std::string line; std::getline(lines, line);) {
     const size_t found = line.find(key);
     if (found == std::string::npos || (controller.empty() && found != 0)) continue;
@@ -60,9 +72,9 @@ std::optional<std::string> cgroup_folder(std::string_view controller) {
   return std::nullopt;
 }
 
-std::vector<std::string> cgroup_folders(std::string_view controller) {
+std::vector<std::string> cgroup_folders(std::string_view controller, int pid) {
   std::vector<std::string> folders;
-  std::string folder = cgroup_folder(controller).value_or("");
+  std::string folder = cgroup_folder(controller, pid).value_or("");
   for (; folder.size() >= kCgroupRoot.size(); folder.resize(folder.rfind('/'))) {
     folders.push_back(folder);
   }
@@ -88,6 +100,25 @@ std::optional<int64_t> cgroup_free_memory(const std::string& folder, int64_t swa
     return std::max<int64_t>(*limit - used + cache, 0) + swap_free;
   }
   return std::nullopt;
+}
+
+std::optional<CpuLimit> cpu_limit(const std::vector<std::string>& folders) {
+  std::optional<CpuLimit> out;
+  for (const std::string& folder : folders) {
+    const double cores = limited_cores(folder);
+    if (cores <= 0 || (out && out->cores <= cores)) continue;
+    const std::string stat = cgroup_text(folder, "cpu.stat");
+    out = CpuLimit{.cores = cores,
+                   .periods = static_cast<uint64_t>(statistic(stat, "nr_periods")),
+                   .throttled = static_cast<uint64_t>(statistic(stat, "nr_throttled"))};
+  }
+  return out;
+}
+
+std::optional<CpuLimit> cpu_limit_of(int pid) {
+  std::vector<std::string> folders = cgroup_folders({}, pid);
+  for (std::string& folder : cgroup_folders("cpu", pid)) folders.push_back(std::move(folder));
+  return cpu_limit(folders);
 }
 
 }  // namespace rtrain::machine

@@ -20,7 +20,7 @@ constexpr int64_t kKibibyte = 1024;
 
 void add(std::optional<int64_t>& sum, int64_t count) { sum = sum.value_or(0) + count; }
 
-// The first line: cpu user nice system idle iowait irq softirq …
+// The first line: cpu user nice system idle iowait irq softirq steal …
 void read_cpu(const std::string& root, NodeFacts& out) {
   std::ifstream file(cat(root, "/proc/stat"));
   std::string name;
@@ -31,8 +31,11 @@ void read_cpu(const std::string& root, NodeFacts& out) {
   double waiting = 0;
   double irq = 0;
   double softirq = 0;
+  double stolen = 0;
+  const auto ticks_a_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   if (!(file >> name >> user >> nice >> system >> idle >> waiting >> irq >> softirq)) return;
-  out.cpu_s = (user + nice + system + irq + softirq) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  out.cpu_s = (user + nice + system + irq + softirq) / ticks_a_second;
+  if (file >> stolen) out.stolen_s = stolen / ticks_a_second;
 }
 
 void read_memory(const std::string& root, NodeFacts& out) {
@@ -91,9 +94,14 @@ void read_network(const std::string& root, NodeFacts& out) {
 
 }  // namespace
 
-NodeFacts node_facts(const std::string& root) {
+NodeFacts cpu_facts(const std::string& root) {
   NodeFacts out;
   read_cpu(root, out);
+  return out;
+}
+
+NodeFacts node_facts(const std::string& root) {
+  NodeFacts out = cpu_facts(root);
   read_memory(root, out);
   read_disks(root, out);
   read_network(root, out);

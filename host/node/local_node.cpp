@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "host/base/clock.h"
+#include "host/base/text/text.h"
 #include "host/machine/network.h"
 #include "host/machine/oom_kills.h"
 #include "host/node/workers/page_facts.h"
@@ -155,7 +157,14 @@ void LocalNode::hold_output(bool held) {
 }
 
 decide::RankFacts LocalNode::facts(int rank) const {
-  return read_facts(board_.page(rank), is_started(rank) ? group_.pid(rank) : 0);
+  const int pid = living_pid(rank);
+  decide::RankFacts out = read_facts(board_.page(rank), is_started(rank) ? group_.pid(rank) : 0);
+  if (out.times) out.host = host_.facts(rank, pid, monotonic_s());
+  return out;
+}
+
+void LocalNode::on_device_state(int rank, const machine::GpuState& state) {
+  host_.set_slowed_by(rank, join(state.slowed_by, ", "));
 }
 
 void LocalNode::on_frame(int rank, std::string frame) {

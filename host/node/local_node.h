@@ -10,6 +10,7 @@
 #include "host/node/series/gpu_monitor.h"
 #include "host/node/series/process_monitor.h"
 #include "host/node/workers/death_watch.h"
+#include "host/node/workers/host_watch.h"
 #include "host/node/workers/node.h"
 #include "host/node/workers/worker_endpoints.h"
 #include "host/node/workers/worker_group.h"
@@ -69,6 +70,7 @@ class LocalNode : public Node,
   void on_gone(int rank, const WorkerEnd& end) override;
   void on_series(store::SeriesChunk chunk) override { delegate_->on_series(std::move(chunk)); }
   void on_device_fault(const DeviceFault& fault) override { delegate_->on_device_fault(fault); }
+  void on_device_state(int rank, const machine::GpuState& state) override;
   int pid(int rank) const override { return group_.pid(rank); }
   int living_pid(int rank) const override;
 
@@ -96,6 +98,7 @@ class LocalNode : public Node,
   DeathWatch deaths_;
   GpuMonitor gpus_;
   ProcessMonitor processes_;
+  mutable HostWatch host_;  // it remembers what it has read
   WorkerGroup group_;
 };
 

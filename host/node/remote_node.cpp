@@ -21,6 +21,8 @@ void check_times(const decide::RankFacts& facts) {
   if (facts.wait) check_finite(facts.wait->since_s, "since");
   if (facts.device) check_finite(facts.device->since_s, "since");
   for (const decide::CollectiveFacts& call : facts.calls) check_finite(call.time_s, "time");
+  if (facts.times) check_finite(facts.times->total_s(), "times");
+  check_finite(facts.host.starved_s + facts.host.stolen_s + facts.host.cores, "host");
 }
 
 }  // namespace

@@ -20,12 +20,13 @@
 #include <optional>
 #include <string_view>
 
+#include "host/base/phase_clock.h"
 #include "host/base/wait_kind.h"
 #include "host/pages/shared_flag.h"
 
 namespace rtrain::pages {
 
-inline constexpr uint32_t kProgressVersion = 7;
+inline constexpr uint32_t kProgressVersion = 8;
 
 // Text in a page. A longer text is cut off.
 template <size_t Size>
@@ -165,9 +166,11 @@ struct ProgressPage {
   std::atomic<uint64_t> collectives{0};  // calls in the group of all ranks
   std::atomic<uint64_t> group_collectives{0};
   std::atomic<uint64_t> reports{0};
-  std::atomic<uint64_t> batches{0};  // that loaders have made
-  std::atomic<uint64_t> bytes{0};    // copied to storage
-  std::atomic<int> program{0};       // pid of the user's program, where the rank runs one
+  std::atomic<uint64_t> batches{0};      // that loaders have made
+  std::atomic<uint64_t> bytes{0};        // copied to storage
+  std::atomic<int> program{0};           // pid of the user's program, where the rank runs one
+  PhaseCounts phases;                    // the time of its main thread
+  std::atomic<double> report_wait_s{0};  // of it, in waits of WaitKind::kReport that have ended
   PageCell<BlockedCall> blocked;
   PageCell<BusyCall> busy;
   PageCell<DeviceWait> device;

@@ -94,10 +94,17 @@ void Attempt::on_hang(int rank, const Error& error) {
 }
 
 void Attempt::on_straggler(const decide::Straggler& found) {
-  warn(cat("rank ", found.rank, " on node ", nodes_.of(found.rank).name,
-           " holds the others up: it came last to ", found.last, " of ", found.of,
-           " collectives, on average ", std::llround(found.behind_s * 1000),
-           " ms behind half of the ranks"));
+  const std::string& host = nodes_.of(found.rank).name;
+  const std::string where = nodes_.members().size() > 1 ? cat(" on node ", host) : "";
+  run_.events.emit("straggler", {{"rank", found.rank},
+                                 {"host", host},
+                                 {"cause", decide::cause_name(found.cause)},
+                                 {"share", found.share},
+                                 {"lost_s", found.lost_s},
+                                 {"has_passed", found.has_passed},
+                                 {"text", found.text}});
+  run_.events.notice(found.has_passed ? "info" : "warning",
+                     cat("rank ", found.rank, where, " ", found.text));
 }
 
 node::NodeOrder Attempt::node_order() const {

@@ -328,6 +328,12 @@ bool Progress::lease_has_ended() const {
   return until_s > 0 && boot_s() > until_s;
 }
 
+void Progress::add_report_wait(double seconds) {
+  if (!is_main_thread) return;
+  const double before_s = page_.report_wait_s.load(std::memory_order_relaxed);
+  page_.report_wait_s.store(before_s + seconds, std::memory_order_relaxed);
+}
+
 void Progress::renew() {
   const std::lock_guard lock(collectives_);
   last_group_.reset();

@@ -81,6 +81,8 @@ class Progress {
   bool lease_has_ended() const;
   void count_report() { add(page_.reports, 1); }
   void add_bytes(uint64_t count) { add(page_.bytes, count); }
+  // The main thread has waited that long for a report; on another thread it does nothing.
+  void add_report_wait(double seconds);
   // Bytes of checkpoints that all ranks of the board have copied.
   uint64_t copied_bytes() const { return board_.copied_bytes(); }
   // The main thread begins to wait for its checkpoint; this wait has ended.
@@ -113,7 +115,7 @@ class Progress {
   pages::ProgressPage& page_;
   lua_State* state_ = nullptr;
   int depth_ = 0;  // main thread only
-  PhaseClock phases_;
+  PhaseClock phases_{&page_.phases};
   mutable std::mutex collectives_;
   std::optional<api::CollectiveGroup>
       last_group_;  // of this rank's last collective; nullopt: of all ranks
@@ -123,12 +125,15 @@ class Progress {
 class WaitScope {
  public:
   WaitScope(Progress& progress, WaitKind kind, const char* operation)
-      : progress_(progress), phases_(needs_peers(kind) ? progress.phases() : nullptr) {
+      : progress_(progress),
+        phases_(needs_peers(kind) ? progress.phases() : nullptr),
+        begun_s_(kind == WaitKind::kReport ? monotonic_s() : 0) {
     progress_.enter(kind, operation);
     if (phases_ != nullptr) depth_ = phases_->enter(TrainPhase::kCommunication);
   }
   ~WaitScope() {
     if (phases_ != nullptr) phases_->leave(depth_);
+    if (begun_s_ > 0) progress_.add_report_wait(monotonic_s() - begun_s_);
     progress_.leave();
   }
   WaitScope(const WaitScope&) = delete;
@@ -138,6 +143,7 @@ class WaitScope {
   Progress& progress_;
   PhaseClock* phases_;
   int depth_ = 0;
+  double begun_s_;  // of a wait for a report; 0: of another kind
 };
 
 // While it exists, the page shows that the main thread waits for a checkpoint.

@@ -127,6 +127,21 @@ FAULTS = [
     ("stop_agreement.cpp", "if (!holding_) return prepare();", ""),
     ("stop_agreement.cpp", "for (Rank& rank : ranks_) rank.calls.reset();", ""),
     ("stop_agreement.cpp", "return holding_ ? try_release() : std::nullopt;", "return std::nullopt;"),
+    # stragglers: which rank slows the others down, and why
+    ("stragglers.cpp", "leave_out_alone(segment);", ""),
+    ("stragglers.cpp", "leave_out(&TimeFacts::other_s);", ""),
+    ("stragglers.cpp", "if (median(std::move(saves)) <= 0) leave_out", "if (false) leave_out"),
+    ("stragglers.cpp", "if (few > 0 && mean(rank, batches) > kMoreBatches * few) return std::nullopt;", ""),
+    ("stragglers.cpp", "if (more <= most) continue;", ""),
+    ("stragglers.cpp", "if (more(throttled) >= kThrottledShare) return SlowCause::kThrottled;", ""),
+    ("stragglers.cpp", "if (more(starved) >= enough)", "if (more(starved) >= 0)"),
+    ("stragglers.cpp", "return mean(rank, number) - mean_of_others(rank, number);", "return mean(rank, number);"),
+    ("stragglers.cpp", "if (more(stolen) >= enough) return SlowCause::kStolen;", ""),
+    ("stragglers.cpp", "known != rank.named.end() && (", "known == rank.named.end() && ("),
+    ("stragglers.cpp", "rank.is_slow = true;", ""),
+    ("stragglers.cpp", "rank.is_slow = false;", ""),
+    ("stragglers.cpp", "if (segments_.size() > kSegments) segments_.pop_front();", ""),
+    ("stragglers.cpp", "if (facts[i].state == 'T') ++ranks_[i].stopped;", ""),
     # replica_vote: which ranks have a wrong state
     ("replica_vote.cpp", "if (2 * count > hashes.size()) return hash;", "if (2 * count >= hashes.size()) return hash;"),
     ("replica_vote.cpp", "if (hashes[rank] != believed) {", "if (hashes[rank] == believed) {"),
@@ -224,7 +239,7 @@ FAULTS = [
     ("spool_turns.h", ".last_index >= acknowledged", ".last_index > acknowledged"),
     ("spool_turns.h", "if (!is_long || files_.at(other)", "if (files_.at(other)"),
     ("spool_turns.h", ".bytes = place.at + bytes", ".bytes = bytes"),
-    # hang_verdict, stragglers, absent_ranks: which rank hangs and why, and which rank is late
+    # hang_verdict, absent_ranks: which rank hangs and why
     (
         "hang_verdict.cpp",
         "if (quiet_s(i) < threshold_s(i) || !is_idle(ranks, i)) return;",
@@ -246,9 +261,6 @@ FAULTS = [
     ("hang_verdict.cpp", "return rank.is_busy || !takes_part(rank);", "return !takes_part(rank);"),
     ("hang_verdict.cpp", "if (groups.size() < 2) continue;", "continue;"),
     ("hang_verdict.cpp", "track.beat_s = rank.beat_s;\n      track.beat_at = clock_s_;", ""),
-    ("stragglers.cpp", "out.last >= kOften * out.of", "true"),
-    ("stragglers.cpp", "named_[static_cast<size_t>(found->rank)] = true;", ""),
-    ("stragglers.cpp", "std::max_element(times.begin(), times.end())", "std::min_element(times.begin(), times.end())"),
     ("absent_ranks.cpp", "facts.collectives >= own.facts.collectives", "facts.collectives > own.facts.collectives"),
     ("absent_ranks.cpp", "host == own.host ||", ""),
     ("absent_ranks.cpp", "if (error.code() != Code::kTimeout) return error;", ""),

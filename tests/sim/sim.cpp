@@ -19,6 +19,7 @@
 #include "tests/sim/worlds/reports_world.h"
 #include "tests/sim/worlds/retention_world.h"
 #include "tests/sim/worlds/run_world.h"
+#include "tests/sim/worlds/slow_world.h"
 #include "tests/sim/worlds/spool_world.h"
 #include "tests/sim/worlds/stop_world.h"
 #include "tests/sim/worlds/sync_world.h"
@@ -57,7 +58,7 @@ std::vector<Subject> subjects() {
           subject<QueriesWorld>("queries"),   subject<RetentionWorld>("retention"),
           subject<NodesWorld>("nodes"),       subject<WatchWorld>("watch"),
           subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool"),
-          subject<ReplicasWorld>("replicas")};
+          subject<ReplicasWorld>("replicas"), subject<SlowWorld>("slow")};
 }
 
 void show(const Subject& subject, uint64_t seed, const Life& broken, bool is_brief) {

@@ -14,6 +14,7 @@ namespace rtrain::machine {
 ProcessFacts process_facts(int pid) {
   constexpr int kFirstField = 3;
   constexpr int kParent = 4;
+  constexpr int kMajorFaults = 12;
   constexpr int kUserTicks = 14;
   constexpr int kKernelTicks = 15;
   constexpr int kBegun = 22;
@@ -32,6 +33,7 @@ ProcessFacts process_facts(int pid) {
   for (int number = kFirstField; fields >> field; ++number) {
     if (number == kFirstField) out.state = field[0];
     if (number == kParent) out.parent = std::stoi(field);
+    if (number == kMajorFaults) out.major_faults = std::stoull(field);
     if (number == kUserTicks || number == kKernelTicks) ticks += std::stod(field);
     if (number == kBegun) out.begun_s = std::stod(field) / ticks_a_second;
     if (number == kResidentPages) out.memory_bytes = std::stoll(field) * sysconf(_SC_PAGESIZE);

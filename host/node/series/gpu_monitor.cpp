@@ -21,6 +21,7 @@ void GpuMonitor::start(std::vector<RankGpu> gpus, double interval_s) {
 void GpuMonitor::on_sample(const GpuSample& sample) {
   for (const RankGpu& each : gpus_) {
     if (each.gpu.uuid != sample.uuid) continue;
+    delegate_.on_device_state(each.rank, sample.state);
     const GpuSeries::Owner owner{each.rank, each.place, delegate_.pid(each.rank)};
     for (store::SeriesChunk& chunk : series_.add(owner, sample.state, sample.time_ms)) {
       delegate_.on_series(std::move(chunk));

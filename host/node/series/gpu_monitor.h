@@ -26,6 +26,8 @@ class GpuMonitorDelegate {
   virtual ~GpuMonitorDelegate() = default;
   virtual void on_series(store::SeriesChunk chunk) = 0;
   virtual void on_device_fault(const DeviceFault& fault) = 0;
+  // What a device of the rank does now.
+  virtual void on_device_state(int rank, const machine::GpuState& state) = 0;
   virtual int pid(int rank) const = 0;
 };
 

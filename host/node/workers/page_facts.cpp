@@ -1,6 +1,7 @@
 #include "host/node/workers/page_facts.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "host/base/clock.h"
 #include "host/base/users_line.h"
@@ -34,6 +35,45 @@ decide::WaitFacts to_facts(const pages::BlockedCall& call) {
   return out;
 }
 
+uint64_t count(const std::atomic<uint64_t>& counter) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  return std::min(counter.load(std::memory_order_relaxed), kMost);
+}
+
+// Nullopt before the train function, and for times that cannot be.
+std::optional<decide::TimeFacts> times_of(const pages::ProgressPage& page) {
+  if (page.phases.begun.load(std::memory_order_relaxed) == 0) return std::nullopt;
+  const double now_s = monotonic_s();
+  const auto seconds = read_phases(page.phases, TimeStampCounter::ticks(), now_s);
+  const auto of = [&](TrainPhase phase) { return seconds[static_cast<size_t>(phase)]; };
+  const decide::TimeFacts out{.steps = count(page.phases.steps),
+                              .batches = count(page.batches),
+                              .saved_bytes = count(page.bytes),
+                              .data_s = of(TrainPhase::kData),
+                              .compute_s = of(TrainPhase::kForward) + of(TrainPhase::kBackward) +
+                                           of(TrainPhase::kOptimizer),
+                              .communication_s = of(TrainPhase::kCommunication),
+                              .checkpoint_s = of(TrainPhase::kCheckpoint),
+                              .other_s = of(TrainPhase::kOther)};
+  for (const double each : seconds) {
+    if (!(each >= 0 && each <= now_s)) return std::nullopt;
+  }
+  return out;
+}
+
+// A report waits for those of the other ranks: that is not the rank's own time.
+void move_report_waits(const pages::ProgressPage& page, decide::RankFacts& facts) {
+  double waited_s = page.report_wait_s.load(std::memory_order_relaxed);
+  if (facts.wait && facts.wait->kind == WaitKind::kReport) {
+    waited_s += monotonic_s() - facts.wait->since_s;
+  }
+  decide::TimeFacts& times = *facts.times;
+  if (!(waited_s > 0)) return;
+  waited_s = std::min(waited_s, times.checkpoint_s);
+  times.checkpoint_s -= waited_s;
+  times.communication_s += waited_s;
+}
+
 }  // namespace
 
 decide::RankFacts read_facts(const pages::ProgressPage& page, int pid) {
@@ -61,6 +101,8 @@ decide::RankFacts read_facts(const pages::ProgressPage& page, int pid) {
   for (uint64_t i = 0; i < count; ++i) {
     if (const auto call = page.call(first + i)) out.calls.push_back(to_facts(*call));
   }
+  out.times = times_of(page);
+  if (out.times) move_report_waits(page, out);
   return out;
 }
 

@@ -72,7 +72,7 @@ void Watchdog::look() {
     if (at(rank).is_gone) return;  // its end is handled elsewhere
     all.push_back(facts(rank));
   }
-  if (const auto found = stragglers_.look(all)) delegate_.on_straggler(*found);
+  for (const decide::Straggler& found : stragglers_.look(all)) delegate_.on_straggler(found);
   for (const decide::HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
     const std::string folder = delegate_.diagnosis_folder();
     ask_stacks([this, finding, folder](const auto& stacks) { tell(finding, stacks, folder); },

@@ -29,7 +29,7 @@ class WatchdogDelegate {
   // The rank's current facts.
   virtual decide::RankFacts facts(int rank) const = 0;
   virtual void warn(const std::string& text) = 0;
-  // The other ranks keep waiting for this rank.
+  // The other ranks keep waiting for this rank, or no longer do.
   virtual void on_straggler(const decide::Straggler& found) = 0;
   // The path of a new folder of the run for the diagnosis; it need not exist yet.
   virtual std::string diagnosis_folder() const = 0;

@@ -64,6 +64,7 @@ local EVENTS = {
   stopping = {'stopping', 'kind', 'by', 'grace_s'},
   attempt_failed = {'attempt_failed', 'error', 'will_retry', 'delay_s', 'reason', 'next_attempt'},
   evicted = {'evicted', 'node'},
+  straggler = {'straggler', 'rank', 'host', 'cause', 'lost_s', 'share', 'has_passed', 'text'},
   loop = {'progress', 'rank', 'batch', 'rate', 'batches', 'batch_size', 'samples', 'dataset_size'},
   output = {'output', 'rank', 'validation', 'stream', 'text'},
   finished = {'finished', 'status', 'run_id', 'path', 'reports', 'attempts', 'waited_s', 'metrics', 'checkpoint',

@@ -14,8 +14,6 @@ using Kind = decide::HangFinding::Kind;
 constexpr int kMostRanks = 4;
 constexpr int kMostLooks = 400;
 constexpr double kMostWorkS = 20;
-// After this many collectives, a rank that always arrives last must be reported.
-constexpr int kMostArrivals = 60;
 constexpr int kMostCollectives = 100;
 constexpr size_t kCalls = 8;  // the calls that a rank's facts show
 // The longest pause of a working rank: one piece of work and the wait for the slowest rank.
@@ -31,7 +29,6 @@ WatchWorld::WatchWorld(Draws& draws)
       limits_{.threshold_s = 200, .busy_s = 300, .silent_s = 300},
       ranks_(static_cast<size_t>(1 + draws.below(kMostRanks))),
       verdict_(limits_, static_cast<int>(ranks_.size())),
-      stragglers_(static_cast<int>(ranks_.size())),
       trouble_(draws.chance(0.7)
                    ? static_cast<Trouble>(draws.below(static_cast<int>(Trouble::kNumber)))
                    : Trouble::kNone),
@@ -57,8 +54,6 @@ void WatchWorld::live() {
     look();
   }
   if (!is_found_) check_end();
-  demand(!late_ || !is_quick_ || num_complete_ < kMostArrivals || is_late_found_,
-         "a rank always comes last, and nobody says so");
   mark(is_found_ ? "ended for a hang" : has_begun_ ? "not ended" : "nothing went wrong");
   check_absent();
 }
@@ -126,7 +121,6 @@ void WatchWorld::complete() {
     if (rank.calls.back().operation != ranks_.front().calls.back().operation) return;
   }
   if (has_begun_ && trouble_ == Trouble::kLost) return;
-  ++num_complete_;
   // A thread may resume late on a busy machine, most of all one that has slept for long.
   for (size_t i = 0; i < ranks_.size(); ++i) {
     const bool has_slept = now_s_ - ranks_[i].waits_since_s >= kLongSleepS;
@@ -193,7 +187,6 @@ void WatchWorld::look() {
     return out;
   });
   for (const decide::HangFinding& finding : verdict_.decide(now_s_, shown)) judge(finding);
-  if (const auto found = stragglers_.look(shown)) check_straggler(*found);
 }
 
 void WatchWorld::judge(const decide::HangFinding& finding) {
@@ -270,14 +263,6 @@ void WatchWorld::check_end() {
   if (has_begun_ && trouble_ == Trouble::kReports && is_bounded) return;
   const double longest_s = std::max(limits_.busy_s, 10 * (kLateWorkS + kMostWorkS));
   demand(now_s_ - std::max(begun_s_, last_move_s_) < longest_s + 20, "a hang is not found");
-}
-
-void WatchWorld::check_straggler(const decide::Straggler& found) {
-  tell([&] { return cat("rank ", found.rank, " is the last one"); });
-  mark("a straggler");
-  demand(late_ && static_cast<int>(*late_) == found.rank, "a rank is called late that is not");
-  demand(!is_late_found_, "a rank is called late twice");
-  is_late_found_ = true;
 }
 
 // A rank's time-out must name exactly the ranks of other nodes that are behind it.

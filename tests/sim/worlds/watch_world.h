@@ -1,5 +1,5 @@
 // tests/sim/worlds/watch_world.h: simulated ranks that compute and synchronize, around
-// host/decide/hang_verdict.h, stragglers.h and absent_ranks.h.
+// host/decide/hang_verdict.h and absent_ranks.h.
 //
 // Each rank computes for a while and enters the next collective; all ranks continue when the last
 // one has arrived. In some lives one rank has a fault: it is stopped, goes silent, loops, waits for
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "host/decide/hang_verdict.h"
-#include "host/decide/stragglers.h"
 #include "tests/sim/world.h"
 
 namespace rtrain::sim {
@@ -62,7 +61,6 @@ class WatchWorld : public World {
   bool has_majority() const;
   void check_end();
   void check_absent();
-  void check_straggler(const decide::Straggler& found);
   std::vector<decide::RankFacts> facts() const;
   decide::RankFacts facts_of(size_t rank) const;
   bool is_culprit(size_t rank) const { return has_begun_ && rank == culprit_; }
@@ -71,7 +69,6 @@ class WatchWorld : public World {
   decide::HangLimits limits_;
   std::vector<Rank> ranks_;
   decide::HangVerdict verdict_;
-  decide::Stragglers stragglers_;
   Trouble trouble_;
   bool uses_device_;            // the device waits in collectives, the rank's thread does not
   bool is_quick_;               // ranks do a tenth of the work
@@ -83,8 +80,6 @@ class WatchWorld : public World {
   double now_s_ = 0;
   double last_move_s_ = 0;  // the last progress of any rank
   bool is_found_ = false;
-  bool is_late_found_ = false;
-  int num_complete_ = 0;  // complete collectives
 };
 
 }  // namespace rtrain::sim

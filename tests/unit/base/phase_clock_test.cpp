@@ -77,6 +77,27 @@ TEST(PhaseClock, TheEndOfABackwardIsTheWaitForItsLastCollective) {
   EXPECT_DOUBLE_EQ(seconds_of(clock, TrainPhase::kBackward), 5) << "the next one has none";
 }
 
+TEST(PhaseClock, AnotherProcessReadsTheCountsWithThePresentPhase) {
+  PhaseCounts counts;
+  EXPECT_EQ(read_phases(counts, 5, 0.5), (std::array<double, kNumPhases>{})) << "it has not begun";
+  ticks_now = 100;
+  Clock clock(&counts);
+  const auto read = [&](TrainPhase phase) {
+    return read_phases(counts, ticks_now, TestTime::seconds()).at(static_cast<size_t>(phase));
+  };
+  spend(clock, TrainPhase::kData, 1);
+  clock.enter(TrainPhase::kOptimizer);
+  pass(2);
+  EXPECT_DOUBLE_EQ(read(TrainPhase::kData), 1);
+  EXPECT_DOUBLE_EQ(read(TrainPhase::kOptimizer), 2);
+  EXPECT_DOUBLE_EQ(seconds_of(clock, TrainPhase::kOptimizer), 2);
+  clock.leave(0);
+  EXPECT_EQ(counts.steps, 1U);
+  clock.start();
+  EXPECT_DOUBLE_EQ(read(TrainPhase::kData), 0);
+  EXPECT_EQ(counts.steps, 0U);
+}
+
 TEST(PhaseClock, WhatAnErrorHasLeftOpenIsClosed) {
   Clock clock;
   clock.enter_again(TrainPhase::kOptimizer);  // raises

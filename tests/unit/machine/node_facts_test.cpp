@@ -1,6 +1,7 @@
 #include "host/machine/node_facts.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/unit/temp_folder.h"
 
@@ -34,6 +35,15 @@ TEST(NodeFacts, TheKernelsOwnFilesAreRead) {
   const NodeFacts facts = node_facts();
   EXPECT_GT(facts.cpu_s.value_or(0), 0);
   EXPECT_GT(facts.memory_used_bytes.value_or(0), 0);
+}
+
+TEST(NodeFacts, StolenTimeIsNotOurs) {
+  const TempFolder root;
+  root.write("proc/stat", "cpu  100 0 200 50 0 0 0 700 0 0\ncpu0 1 2 3\n");
+  const double tick_s = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const NodeFacts facts = cpu_facts(root.path());
+  EXPECT_DOUBLE_EQ(facts.cpu_s.value_or(0), 300 * tick_s);
+  EXPECT_DOUBLE_EQ(facts.stolen_s.value_or(0), 700 * tick_s);
 }
 
 }  // namespace

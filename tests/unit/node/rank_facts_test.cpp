@@ -56,6 +56,39 @@ TEST(RankFacts, APageOfAnyBytesIsReadInBounds) {
   }
 }
 
+TEST(RankFacts, TheTimesOfAnotherProcessAreItsClocks) {
+  pages::ProgressBoard board(1);
+  pages::ProgressPage& page = board.page(0);
+  EXPECT_FALSE(read_facts(page, getpid()).times) << "the train function has not begun";
+  PhaseClock clock(&page.phases);
+  const int depth = clock.enter(TrainPhase::kOptimizer);
+  const double begun_s = monotonic_s();
+  while (monotonic_s() - begun_s < 0.02) {
+  }
+  clock.leave(depth);
+  clock.enter(TrainPhase::kData);
+  page.bytes = 7;
+  const auto times = read_facts(page, getpid()).times;
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->steps, 1U);
+  EXPECT_EQ(times->saved_bytes, 7U);
+  EXPECT_NEAR(times->compute_s, clock.seconds()[static_cast<size_t>(TrainPhase::kOptimizer)], 1e-3);
+  EXPECT_GE(times->compute_s, 0.0199);
+  const int saves = clock.enter(TrainPhase::kCheckpoint);
+  const double saves_s = monotonic_s();
+  while (monotonic_s() - saves_s < 0.02) {
+  }
+  clock.leave(saves);
+  page.report_wait_s = 0.015;
+  const auto waited = read_facts(page, getpid()).times;
+  ASSERT_TRUE(waited);
+  EXPECT_NEAR(waited->communication_s, 0.015, 1e-9) << "for the others' reports";
+  EXPECT_GE(waited->checkpoint_s, 0.0049);
+  EXPECT_LT(waited->checkpoint_s, clock.seconds()[static_cast<size_t>(TrainPhase::kCheckpoint)]);
+  page.phases.begun_s = -1e300;  // a damaged page
+  EXPECT_FALSE(read_facts(page, getpid()).times);
+}
+
 TEST(RankFacts, TheLatestCallsAreInTheirOrder) {
   pages::ProgressBoard board(1);
   pages::ProgressPage& page = board.page(0);
