@@ -116,6 +116,9 @@ std::string open_metrics_text(const List& runs, const Map& by_status, const Valu
   add_ranks(out, runs, "cpu_percent", kPercent);
   out.begin("rtrain_rank_memory_bytes", "Memory of a rank's process.", "bytes");
   add_ranks(out, runs, "memory_bytes", 1);
+  out.begin("rtrain_rank_lost_seconds",
+            "For how long the others wait in each step for a slow rank.", "seconds");
+  add_ranks(out, runs, "lost_s", 1);
   out.begin("rtrain_gpu_busy_ratio", "How much of the time a rank's device computes.", "ratio");
   add_gpus(out, runs, "utilization_percent", kPercent);
   out.begin("rtrain_gpu_memory_bytes", "Memory in use on a rank's device.", "bytes");

@@ -94,17 +94,29 @@ void Attempt::on_hang(int rank, const Error& error) {
 }
 
 void Attempt::on_straggler(const decide::Straggler& found) {
-  const std::string& host = nodes_.of(found.rank).name;
-  const std::string where = nodes_.members().size() > 1 ? cat(" on node ", host) : "";
+  const NodeGroup::Member& member = nodes_.of(found.rank);
+  const bool may_evict = nodes_.members().size() > 1 && member.number != 0;
+  const auto action =
+      decide::straggler_action(run_.spec.failure_config.straggler, found, may_evict);
+  if (action == decide::StragglerAction::kNone) return;
   run_.events.emit("straggler", {{"rank", found.rank},
-                                 {"host", host},
+                                 {"host", member.name},
                                  {"cause", decide::cause_name(found.cause)},
                                  {"share", found.share},
                                  {"lost_s", found.lost_s},
                                  {"has_passed", found.has_passed},
                                  {"text", found.text}});
+  const double lost_s = found.has_passed ? 0 : found.lost_s;
+  context_.writer.add(slow_series_.add(found.rank, "straggler/lost_s", now_ms(), lost_s));
+  const std::string where = nodes_.members().size() > 1 ? cat(" on node ", member.name) : "";
   run_.events.notice(found.has_passed ? "info" : "warning",
                      cat("rank ", found.rank, where, " ", found.text));
+  if (action == decide::StragglerAction::kEvict) {
+    tell_evidence(found.rank, "straggler", cat("rank ", found.rank, " ", found.text), true);
+  }
+  if (action == decide::StragglerAction::kReplace) {
+    delegate_.feed(decide::event::RankSlow{found.rank});
+  }
 }
 
 node::NodeOrder Attempt::node_order() const {

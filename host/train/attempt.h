@@ -19,6 +19,7 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/loop/timer.h"
+#include "host/node/series/open_chunks.h"
 #include "host/node/workers/node.h"
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/group/collective_service.h"
@@ -210,6 +211,7 @@ class Attempt : public CollectiveServiceDelegate,
   WorkerRoster roster_;
   WorkerOutput output_;
   std::vector<node::SpawnedWorker> workers_;  // by rank
+  node::OpenChunks slow_series_{number_};
   bool is_heal_ = false;
   // For train.elastic.
   decide::CommitAgreement commits_;

@@ -128,6 +128,9 @@ struct ToCode {
   std::string operator()(const decide::event::NodeUnhealthy& e) const {
     return braced("NodeUnhealthy", e.rank, e.error, e.kind);
   }
+  std::string operator()(const decide::event::RankSlow& e) const {
+    return braced("RankSlow", e.rank);
+  }
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ inline train::RunSpec test_spec(std::string name) {
                          .preemption_grace_s = 30,
                          .hang_threshold_s = 600,
                          .busy_threshold_s = 600,
-                         .node_timeout_s = 30};
+                         .node_timeout_s = 30,
+                         .straggler = decide::StragglerPolicy::kWarn};
   return spec;
 }
 

@@ -5,7 +5,7 @@ import {storedAt} from '../server/stored.js';
 import {bytes, el, mapView, section, table, time} from '../base/view.js';
 
 const MOST_ROWS = 1000;
-const OWN = ['gpu/', 'host/', 'process/', 'time/'];
+const OWN = ['gpu/', 'host/', 'process/', 'straggler/', 'time/'];
 
 const traces = async (run, signal) => {
   if (storedAt) return '';

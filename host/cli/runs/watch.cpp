@@ -63,6 +63,12 @@ std::string size_text(const Value& bytes) {
   return bytes.is_nil() ? "" : human_size(static_cast<int64_t>(bytes.as_float()));
 }
 
+// Returns "20 ms a step" for a rank that slows the others down.
+std::string lost_text(const Value& lost_s) {
+  const bool is_slow = !lost_s.is_nil() && lost_s.as_float() > 0;
+  return is_slow ? cat(std::llround(lost_s.as_float() * 1000), " ms a step") : "";
+}
+
 void add_lines(std::vector<std::string>& out, const std::vector<Column>& columns,
                const std::vector<std::vector<std::string>>& rows, size_t width) {
   for (std::string& line : table_of(columns, rows, width).lines) out.push_back(std::move(line));
@@ -107,6 +113,7 @@ std::vector<std::string> rank_row(const Value& rank, const Value& run) {
           percent_text(gpu["utilization_percent"]),
           size_text(gpu["memory_used_bytes"]),
           watts.is_nil() ? "" : cat(std::llround(watts.as_float()), " W"),
+          lost_text(rank["lost_s"]),
           own_metrics(rank, run)};
 }
 
@@ -143,6 +150,7 @@ void add_ranks(std::vector<std::string>& out, const List& runs, size_t width) {
               {"GPU", true},
               {"GPU MEMORY", true},
               {"POWER", true},
+              {"COSTS OTHERS", true},
               {.header = "METRICS", .fills = true}},
              rows, width);
 }
@@ -263,8 +271,9 @@ void add_watch(Parser& parser) {
       "--json and --json=lines print a document as a line for each change: the keys of\n"
       "`rtrain ls`, attempt (the last one's number), reports (their number), reports_per_s (of\n"
       "the last few), logged (the newest values of train.log, and their step), last_checkpoint\n"
-      "(its name), ranks (rank, pid, host, device, gpu, metrics of its last report, cpu_percent\n"
-      "of a core and memory_bytes, where it runs on this node)");
+      "(its name), ranks (rank, pid, host, device, gpu, lost_s: how long the others wait in each\n"
+      "step for a slow rank, metrics of its last report, cpu_percent of a core and memory_bytes,\n"
+      "where it runs on this node)");
   command.action([options] { watch(*options); });
 }
 

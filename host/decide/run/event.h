@@ -131,14 +131,18 @@ struct NodeUnhealthy {
   Error error;
   FailureKind kind;
 };
+// The rank slows the others down, and another process is to take its place if the others can go on
+// meanwhile. Once for each rank of the run.
+struct RankSlow {
+  int rank;
+};
 }  // namespace event
-using Event =
-    std::variant<event::Started, event::ResourcesGranted, event::ResourcesRefused,
-                 event::AttemptBegun, event::SpawnFailed, event::PhaseReached,
-                 event::DeadlinePassed, event::Returned, event::Failed, event::Dying, event::Gone,
-                 event::VerdictDue, event::CheckpointCommitted, event::Healable, event::HealDue,
-                 event::Unwound, event::ResourcesSeen, event::AttemptEnded, event::RetryDue,
-                 event::RunEnded, event::StopRequested, event::StopSeen, event::StopComplete,
-                 event::GracePassed, event::StopNow, event::StorageFailed, event::NodeUnhealthy>;
+using Event = std::variant<
+    event::Started, event::ResourcesGranted, event::ResourcesRefused, event::AttemptBegun,
+    event::SpawnFailed, event::PhaseReached, event::DeadlinePassed, event::Returned, event::Failed,
+    event::Dying, event::Gone, event::VerdictDue, event::CheckpointCommitted, event::Healable,
+    event::HealDue, event::Unwound, event::ResourcesSeen, event::AttemptEnded, event::RetryDue,
+    event::RunEnded, event::StopRequested, event::StopSeen, event::StopComplete, event::GracePassed,
+    event::StopNow, event::StorageFailed, event::NodeUnhealthy, event::RankSlow>;
 
 }  // namespace rtrain::decide

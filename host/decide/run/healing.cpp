@@ -75,6 +75,19 @@ bool Transition::may_heal() const {
          m_.barren_heals < kMaxBarrenHeals && can_heal();
 }
 
+// The process ends as if it had died. Its successor may be slow too: it keeps its place.
+void Transition::on(const event::RankSlow& e) {
+  if (!is<stage::Running>() || m_.given_up.contains(e.rank)) return;
+  RankState& rank = rank_of(e.rank);
+  const RankState before = rank;
+  rank.died = true;
+  const bool can_go_on = before.healable && may_heal();
+  rank = before;
+  if (!can_go_on) return;
+  m_.given_up.insert(e.rank);
+  add(action::KillRank{e.rank});
+}
+
 // Whether a node may be lost: some of the ranks send nothing, and the others have gone back.
 bool Transition::may_be_loss() const {
   const auto is_silent = [](const RankState& r) {

@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,7 @@ struct Machine {
   std::optional<int64_t> carried;
   std::optional<StopProgress> stop;
   std::optional<GroupError> storage_error;  // of StorageFailed
+  std::set<int> given_up;                   // of RankSlow
 };
 
 struct Step {

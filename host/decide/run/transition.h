@@ -34,6 +34,7 @@ class Transition {
   void on(const event::Gone& e);
   void on(const event::VerdictDue& e);
   void on(const event::NodeUnhealthy& e);
+  void on(const event::RankSlow& e);
   void on(const event::StorageFailed& e);
 
   // healing.cpp

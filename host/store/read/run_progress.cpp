@@ -42,7 +42,8 @@ Value reports_per_s(Database& database, const std::string& run_id, int64_t attem
 
 // Prefixes of the series that rtrain itself records.
 bool is_of_rtrain(const std::string& key) {
-  constexpr std::string_view kPrefixes[] = {"data/", "gpu/", "host/", "process/", "time/"};
+  constexpr std::string_view kPrefixes[] = {"data/",    "gpu/",       "host/",
+                                            "process/", "straggler/", "time/"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return key.starts_with(prefix); });
 }
@@ -89,6 +90,11 @@ List ranks_of(Database& database, const std::string& run_id, int64_t attempt) {
       "WHERE run_id = ? AND attempt = ? ORDER BY rank");
   query.add(run_id).add(attempt);
   const auto gpus = last_series_values(database, run_id, "gpu/");
+  const auto stragglers = last_series_values(database, run_id, "straggler/");
+  const auto lost_s = [&](int64_t rank) {
+    const auto found = stragglers.find({attempt, rank});
+    return found == stragglers.end() ? Value() : Value(found->second)["lost_s"];
+  };
   List out;
   while (query.next()) {
     const auto gpu = gpus.find({attempt, query.integer(0)});
@@ -98,6 +104,7 @@ List ranks_of(Database& database, const std::string& run_id, int64_t attempt) {
                       {"device", query.text(3)},
                       {"is_over", query.integer(4) != 0},
                       {"gpu", gpu == gpus.end() ? Value() : Value(gpu->second)},
+                      {"lost_s", lost_s(query.integer(0))},
                       {"metrics", last_metrics(database, run_id, query.integer(0))}});
   }
   return out;

@@ -14,7 +14,8 @@ namespace rtrain::store {
 // them, nil if there are too few. logged: the newest values of train.log, each from the lowest rank
 // that has it, with the newest of their steps as `step`. last_checkpoint: the name of the newest
 // one that exists, nil without one. ranks: of the last attempt, {rank, pid, host, device, is_over,
-// gpu, metrics}; metrics are those of the rank's last report.
+// gpu, lost_s, metrics}; lost_s: as in decide::Straggler, of the time when the rank was last named;
+// 0: it keeps up again; nil: it was never named; metrics are those of the rank's last report.
 Map read_progress(Database& database, const std::string& run_id);
 
 }  // namespace rtrain::store

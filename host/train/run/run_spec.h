@@ -12,6 +12,7 @@
 #include "host/decide/hang_verdict.h"
 #include "host/decide/placement.h"
 #include "host/decide/scaling_policy.h"
+#include "host/decide/straggler_policy.h"
 #include "host/decide/sync_board.h"
 #include "host/store/runs/new_run.h"
 
@@ -42,6 +43,7 @@ struct FailureSpec {
   double hang_threshold_s = 0;
   double busy_threshold_s = 0;
   double node_timeout_s = 0;  // a node that has not sent anything for that long is lost
+  decide::StragglerPolicy straggler = decide::StragglerPolicy::kWarn;
 
   static constexpr RecordFields kFields{
       required("max_failures", &FailureSpec::max_failures),
@@ -52,7 +54,8 @@ struct FailureSpec {
       required("preemption_grace_s", &FailureSpec::preemption_grace_s),
       required("hang_threshold_s", &FailureSpec::hang_threshold_s),
       required("busy_threshold_s", &FailureSpec::busy_threshold_s),
-      required("node_timeout_s", &FailureSpec::node_timeout_s)};
+      required("node_timeout_s", &FailureSpec::node_timeout_s),
+      required("straggler", &FailureSpec::straggler)};
 };
 
 // The part of HealthConfig that the controller needs: what to do about nodes that may be bad.

@@ -4,6 +4,13 @@ local schema = require 'rtrain.config.schema'
 
 local PREEMPTION = 'preemption is not distinguished from other losses in this version'
 
+local one_of_stragglers = schema.one_of('warn', 'ignore', 'evict')
+
+local function straggler(value)
+  if value == 'rebalance' then return "'rebalance' needs virtual ranks, which a run does not have yet: 'warn' or 'evict'" end
+  return one_of_stragglers(value)
+end
+
 ---What happens when a worker raises or is lost. Ray equivalent: ray.train.FailureConfig.
 ---
 ---Three kinds of failures have separate limits: errors and losses of workers, groups that did not start, and
@@ -44,6 +51,10 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---  parameters and optimizer state, which are the same on all: 0 (default) never. A rank that differs, by a bit that its
 ---  memory or device has changed, gets the state of the others and is named, with its node; among two ranks nobody knows
 ---  which is right, and the group restarts from its checkpoint
+---@field straggler string what is done about a rank that slows the others down: 'warn' (default) names it with the cause;
+---  'evict' also gives its place up: a node other than the first one is not used any more, else train.elastic starts another
+---  process in its place, once for each rank, and where it cannot, the rank stays; 'ignore' does nothing. A rank that is slow
+---  by its data, its checkpoints or its own code is only named: `rtrain doc guide/failures`
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'max_heals', default = -1, check = schema.integer(-1)},
@@ -57,6 +68,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'node_timeout_s', default = 30, check = schema.positive},
   {'on_nan', default = 'warn', check = schema.one_of('warn', 'error', 'ignore')},
   {'verify_replicas', default = 0, check = schema.integer(0)},
+  {'straggler', default = 'warn', check = straggler},
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })
 
@@ -73,6 +85,7 @@ function FailureConfig:to_spec()
     hang_threshold_s = self.hang_threshold_s,
     busy_threshold_s = self.busy_threshold_s,
     node_timeout_s = self.node_timeout_s,
+    straggler = self.straggler,
   }
 end
 

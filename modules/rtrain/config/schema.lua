@@ -194,7 +194,8 @@ function schema.one_of(...)
     for _, name in ipairs(names) do
       if value == name then return nil end
     end
-    return ("expected '%s'"):format(table.concat(names, "' or '"))
+    local hint = errors.suggestion(tostring(value), names):match '^: did you mean.*'
+    return ("expected '%s'%s"):format(table.concat(names, "' or '"), hint or '')
   end
 end
 

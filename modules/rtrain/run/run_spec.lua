@@ -29,6 +29,7 @@ local START_TIMEOUT_S = 60
 ---@field hang_threshold_s number
 ---@field busy_threshold_s number
 ---@field node_timeout_s number
+---@field straggler 'warn'|'ignore'|'evict'
 
 ---@class HealthSpec
 ---@field preflight boolean

@@ -70,7 +70,11 @@ train.TorchTrainer{
   train_loop_per_worker = train_func,
   train_loop_config = {place = '', products = 0},
   scaling_config = train.ScalingConfig{num_workers = 2},
-  run_config = train.RunConfig{name = 'steps', checkpoint_config = train.CheckpointConfig{num_to_keep = 1}},
+  run_config = train.RunConfig{
+    name = 'steps',
+    checkpoint_config = train.CheckpointConfig{num_to_keep = 1},
+    failure_config = train.FailureConfig{straggler = @POLICY@},
+  },
 }:fit()
 """
 
@@ -78,10 +82,12 @@ train.TorchTrainer{
 class Steps:
     """A run of STEPS."""
 
-    def __init__(self, rtrain, *config):
+    def __init__(self, rtrain, *config, policy="warn"):
         self.rtrain = rtrain
         settings = [part for each in config for part in ("--set", each)]
-        self.running = rtrain.started("run", rtrain.script(STEPS), "--json", *settings)
+        self.running = rtrain.started(
+            "run", rtrain.script(STEPS.replace("@POLICY@", repr(policy))), "--json", *settings
+        )
         self.pids = rtrain.pids("steps")
 
     def events(self):
@@ -107,6 +113,16 @@ class Steps:
         (self.rtrain.folder / "end").touch()
         result = self.running.wait()
         assert result.returncode == 0, result.stderr
+
+
+def lost_s(rtrain):
+    """Returns what `rtrain watch` says that each rank costs the others."""
+    watching = rtrain.popen("watch", "steps", "--json=lines")
+    try:
+        return [rank.get("lost_s") for rank in json.loads(watching.stdout.readline())["ranks"]]
+    finally:
+        watching.kill()
+        watching.communicate()
 
 
 @contextlib.contextmanager
@@ -180,8 +196,10 @@ def test_a_rank_that_computes_longer_is_named_and_passes(rtrain):
     steps.slow()
     event = steps.named("compute")
     assert "as long as the others (" in event["text"] and event["lost_s"] > 0.01 and 0.2 < event["share"] < 1, event
+    wait_until(lambda: lost_s(rtrain) == [None, event["lost_s"]], message="rtrain watch has what the rank costs")
     steps.slow(False)
     steps.named("compute", has_passed=True)
+    wait_until(lambda: lost_s(rtrain) == [None, 0], message="the rank costs nothing")
     steps.end()
     assert len(steps.events()) == 2, steps.events()
     assert f"warning: rank 1 {event['text']}" in " ".join(rtrain("show", "steps").stdout.split())
@@ -232,3 +250,54 @@ def test_a_limit_of_its_cgroup_is_named(rtrain):
         text = steps.named("throttled")["text"]
     assert "its cgroup allows it 0.15 cores, and stopped it in" in text, text
     steps.end()
+
+
+# The first process of rank 1 is slow, and a file ends the training once another one has its place.
+GIVEN_UP = """
+local torch, train = require 'torch', require 'rtrain'
+local function train_func()
+  local ffi = require 'ffi'
+  ffi.cdef 'int usleep(unsigned int);'
+  local rank = train.get_context():get_world_rank()
+  local model = train.torch.prepare_model(torch.nn.Linear(64, 1))
+  local optimizer = torch.optim.SGD(model:parameters(), {lr = 1e-6})
+  local state = train.state {model = model, optimizer = optimizer, step = 0}
+  local name = 'slow-' .. rank
+  local file = io.open(name)
+  local is_slow = rank == 1 and not file
+  if file then file:close() else io.open(name, 'w'):close() end
+  train.elastic(state, function()
+    while state.step < 400 or not io.open 'replaced' and state.step < 1e6 do
+      optimizer:zero_grad()
+      local loss = model(torch.ones(8, 64)):sum()
+      ffi.C.usleep(is_slow and 40000 or 4000)
+      loss:backward()
+      optimizer:step()
+      state.step = state.step + 1
+      if rank == 1 and not is_slow then io.open('replaced', 'w'):close() end
+      state:commit()
+    end
+  end)
+end
+train.TorchTrainer{
+  train_loop_per_worker = train_func,
+  scaling_config = train.ScalingConfig{num_workers = 2},
+  run_config = train.RunConfig{name = 'given-up', failure_config = train.FailureConfig{straggler = 'evict'}},
+}:fit()
+"""
+
+
+# fault: a rank that slows the others down is ended by the controller
+def test_a_slow_rank_is_given_up_and_another_process_takes_its_place(rtrain):
+    result = rtrain.run_ok(GIVEN_UP)
+    assert "rank 1 computes" in result.stderr, result.stderr
+    assert rtrain.statuses("given-up") == ["HEALED", "FINISHED"]
+
+
+def test_no_rank_is_named_where_it_is_to_be_ignored(rtrain):
+    steps = Steps(rtrain, "place=compute", policy="ignore")
+    steps.slow()
+    begun = len(rtrain.reports("steps"))
+    wait_until(lambda: len(rtrain.reports("steps")) > begun + 25, timeout_s=120, message="25 more reports")
+    steps.end()
+    assert not steps.events() and "as long as the others" not in rtrain("show", "steps").stdout

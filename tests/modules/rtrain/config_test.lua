@@ -93,6 +93,16 @@ function TestRefusals.test_unknown_field_with_a_hint_at_the_users_line()
   lu.assertStrMatches(where, '.*config_test%.lua:%d+')
 end
 
+-- behaviour: `straggler` of a wrong value, or one that needs virtual ranks
+function TestRefusals.test_policies_for_stragglers()
+  for value, text in pairs {evikt = "did you mean 'evict'?", rebalance = 'needs virtual ranks', [3] = "'warn' or 'ignore'"} do
+    local code, message = refusal(train.FailureConfig, {straggler = value})
+    lu.assertEquals(code, 'config')
+    lu.assertStrContains(message, text)
+  end
+  lu.assertEquals(train.FailureConfig {}:to_spec().straggler, 'warn')
+end
+
 -- behaviour: `num_to_keep`, score order out of range
 function TestRefusals.test_wrong_values()
   for _, make in ipairs {

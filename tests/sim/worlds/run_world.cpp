@@ -441,6 +441,12 @@ void RunWorld::add_faults(std::vector<Choice>& out) {
                      feed(decide::event::StorageFailed{Error(Code::kEnvironment, "disk is full")});
                    }});
   }
+  if (num_alive() > 0 && faults_.health && draws_.chance(0.05)) {
+    out.push_back({1, [this] {
+                     feed(decide::event::RankSlow{
+                         draws_.below(static_cast<int>(machine_.group.ranks.size()))});
+                   }});
+  }
   if (num_alive() > 0 && faults_.health && draws_.chance(0.1)) {
     out.push_back({1, [this] {
                      const int rank = draws_.below(static_cast<int>(processes_.size()));

@@ -205,6 +205,20 @@ TEST(Heal, SeveralLossesAreOneHeal) {
   EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{1, 2}));
 }
 
+TEST(Heal, ASlowRankIsGivenUpOnceIfTheOthersCanGoOn) {
+  Driver d(3);
+  EXPECT_FALSE(d.feed(event::RankSlow{1}).find<action::KillRank>()) << "it holds no state";
+  d.all_hold().feed(event::RankSlow{1});
+  ASSERT_TRUE(d.find<action::KillRank>());
+  EXPECT_EQ(d.find<action::KillRank>()->rank, 1);
+  EXPECT_FALSE(d.feed(event::RankSlow{1}).find<action::KillRank>()) << "only once";
+  d.dying(1).gone(1).unwind(0).unwind(2).write_rows();
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, (std::vector{1}));
+  Driver unhealed(3, 0);
+  EXPECT_FALSE(unhealed.all_hold().feed(event::RankSlow{1}).find<action::KillRank>());
+}
+
 TEST(Heal, ALossWhileTheRowsAreWrittenIsReplacedToo) {
   Driver d(3);
   d.all_hold().lose_first().dying(2);

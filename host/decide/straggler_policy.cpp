@@ -1,0 +1,36 @@
+#include "host/decide/straggler_policy.h"
+
+namespace rtrain::decide {
+namespace {
+
+// Whether the cause is the rank's process or node, and not the script, which would be as slow
+// elsewhere.
+bool is_of_place(SlowCause cause) {
+  switch (cause) {
+    case SlowCause::kData:
+    case SlowCause::kCheckpoint:
+    case SlowCause::kOther:
+      return false;
+    case SlowCause::kCompute:
+    case SlowCause::kStopped:
+    case SlowCause::kThrottled:
+    case SlowCause::kDevice:
+    case SlowCause::kCores:
+    case SlowCause::kStolen:
+    case SlowCause::kMemory:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+StragglerAction straggler_action(StragglerPolicy policy, const Straggler& found, bool may_evict) {
+  if (policy == StragglerPolicy::kIgnore) return StragglerAction::kNone;
+  if (policy == StragglerPolicy::kWarn || found.has_passed || !is_of_place(found.cause)) {
+    return StragglerAction::kTell;
+  }
+  return may_evict ? StragglerAction::kEvict : StragglerAction::kReplace;
+}
+
+}  // namespace rtrain::decide
