@@ -24,7 +24,7 @@ std::optional<HealthAction> action_from_name(std::string_view name);
 struct Evidence {
   int node = 0;
   std::string host;
-  std::string kind;  // link, devices, storage, xid, hang, script
+  std::string kind;  // link, devices, storage, xid, hang, straggler, script
   std::string text;
   bool is_conclusive = false;  // the node is at fault, not the script
   int rank = -1;               // the rank that it is about; -1: no particular rank

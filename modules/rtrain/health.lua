@@ -10,7 +10,7 @@ local MAX_TEXT_BYTES = 4096
 ---@class HealthEvidence
 ---@field node integer number of the node in the job; 0 is the controller's
 ---@field host string its name
----@field kind string 'link', 'devices', 'storage', 'xid', 'hang', or 'script' for train.health.report()
+---@field kind string 'link', 'devices', 'storage', 'xid', 'hang', 'straggler', or 'script' for train.health.report()
 ---@field text string description of the observation
 ---@field is_conclusive boolean whether the node is at fault, whatever the script does; never true for a hang
 ---@field rank? integer the rank that the evidence is about, if it is about a single rank

@@ -24,7 +24,7 @@ local trainer = train.TorchTrainer{
   end,
   scaling_config = train.ScalingConfig{num_workers = WORKERS},
   run_config = train.RunConfig{name = 'health', HEALTH
-    failure_config = train.FailureConfig{node_timeout_s = 20}},
+    failure_config = train.FailureConfig{node_timeout_s = 20, straggler = 'POLICY'}},
 }
 trainer:fit()
 """
@@ -37,6 +37,23 @@ STEPS = """
       torch.distributed.all_reduce(go)
       train.report{step = step}
       os.execute 'sleep 0.02'
+    end
+"""
+# The first process that is the last rank takes longer for its forward.
+SLOW = """
+    local go = torch.zeros(1)
+    local x = torch.ones(4):requires_grad_()
+    local is_last = context:get_world_rank() == context:get_world_size() - 1
+    local is_slow = is_last and files.once 'slow'
+    local step = 0
+    while go:item() == 0 do
+      step = step + 1
+      if context:get_world_rank() == 0 and files.exists 'go' then go:fill_(1) end
+      local y = x:sum()
+      os.execute(is_slow and 'sleep 0.2' or 'sleep 0.02')
+      y:backward()
+      torch.distributed.all_reduce(go)
+      train.report{step = step}
     end
 """
 # The worker of the last rank reports about its node, once.
@@ -60,8 +77,8 @@ def losses():
         pytest.skip("nft is not here: apt-get install nftables")
 
 
-def start(rtrain, job, body=STEPS, workers="3", health="", **options):
-    text = TRAIN.replace("BODY", body).replace("WORKERS", workers).replace("HEALTH", health)
+def start(rtrain, job, body=STEPS, workers="3", health="", policy="warn", **options):
+    text = TRAIN.replace("BODY", body).replace("WORKERS", workers).replace("HEALTH", health).replace("POLICY", policy)
     return job("run", rtrain.script(text), nodes=(0, 1, 2), counts=(1, 1, 1), **options)
 
 
@@ -137,6 +154,16 @@ def test_a_node_whose_link_drops_packets_is_evicted(rtrain, job, hosts, losses):
     run = finish(rtrain, running, ignore=[2])
     assert list(evicted(run)) == ["n2"] and "drops packets: " in evicted(run)["n2"]
     assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and nodes_of(run, 2) == {"n0", "n1"}
+
+
+# fault: a node whose rank slows the others down
+def test_a_node_that_slows_the_others_down_is_evicted(rtrain, job):
+    running = start(rtrain, job, body=SLOW, policy="evict")
+    wait_for(running.processes[0], "it is evicted")
+    run = finish(rtrain, running)
+    assert list(evicted(run)) == ["n2"] and evicted(run)["n2"].startswith("straggler: rank 2 computes "), evicted(run)
+    assert rtrain.statuses("health") == ["ERRORED", "FINISHED"] and nodes_of(run, 2) == {"n0", "n1"}
+    assert "rank 2 on node n2 computes " in running.processes[0].stderr
 
 
 # fault: two nodes that do not reach each other any more
