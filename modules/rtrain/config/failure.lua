@@ -7,7 +7,9 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 local one_of_stragglers = schema.one_of('warn', 'ignore', 'evict')
 
 local function straggler(value)
-  if value == 'rebalance' then return "'rebalance' needs virtual ranks, which a run does not have yet: 'warn' or 'evict'" end
+  if value == 'rebalance' then
+    return "'rebalance', which would move virtual ranks to other processes, is not supported: 'warn' or 'evict'"
+  end
   return one_of_stragglers(value)
 end
 
