@@ -279,7 +279,7 @@ def test_a_slow_node_is_named(rtrain, job):
     for result in job("run", path).wait():
         assert result.returncode == 0, result.stderr
     shown = rtrain("show", "nodes").stdout
-    assert shown.count("rank 1 on node n1 holds the others up") == 1 and "rank 0 on" not in shown, shown
+    assert shown.count("warning: rank 1 on node n1 spends ") == 1 and "warning: rank 0 on" not in shown, shown
 
 
 def test_stacks_of_all_nodes(rtrain, job, hosts):

@@ -29,10 +29,10 @@ void ProcessMonitor::sample() {
   const int64_t time_ms = now_ms();
   for (int rank = plan_.first_rank; rank < plan_.first_rank + plan_.num_ranks; ++rank) {
     const int pid = delegate_.living_pid(rank);
-    if (pid > 0) {
-      pass_on(series_.add_process(rank, pid, machine::process_facts(pid), machine::process_io(pid),
-                                  time_ms));
-    }
+    const machine::ProcessFacts facts =
+        pid > 0 ? machine::process_facts(pid) : machine::ProcessFacts{};
+    if (facts.memory_bytes == 0) continue;  // it is ending
+    pass_on(series_.add_process(rank, pid, facts, machine::process_io(pid), time_ms));
   }
   pass_on(series_.add_node(rank_of_node(), machine::node_facts(), time_ms));
 }
