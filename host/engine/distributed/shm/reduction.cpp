@@ -63,6 +63,16 @@ template <RedOpType kOp, class A>
   }
 }
 
+template <class T, RedOpType kOp, class A>
+[[gnu::always_inline]] inline void write_sums(T* out, const A* sums, int num, size_t size) {
+  if constexpr (kOp == RedOpType::AVG) {
+    const auto divisor = static_cast<A>(num);
+    for (size_t i = 0; i < size; ++i) out[i] = static_cast<T>(sums[i] / divisor);
+  } else {
+    for (size_t i = 0; i < size; ++i) out[i] = static_cast<T>(sums[i]);
+  }
+}
+
 template <class T, RedOpType kOp>
 [[gnu::always_inline]] inline void reduce_blocks(std::byte* out, const std::byte* const* inputs,
                                                  int num, size_t count) {
@@ -76,13 +86,7 @@ template <class T, RedOpType kOp>
       const auto* next = reinterpret_cast<const T*>(inputs[k]) + begin;
       for (size_t i = 0; i < size; ++i) sums[i] = combine<kOp, A>(sums[i], static_cast<A>(next[i]));
     }
-    auto* target = reinterpret_cast<T*>(out) + begin;
-    if constexpr (kOp == RedOpType::AVG) {
-      const auto divisor = static_cast<A>(num);
-      for (size_t i = 0; i < size; ++i) target[i] = static_cast<T>(sums[i] / divisor);
-    } else {
-      for (size_t i = 0; i < size; ++i) target[i] = static_cast<T>(sums[i]);
-    }
+    write_sums<T, kOp>(reinterpret_cast<T*>(out) + begin, sums.data(), num, size);
   }
 }
 
@@ -119,14 +123,7 @@ template <class T, RedOpType kOp>
     for (; depth > 1; --depth) {
       combine_into<kOp>(waiting[depth - 2].data(), waiting[depth - 1].data(), size);
     }
-    const A* const sums = waiting[0].data();
-    auto* target = reinterpret_cast<T*>(out) + begin;
-    if constexpr (kOp == RedOpType::AVG) {
-      const auto divisor = static_cast<A>(num);
-      for (size_t i = 0; i < size; ++i) target[i] = static_cast<T>(sums[i] / divisor);
-    } else {
-      for (size_t i = 0; i < size; ++i) target[i] = static_cast<T>(sums[i]);
-    }
+    write_sums<T, kOp>(reinterpret_cast<T*>(out) + begin, waiting[0].data(), num, size);
   }
 }
 
