@@ -25,6 +25,11 @@ struct Memory {
     writes.insert(call.writes.begin(), call.writes.end());
   }
 
+  void add(const Memory& other) {
+    reads.insert(other.reads.begin(), other.reads.end());
+    writes.insert(other.writes.begin(), other.writes.end());
+  }
+
   // Whether the call may not change places with them.
   bool binds(const GroupedCall& call) const {
     return has_any(writes, call.reads) || has_any(writes, call.writes) ||
@@ -114,9 +119,7 @@ class Grouping {
     Group group = std::move(open_[which]);
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(which));
     Memory passed;
-    for (const Group& other : open_) {
-      for (const size_t member : other.members) passed.add(calls_[member]);
-    }
+    for (const Group& other : open_) passed.add(other.memory);
     const size_t last = std::min(calls_.size(), before + kLookAhead);
     for (size_t i = before; i < last; ++i) {
       const GroupedCall& call = calls_[i];
