@@ -8,6 +8,7 @@ import statistics
 import sys
 import time
 
+import common
 import torch
 from torch import nn, optim
 from torch.nn import functional as F
@@ -20,19 +21,6 @@ ROUNDS = 3 if sys.argv[2] == "quick" else 20
 
 def compiled(fn):
     return torch.compile(fn) if COMPILES else fn
-
-
-class ConvNet(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv1, self.conv2 = nn.Conv2d(1, 32, 3, 1), nn.Conv2d(32, 64, 3, 1)
-        self.dropout1, self.dropout2 = nn.Dropout(0.25), nn.Dropout(0.5)
-        self.fc1, self.fc2 = nn.Linear(9216, 128), nn.Linear(128, 10)
-
-    def forward(self, x):
-        x = F.relu(self.conv2(F.relu(self.conv1(x))))
-        x = torch.flatten(self.dropout1(F.max_pool2d(x, 2)), 1)
-        return F.log_softmax(self.fc2(self.dropout2(F.relu(self.fc1(x)))), dim=1)
 
 
 class Transformer(nn.Module):
@@ -64,7 +52,7 @@ def mlp():
 
 
 def convnet():
-    model = ConvNet()
+    model = nn.Sequential(common.convnet(), nn.LogSoftmax(1))
     return training(
         model, optim.Adadelta(model.parameters(), lr=1.0), torch.randn(64, 1, 28, 28), torch.randint(0, 10, (64,))
     )
