@@ -128,6 +128,19 @@ void ShmCollectives::all_reduce(Bytes data, const Reduction& reduction) {
   all_reduce_in_steps(data, reduction);
 }
 
+// Reduces inputs_, of which one may be `sums`, and copies each block of the sums to the others
+// while it is in the cache.
+void ShmCollectives::reduce_and_copy(const Reduction& reduction, Bytes sums,
+                                     std::span<const Bytes> copies) {
+  for (size_t begin = 0; begin < sums.size(); begin += kBlock) {
+    const Bytes block = part(sums, begin / kBlock, kBlock);
+    engine::reduce(reduction, block.data(), inputs_.data(), segment_.num_ranks(),
+                   block.size() / reduction.element_bytes());
+    for (const Bytes& each : copies) copy_bytes(each.data() + begin, block.data(), block.size());
+    for (const std::byte*& input : inputs_) input += block.size();
+  }
+}
+
 void ShmCollectives::all_reduce_at_once(Bytes data, const Reduction& reduction) {
   run_steps(
       1, [&](size_t, std::byte* slot) { copy_bytes(slot, data.data(), data.size()); },
@@ -143,7 +156,7 @@ void ShmCollectives::all_reduce_at_once(Bytes data, const Reduction& reduction) 
 }
 
 // In each step a rank writes, for every other rank, the part that rank reduces, and reads the sums
-// of all.
+// of the others.
 void ShmCollectives::all_reduce_in_steps(Bytes data, const Reduction& reduction) {
   const int mine = segment_.rank();
   const auto bytes_of = [&](size_t number) { return part(data, number, ShmSegment::kSlotBytes); };
@@ -165,11 +178,11 @@ void ShmCollectives::all_reduce_in_steps(Bytes data, const Reduction& reduction)
       const Bytes from = rank == mine ? own : share(mine, slot_of(rank, number, step));
       inputs_[static_cast<size_t>(rank)] = from.data();
     }
-    engine::reduce(reduction, sums.data(), inputs_.data(), segment_.num_ranks(),
-                   own.size() / reduction.element_bytes());
+    reduce_and_copy(reduction, own, {&sums, 1});
   };
   const auto take = [&](size_t number, uint32_t step) {
     for (int rank = 0; rank < segment_.num_ranks(); ++rank) {
+      if (rank == mine) continue;
       wait_reduced(rank, step);
       const Bytes sums = share(rank, slot_of(rank, number, step));
       copy_bytes(share(rank, bytes_of(number)).data(), sums.data(), sums.size());
@@ -195,14 +208,9 @@ bool ShmCollectives::all_reduce_in_place(Bytes data, const Reduction& reduction)
     all.push_back(share(mine, {segment_.in_arena(rank, place, data.size()), data.size()}));
   }
   const bool is_everywhere = all.size() == inputs_.size();
-  const size_t size = is_everywhere ? all[0].size() : 0;
-  for (size_t begin = 0; begin < size; begin += kBlock) {
-    const size_t bytes = std::min(kBlock, size - begin);
-    for (size_t rank = 0; rank < all.size(); ++rank) inputs_[rank] = all[rank].data() + begin;
-    std::byte* const sums = all[static_cast<size_t>(mine)].data() + begin;
-    engine::reduce(reduction, sums, inputs_.data(), segment_.num_ranks(),
-                   bytes / reduction.element_bytes());
-    for (const Bytes& each : all) copy_bytes(each.data() + begin, sums, bytes);
+  if (is_everywhere) {
+    for (size_t rank = 0; rank < all.size(); ++rank) inputs_[rank] = all[rank].data();
+    reduce_and_copy(reduction, all[static_cast<size_t>(mine)], all);
   }
   set_reduced(step);
   for (int rank = 0; is_everywhere && rank < segment_.num_ranks(); ++rank) wait_reduced(rank, step);

@@ -69,6 +69,7 @@ class ShmCollectives {
   void all_reduce_at_once(Bytes data, const Reduction& reduction);
   void all_reduce_in_steps(Bytes data, const Reduction& reduction);
   bool all_reduce_in_place(Bytes data, const Reduction& reduction);
+  void reduce_and_copy(const Reduction& reduction, Bytes sums, std::span<const Bytes> copies);
   uint64_t place_in_arena(Bytes data);
   Bytes share(int rank, Bytes bytes) const;
   size_t piece_bytes() const;

@@ -1,5 +1,5 @@
-"""all_reduce between ranks of one node: shared memory and Gloo through c10d, Open MPI, oneCCL, and as the floor copies
-of equally many bytes; and between ranks of two simulated nodes (addresses of this one): shared memory with Gloo, and
+"""all_reduce between ranks of one node: shared memory and Gloo through c10d, Open MPI, oneCCL, and as floors what the
+memory alone takes; and between ranks of two simulated nodes (addresses of this one): shared memory with Gloo, and
 Gloo alone.
 """
 
@@ -11,7 +11,7 @@ from harness.benchmark import OWN, Benchmark, Goal, Metric
 from harness.built import build_target, compile_source
 
 NAME, ON_HOSTS_NAME = "collectives", "collectives_on_hosts"
-GLOO, COPY, MPI, ONECCL = "Gloo", "copy", "Open MPI", "oneCCL"
+GLOO, COPY, EXCHANGE, MPI, ONECCL = "Gloo", "copy", "exchange", "Open MPI", "oneCCL"
 BACKENDS = {OWN: "shm", GLOO: "gloo", COPY: "copy"}
 RANKS = (2, 4, 8)
 ON_HOSTS_BACKENDS = {OWN: "hosts", GLOO: "gloo"}
@@ -25,12 +25,13 @@ MISSING = "not installed (scripts/bench --mpi installs it)"
 
 def build(config):
     program = build_target(config, "collectives_bench")
+    exchange = compile_source(config, "g++", "collectives/exchange.cpp")
     ranks = RANKS[:1] if config.quick else RANKS
     names = [f"{count}x{size}" for count in ranks for size in SIZES]
     peers, skipped = _other_libraries(config)
     goals = [
         Goal("2x4K", 1 / 20, GLOO),
-        Goal("2x1M", 1 / 12, GLOO),
+        Goal("2x1M", 1.15, EXCHANGE),
         Goal("2x26M", 1 / 10, GLOO),
         Goal("2x26M", 2, COPY),
     ]
@@ -41,11 +42,13 @@ def build(config):
         goals=goals + [Goal(name, 1, GLOO) for name in names if not name.startswith("2x")],
         sides={
             **{side: _sampler(_through_c10d(program, backend), ranks) for side, backend in BACKENDS.items()},
+            EXCHANGE: _sampler(lambda count: [exchange, str(count)], ranks),
             **{side: _sampler(command, ranks) for side, command in peers.items()},
         },
         skipped=skipped,
         notes=[
             "copy: each rank copies as many bytes within its own memory, all at the same time where each has a core",
+            "exchange: the bytes of an all_reduce pass between the cores, each part twice, and nothing is added up",
             "oneCCL: without threads of its own; with more ranks than cores few calls, since its ranks spin",
         ],
     )
