@@ -11,6 +11,7 @@
 #include "host/bind/sqlite.h"
 #include "host/bind/system.h"
 #include "host/bind/text.h"
+#include "host/bind/track.h"
 #include "host/bind/tune.h"
 #include "host/bind/worker.h"
 #include "host/lua/guard.h"
@@ -34,6 +35,7 @@ void add_host_modules(lua::State& state) {
   state.preload("rtrain._elastic", &lua::guarded<&open_elastic>);
   state.preload("rtrain._ingest", &lua::guarded<&open_ingest>);
   state.preload("rtrain._local", &lua::guarded<&open_local>);
+  state.preload("rtrain._track", &lua::guarded<&open_track>);
   state.preload("rtrain._tune", &lua::guarded<&open_tune>);
   state.preload("rtrain._program", &lua::guarded<&open_program>);
   state.preload("base._system", &lua::guarded<&open_system>);

@@ -1,6 +1,7 @@
 #include "host/tls/certificate.h"
 #include "host/tls/hkdf.h"
 #include "host/tls/session.h"
+#include "host/tls/sha256.h"
 
 namespace rtrain::tls {
 namespace {
@@ -14,7 +15,7 @@ std::unique_ptr<wire::TlsSession> make_server(wire::TlsSession::FindKey find_key
 }
 
 constexpr wire::TlsApi kApi{
-    .client = make_client, .server = make_server, .hkdf_sha256 = hkdf_sha256};
+    .client = make_client, .server = make_server, .hkdf_sha256 = hkdf_sha256, .sha256 = sha256};
 
 }  // namespace
 }  // namespace rtrain::tls

@@ -64,6 +64,8 @@ struct TlsApi {
   // HKDF with SHA-256 (RFC 5869): makes `num_bytes` bytes from a secret.
   std::string (*hkdf_sha256)(std::string_view secret, std::string_view salt, std::string_view info,
                              size_t num_bytes);
+  // The digest of the bytes in hexadecimal digits.
+  std::string (*sha256)(std::string_view bytes);
 };
 
 // The first call loads the library. Throws Error(kEnvironment) with the dynamic linker's message.

@@ -61,6 +61,7 @@ local errors = require 'base.errors'
 ---@field horovod rtrain.horovod
 ---@field collective rtrain.collective
 ---@field health rtrain.health
+---@field loggers rtrain.loggers
 ---@field data rtrain.data
 ---@field tune rtrain.tune
 ---@field psutil rtrain.psutil
@@ -116,6 +117,7 @@ local train = require 'base.namespace'('train', {
     horovod = 'rtrain.horovod',
     collective = 'rtrain.collective',
     health = 'rtrain.health',
+    loggers = 'rtrain.loggers',
     data = 'rtrain.data',
     tune = 'rtrain.tune',
     psutil = 'rtrain.psutil',

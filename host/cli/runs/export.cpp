@@ -2,17 +2,16 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/codec/json.h"
-#include "host/base/codec/metric_path.h"
 #include "host/base/error.h"
 #include "host/base/files/new_file.h"
 #include "host/base/files/new_file_buffer.h"
 #include "host/base/text/counted.h"
 #include "host/base/text/text.h"
+#include "host/base/time_reader.h"
 #include "host/cli/parser/command.h"
 #include "host/cli/runs/page_files.h"
 #include "host/cli/runs/parquet_file.h"
@@ -21,9 +20,12 @@
 #include "host/store/files/file.h"
 #include "host/store/import/event_file.h"
 #include "host/store/read/report_rows.h"
+#include "host/store/read/run_document.h"
 #include "host/store/read/run_table.h"
 #include "host/store/runs/media_store.h"
 #include "host/store/series/series_store.h"
+#include "host/track/run_events.h"
+#include "host/track/run_sender.h"
 
 namespace rtrain::cli {
 namespace {
@@ -38,6 +40,7 @@ struct Options {
   bool series = false;
   bool escape_formulas = false;
   bool html = false;
+  bool mlflow = false;
 };
 
 std::vector<store::RunRef> runs_of(store::OpenStore& store, const Options& options) {
@@ -100,67 +103,26 @@ void write_json_lines(std::ostream& out, store::OpenStore& store,
   }
 }
 
-store::EventFile::Histogram histogram_of(const Value& stored) {
-  const auto numbers = [](const Value& list) {
-    std::vector<double> out;
-    for (const Value& number : list.as_list()) out.push_back(number.as_float());
-    return out;
-  };
-  std::vector<double> limits = numbers(stored["edges"]);
-  limits.erase(limits.begin());
-  return {.min = stored["min"].as_float(),
-          .max = stored["max"].as_float(),
-          .num = stored["num"].as_float(),
-          .sum = stored["sum"].as_float(),
-          .sum_squares = stored["sum_squares"].as_float(),
-          .limits = std::move(limits),
-          .counts = numbers(stored["counts"])};
+// Of the file's first record.
+int64_t began_ms(store::OpenStore& store, const store::RunRef& run) {
+  return read_time(store::read_run(store, run)["started_at"].string_or("")).value_or(0);
 }
 
-// Media of rank 0 have their name as tag; those of other ranks are below "rank-1/" and so on.
-void add_media_event(store::EventFile& file, const store::MediaRow& row,
-                     const std::string& content) {
-  const std::string tag = row.rank == 0 ? row.name : cat("rank-", row.rank, "/", row.name);
-  if (row.kind == "image" || row.kind == "video") {
-    file.add_image(tag, row.step, row.time_ms, content);
-  } else if (row.kind == "audio") {
-    file.add_audio(tag, row.step, row.time_ms, content);
-  } else if (row.kind == "histogram") {
-    file.add_histogram(tag, row.step, row.time_ms, histogram_of(from_json(content)));
-  } else {
-    file.add_text(tag, row.step, row.time_ms, content);
-  }
-}
-
-// Writes reports with their index as step, in one pass. Series of train.log whose name is also a
-// reported metric are below "logged/".
+// Writes reports in one pass, then the series and the media.
 void write_events_of(std::ostream& out, store::OpenStore& store, const store::RunRef& run) {
-  std::optional<store::EventFile> file;
-  const auto add = [&](const std::string& tag, int64_t step, int64_t time_ms, double value) {
-    if (!file) file.emplace(out, time_ms);
-    file->add_scalar(tag, step, time_ms, value);
-  };
-  std::set<std::string> reported;
-  store::each_report(store.database(), run.run_id, [&](const store::RankReport& report) {
-    each_metric(report.metrics, [&](const std::string& name, const Value& value) {
-      if (!value.is_number()) return;
-      reported.insert(name);
-      add(name, report.index, report.time_ms, value.as_float());
-    });
-  });
+  store::EventFile file(out, began_ms(store, run));
+  track::RunEvents events(file);
+  store::each_report(store.database(), run.run_id,
+                     [&](const store::RankReport& report) { events.add(report); });
   for (const std::string& name : store::series_keys(store.database(), run.run_id)) {
-    const std::string tag = reported.contains(name) ? cat("logged/", name) : name;
-    const auto add_point = [&](const store::LoggedPoint& logged) {
-      add(tag, logged.point.step, logged.point.time_ms, logged.point.value);
-    };
-    store::each_valid_point(store.database(), run.run_id, name, 0, add_point);
+    store::each_valid_point(
+        store.database(), run.run_id, name, 0, [&](const store::LoggedPoint& logged) {
+          events.add_point(name, logged.point.step, logged.point.time_ms, logged.point.value);
+        });
   }
   for (const store::MediaRow& row : store::read_media(store.database(), run.run_id)) {
-    if (row.kind == "table") continue;  // TensorBoard has no tables
-    if (!file) file.emplace(out, row.time_ms);
-    add_media_event(*file, row, store::read_media_content(store.database(), run.run_id, row.hash));
+    events.add_media(row, store::read_media_content(store.database(), run.run_id, row.hash));
   }
-  if (!file) file.emplace(out, 0);
 }
 
 void write_events(store::OpenStore& store, const std::vector<store::RunRef>& runs,
@@ -192,6 +154,25 @@ void write_page(const Options& options, const std::vector<store::RunRef>& runs) 
   }
 }
 
+// Sends what the server does not have yet.
+void send_to_mlflow(const std::string& storage, const std::vector<store::RunRef>& runs) {
+  for (const store::RunRef& run : runs) {
+    std::vector<Value> trackers = track::RunSender::trackers_of(run, "mlflow");
+    if (trackers.empty()) trackers.emplace_back(Map{{"kind", "mlflow"}});
+    for (const Value& tracker : trackers) {
+      track::RunSender sender(storage, run.name, tracker);
+      while (sender.send_next()) {
+      }
+      const bool has_ended = sender.has_ended() || sender.end();
+      std::cerr << "sent " << counted(sender.sent(), "record") << " of " << run.name << " to "
+                << sender.target() << (has_ended ? "" : "; the run goes on") << "\n";
+      if (sender.refused() == 0) continue;
+      throw Error(Code::kEnvironment, cat(counted(sender.refused(), "record"), " of ", run.name,
+                                          " were refused: ", sender.refusal()));
+    }
+  }
+}
+
 void export_runs(const Options& options) {
   if (options.escape_formulas && (options.html || options.format != "csv")) {
     throw Error(Code::kUsage, "export --escape-formulas is for --format csv");
@@ -205,6 +186,7 @@ void export_runs(const Options& options) {
   if (!store) throw Error(Code::kUsage, "export: there are no runs yet");
   const std::vector<store::RunRef> runs = runs_of(*store, options);
   if (options.html) return write_page(options, runs);
+  if (options.mlflow) return send_to_mlflow(options.listing.storage_path(), runs);
   if (options.format == "tensorboard") return write_events(*store, runs, options.output);
   if (options.format == "json") {
     return write_text(
@@ -234,12 +216,19 @@ void add_export(Parser& parser) {
       .repeatable();
   const Option html = command.flag(
       "--html", &options->html, "the pages of `rtrain dash` about them as one file, for a browser");
+  const Option mlflow =
+      command
+          .flag("--mlflow", &options->mlflow,
+                "send them to MLflow's server (that of train.loggers.MLflow, else "
+                "$MLFLOW_TRACKING_URI)")
+          .excludes(html);
   command
       .option("--format", &options->format,
               "csv (default), json (JSON lines), parquet, or tensorboard (a folder)")
       .value_name("FORMAT")
       .one_of({"csv", "json", "parquet", "tensorboard"})
-      .excludes(html);
+      .excludes(html)
+      .excludes(mlflow);
   command
       .option("-o,--output", &options->output,
               "this file or folder; csv, json and --html go to stdout without it")

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/base/codec/protobuf_message.h"
+
 namespace rtrain::store {
 
 class EventFile {
@@ -40,7 +42,7 @@ class EventFile {
 
  private:
   // `value`: the fields of a Summary.Value except its tag.
-  void add_value(std::string_view tag, int64_t step, int64_t time_ms, std::string_view value);
+  void add_value(std::string_view tag, int64_t step, int64_t time_ms, const ProtobufMessage& value);
   void add_record(const std::string& event);
 
   std::ostream& out_;

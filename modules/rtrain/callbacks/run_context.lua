@@ -17,7 +17,9 @@ local TrainRunContext = class('TrainRunContext')
 
 ---@param run_id string
 ---@param job table the effective configs of the trainer
-function TrainRunContext:init(run_id, job)
+---@param place {storage_path: string, name: string, notice: fun(text: string)} for train.loggers
+function TrainRunContext:init(run_id, job, place)
+  self._place = place
   self.run_id = run_id
   self.run_config = job.run_config
   self.train_loop_config = job.train_loop_config

@@ -242,8 +242,8 @@ local function time_limit_of(job, run, display)
 end
 
 -- Executes the run and returns its Result.
-local function carry_out(run, job, watch, callbacks)
-  callbacks:before_run(TrainRunContext(run:run_id(), job))
+local function carry_out(run, job, watch, callbacks, place)
+  callbacks:before_run(TrainRunContext(run:run_id(), job, place))
   run:start()
   local result = Result.from_event(watch:wait(), job.train_loop_config)
   callbacks:after_run(result)
@@ -312,7 +312,11 @@ function launch.fit(trainer)
   end
   evaluators.answer(watch.calls, job.run_config.health_config.evaluators)
   storage.answer(watch.calls, job.run_config.storage_filesystem)
-  local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks)
+  local ok, result = xpcall(carry_out, errors.wrap, run, job, watch, callbacks, {
+    storage_path = spec.storage_path,
+    name = spec.name,
+    notice = function(text) display:notice(text) end,
+  })
   run:close()
   if time_limit then time_limit:close() end
   if not ok then
