@@ -8,6 +8,8 @@ import re
 import archive
 import notice
 
+SUFFIX = "spdx.json"
+
 
 def identifier(name):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]+", "-", name)

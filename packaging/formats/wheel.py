@@ -52,8 +52,8 @@ def write(folder, out, version):
         (f"{info}/METADATA", METADATA.format(version=version, torch=libtorch.requirement(), readme=readme).encode()),
         (f"{info}/WHEEL", WHEEL.encode()),
     ]
-    spdx = [path for name, path in staged if name.endswith(".spdx.json")]
-    files += [(f"{info}/sboms/{path.name}", path) for path in spdx]
+    documents = [path for name, path in staged if name.endswith((".spdx.json", ".cdx.json"))]
+    files += [(f"{info}/sboms/{path.name}", path) for path in documents]
     files.append((f"{info}/RECORD", record(files, f"{info}/RECORD")))
     target = out / f"rtrain-{version}-{TAG}.whl"
     archive.write_zip(target, files)

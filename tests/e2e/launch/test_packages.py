@@ -124,6 +124,7 @@ def test_the_spdx_document_lists_every_file_and_what_is_inside(packed, tmp_path)
             member.name.split("/", 1)[1]: archive.extractfile(member).read() for member in archive if member.isfile()
         }
     document = json.loads(files.pop("share/doc/rtrain/rtrain.spdx.json"))
+    bom = files.pop("share/doc/rtrain/rtrain.cdx.json")
     assert document["spdxVersion"] == "SPDX-2.3" and document["creationInfo"]["created"] == "2023-11-14T22:13:21Z"
     listed = {
         row["fileName"]: {sum_["algorithm"]: sum_["checksumValue"] for sum_ in row["checksums"]}
@@ -134,6 +135,78 @@ def test_the_spdx_document_lists_every_file_and_what_is_inside(packed, tmp_path)
     }
     packages = {row["name"]: row["licenseDeclared"] for row in document["packages"]}
     assert packages["rtrain"] == "Apache-2.0" and packages["LuaJIT"] == "MIT" and "libstdc++" in packages
+    check_cyclonedx(bom.decode(), files, packages)
+
+
+def check_cyclonedx(text, files, packages):
+    strict = pytest.importorskip("cyclonedx.validation.json").JsonStrictValidator
+    from cyclonedx.schema import SchemaVersion
+
+    assert strict(SchemaVersion.V1_6).validate_str(text) is None
+    document = json.loads(text)
+    parts = {kind: [row for row in document["components"] if row["type"] == kind] for kind in ("library", "file")}
+    assert {row["name"]: row["hashes"][0]["content"] for row in parts["file"]} == {
+        name: hashlib.sha256(data).hexdigest() for name, data in files.items()
+    }
+    assert {row["name"] for row in parts["library"]} == set(packages) - {"rtrain"}
+    assert all(row["purl"].startswith(("pkg:deb/debian/", "pkg:pypi/")) for row in parts["library"])
+    assert document["metadata"]["component"]["version"] == VERSION
+
+
+@pytest.fixture
+def signed(packed, tmp_path):
+    """A folder with packages as packaging/sign leaves it, with a key of this test."""
+    out = tmp_path / "out"
+    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(out.iterdir()))
+    (out / "SHA256SUMS").write_text(sums)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"], check=True)
+    public = " ".join((tmp_path / "key.pub").read_text().split()[:2])
+    (tmp_path / "signers").write_text(f'ada namespaces="rtrain-release" {public}\n')
+    subprocess.run([SOURCE / "packaging" / "sign", tmp_path / "key", out], check=True, capture_output=True)
+    return out
+
+
+def verify(folder, *options):
+    return subprocess.run([SOURCE / "packaging" / "verify", folder, *options], capture_output=True, text=True)
+
+
+def test_verify_names_who_has_signed_the_packages(signed, tmp_path):
+    done = verify(signed, "--signers", tmp_path / "signers")
+    assert (done.returncode, done.stdout) == (0, "3 packages are as ada has signed them\n"), done.stderr
+
+
+def _change_package(out):
+    next(out.glob("*.deb")).write_bytes(b"changed")
+
+
+def _add_package(out):
+    (out / "rtrain-9.9.9.whl").write_bytes(b"added")
+
+
+def _change_sums(out):
+    (out / "SHA256SUMS").write_text((out / "SHA256SUMS").read_text() + "0" * 64 + "  rtrain-x\n")
+
+
+def _sign_with_another_key(out):
+    key = out.parent / "stranger"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    subprocess.run([SOURCE / "packaging" / "sign", key, out], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "attack, message",
+    [
+        (_change_package, "a package is not what ada has signed"),
+        (_add_package, "rtrain-9.9.9.whl: SHA256SUMS does not name it"),
+        (_change_sums, "SHA256SUMS is not what ada has signed"),
+        (_sign_with_another_key, "does not name the key that made it"),
+        (lambda out: (out / "SHA256SUMS.sig").unlink(), "has no SHA256SUMS.sig"),
+    ],
+)
+def test_verify_refuses_what_was_changed(signed, tmp_path, attack, message):
+    attack(signed)
+    done = verify(signed, "--signers", tmp_path / "signers")
+    assert done.returncode == 1 and message in done.stderr, done.stderr
 
 
 @pytest.fixture
@@ -193,3 +266,35 @@ def test_a_tree_with_changes_is_not_packed(tmp_path):
     done = subprocess.run([build], capture_output=True, text=True)
     assert done.returncode == 1
     assert "the tree is not clean" in done.stderr and "LICENSE" in done.stderr
+
+
+def release(tree, *options):
+    return subprocess.run([tree / "packaging" / "release", *options], capture_output=True, text=True)
+
+
+def test_a_release_says_all_that_is_missing_before_anything_runs(tmp_path):
+    tree = tmp_path / "tree"
+    for name in ("packaging/release", "CMakeLists.txt", "CHANGELOG.md"):
+        target = tree / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((SOURCE / name).read_bytes())
+    (tree / "packaging" / "release").chmod(0o755)
+    git = ["git", "-C", tree, "-c", "user.name=ada", "-c", "user.email=ada@example.org"]
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "first"], ["tag", "v7.0.0"]):
+        subprocess.run([*git, *command], check=True)
+    (tree / "new").touch()
+    done = release(tree, "7.0.0", "--dry-run")
+    assert done.returncode == 1
+    for problem in (
+        "tree: the tree has changes:\n?? new",
+        "version: CMakeLists.txt says ",
+        "changelog: CHANGELOG.md begins with ",
+        "tag: there is a tag v7.0.0 already",
+        "signers: there is no packaging/release_signers",
+    ):
+        assert f"packaging/release: {problem}" in done.stderr
+    assert "packages: packaging/check --oracle --cuda --keep dist" in done.stdout
+    assert "git worktree add ../rtrain-v7.0.0" in done.stdout
+    first = release(tree, "7.0.0")
+    assert first.returncode == 1 and first.stdout == "tree: all is committed\n"
+    assert "go on with --from tree" in first.stderr
