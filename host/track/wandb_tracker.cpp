@@ -26,7 +26,7 @@ enum RecordField {
   kMetric = 12,
   kRun = 17,
   kExit = 18,
-  kHeader = 21
+  kHeaderRecord = 21
 };
 
 constexpr const char* kMinConsumer = "0.70.0";  // of the file's form
@@ -106,7 +106,7 @@ void WandbTracker::begin(const Value& run, const Value& kept) {
 void WandbTracker::begin_run(const Value& run) {
   const ProtobufMessage version =
       ProtobufMessage().add_bytes(1, "rtrain").add_bytes(2, kMinConsumer);
-  add(kHeader, ProtobufMessage().add(1, version));
+  add(kHeaderRecord, ProtobufMessage().add(1, version));
   ProtobufMessage config;
   const Value& given = run["config"];
   if (given.is_map()) {
