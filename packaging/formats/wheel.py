@@ -1,4 +1,5 @@
-"""The wheel: pip puts the executable among the scripts of an environment, and libstdc++ where rtrain searches it."""
+"""The wheel: pip puts the executable among the scripts of an environment, libstdc++ where rtrain searches it, and the Jupyter
+kernel among the packages."""
 
 import base64
 import hashlib
@@ -19,9 +20,13 @@ Requires-Python: >=3.9
 Requires-Dist: {torch}
 Provides-Extra: data
 Requires-Dist: pyarrow>=26.0,<26.1; extra == "data"
+Provides-Extra: jupyter
+Requires-Dist: ipykernel>=7.0,<8; extra == "jupyter"
 Description-Content-Type: text/markdown
 
 {readme}"""
+ENTRY_POINTS = "[console_scripts]\nrtrain-jupyter = rtrain_jupyter.install:main\n"
+JUPYTER = pathlib.Path(__file__).resolve().parents[2] / "jupyter"
 WHEEL = f"Wheel-Version: 1.0\nGenerator: packaging/build\nRoot-Is-Purelib: false\nTag: {TAG}\n"
 
 
@@ -51,7 +56,9 @@ def write(folder, out, version):
     files += [
         (f"{info}/METADATA", METADATA.format(version=version, torch=libtorch.requirement(), readme=readme).encode()),
         (f"{info}/WHEEL", WHEEL.encode()),
+        (f"{info}/entry_points.txt", ENTRY_POINTS.encode()),
     ]
+    files += [(path.relative_to(JUPYTER).as_posix(), path) for path in sorted(JUPYTER.glob("rtrain_jupyter/*.py"))]
     documents = [path for name, path in staged if name.endswith((".spdx.json", ".cdx.json"))]
     files += [(f"{info}/sboms/{path.name}", path) for path in documents]
     files.append((f"{info}/RECORD", record(files, f"{info}/RECORD")))

@@ -10,23 +10,19 @@
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
-#include "host/bind/modules.h"
 #include "host/cli/parser/command.h"
 #include "host/cli/processes/interrupt.h"
 #include "host/cli/processes/leave.h"
 #include "host/cli/screen/colour.h"
 #include "host/cli/screen/line_editor.h"
 #include "host/cli/screen/line_history.h"
-#include "host/lua/compiled_hooks.h"
+#include "host/cli/train/notebook.h"
+#include "host/cli/train/repl_object.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/python_advice.h"
-#include "host/lua/ref.h"
 #include "host/lua/require.h"
-#include "host/lua/state.h"
-#include "host/lua/unset_globals.h"
 #include "host/machine/processes/full_stack.h"
-#include "host/store/files/file.h"
 #include "host/store/files/state_folder.h"
 #include "host/store/runs/environment.h"
 
@@ -39,19 +35,6 @@ constexpr const char* kMorePrompt = ">> ";
 // An object of the Lua class rtrain.repl, and the execution of the chunks that it returns.
 class Session {
  public:
-  Session() {
-    bind::add_host_modules(state_);
-    replace_os_exit(state_, /*may_close=*/true);
-    const std::string folder = store::absolute_path(".");
-    lua::add_script_folder(state_, folder);
-    lua::push_module(state_, "rtrain.repl");
-    lua::push_value(state_, Map{{"folder", folder},
-                                {"can_stop_loops", lua::hooks_reach_compiled_code()},
-                                {"colour", wants_colour()}});
-    lua::protected_call(state_, 1, 1);
-    session_ = lua::Ref(state_);
-  }
-
   bool has_ended() const { return has_ended_; }
   // Whether the lines so far are the beginning of a chunk.
   bool wants_more() const { return wants_more_; }
@@ -59,20 +42,20 @@ class Session {
   int exit_code() const { return exit_code_; }
 
   void read(const std::string& line) {
-    push_method("read");
+    object_.push_method("read");
     lua_pushlstring(state_, line.data(), line.size());
     run_meaning(2);
   }
 
   // Ends the input.
   void finish() {
-    push_method("finish");
+    object_.push_method("finish");
     run_meaning(1);
   }
 
   // Forgets the chunk's lines after Ctrl-C.
   void drop() {
-    push_method("drop");
+    object_.push_method("drop");
     lua::protected_call(state_, 1, 0);
     wants_more_ = false;
   }
@@ -93,13 +76,6 @@ class Session {
   }
 
  private:
-  // Pushes the method and its self.
-  void push_method(const char* name) {
-    session_.push(state_);
-    lua_getfield(state_, -1, name);
-    lua_insert(state_, -2);
-  }
-
   // Calls the pushed method and acts on its result.
   void run_meaning(int arguments) {
     try {
@@ -123,15 +99,13 @@ class Session {
       throw Error(Code::kUser, lua::with_python_advice(state_, text, lua_tostring(state_, -2)));
     }
     if (meaning != "run") return;
-    if (lua_isfunction(state_, -1)) lua::refuse_python_constants(state_);
-    lua_pop(state_, 1);
-    lua::protected_call(state_, 0, 0);
+    object_.run();
   }
 
   void print(const Error& error) {
     std::fflush(stdout);
     std::cerr << "rtrain: " << error.message() << "\n";
-    push_method("shown_lines");
+    object_.push_method("shown_lines");
     lua::push_value(state_, error.message());
     lua::push_value(state_, error.traceback());
     lua::protected_call(state_, 3, 1);
@@ -139,8 +113,8 @@ class Session {
     lua_pop(state_, 1);
   }
 
-  lua::State state_;
-  lua::Ref session_;
+  ReplObject object_{"rtrain.repl", Map{{"colour", wants_colour()}}};
+  lua::State& state_ = object_.state();
   bool wants_more_ = false;
   bool has_ended_ = false;
   int exit_code_ = 0;
@@ -193,8 +167,9 @@ int run_pipe(Session& session) {
   return session.exit_code();
 }
 
-void run_repl() {
+void run_repl(int messages) {
   machine::explain_full_stack();
+  if (messages >= 0) return run_notebook(messages);
   Session session;
   if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) return run_terminal(session);
   if (const int code = run_pipe(session); code != 0) leave(code);
@@ -212,7 +187,13 @@ void add_repl(Parser& parser) {
       "From a pipe the lines run without prompts, also after an error; the exit code is that of\n"
       "the first one. Lines are kept in $XDG_STATE_HOME/rtrain/repl_history, but for those that\n"
       "begin with a space.");
-  command.action([] { run_repl(); });
+  auto messages = std::make_shared<int>(-1);
+  command
+      .option(
+          "--messages", messages.get(),
+          "for programs: take cells of a notebook from this socket, a descriptor (rtrain-jupyter)")
+      .value_name("FD");
+  command.action([messages] { run_repl(*messages); });
 }
 
 }  // namespace rtrain::cli

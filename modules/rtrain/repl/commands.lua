@@ -22,9 +22,11 @@ torch, nn, F, optim and train are there; _ is the last value that was shown]]
 local DEFAULT_EDITOR = 'vi'
 local COLUMNS = 80
 
--- Replaces an object of the session by its class: 'model:forward' is Net.forward, 'x:view' for a tensor
--- torch.Tensor.view.
-local function with_class(name)
+---Replaces an object of the session by its class: 'model:forward' is Net.forward, 'x:view' for a tensor
+---torch.Tensor.view.
+---@param name string
+---@return string
+function commands.with_class(name)
   local first, rest = name:match '^([%a_][%w_]*)(.*)$'
   local value = first and rawget(_G, first)
   local engine = package.loaded['torch._C']
@@ -35,7 +37,7 @@ end
 
 local function explain(session, name)
   if name == '' then return print(HELP) end
-  require('rtrain.doc').run{name = with_class(name), columns = system.terminal_size(1) or COLUMNS,
+  require('rtrain.doc').run{name = commands.with_class(name), columns = system.terminal_size(1) or COLUMNS,
                             colour = session.options.colour}
 end
 

@@ -13,6 +13,7 @@ local COMMANDS = {'%edit', '%help', '%time', ':reload'}
 ---@class ReplCompletion
 ---@field insert string the common continuation of all choices
 ---@field choices string[] sorted; shown if there are several
+---@field typed string the beginning of each choice that the line ends with
 
 local function is_tensor(value)
   local engine = package.loaded['torch._C']
@@ -117,7 +118,7 @@ local function common_start(choices)
 end
 
 local function completion(choices, typed)
-  return {insert = common_start(choices):sub(#typed + 1), choices = choices}
+  return {insert = common_start(choices):sub(#typed + 1), choices = choices, typed = typed}
 end
 
 local function in_names(line)

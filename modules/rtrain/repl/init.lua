@@ -42,15 +42,17 @@ local function is_incomplete(problem) return problem:sub(-7) == "'<eof>'" end
 ---Compiles a chunk to a function without arguments: an expression, else statements.
 ---@param text string
 ---@param line? integer the number of its first line
+---@param name? string what positions in errors begin with, default 'repl'
 ---@return function? chunk nil if the text does not compile
 ---@return string? problem Lua's message
 ---@return boolean? is_incomplete whether more lines could complete it
-function Session:compile(text, line)
+function Session:compile(text, line, name)
   local lines_before = ('\n'):rep((line or 1) - 1)
-  local expression, problem = loadstring(lines_before .. 'return ' .. text, '=repl')
+  local source = '=' .. (name or 'repl')
+  local expression, problem = loadstring(lines_before .. 'return ' .. text, source)
   local is_open = not expression and is_incomplete(problem)
   local chunk = expression
-  if not chunk then chunk, problem = loadstring(lines_before .. globals(text), '=repl') end
+  if not chunk then chunk, problem = loadstring(lines_before .. globals(text), source) end
   if not chunk then return nil, problem, is_open or is_incomplete(problem) end
   if not self.options.can_stop_loops then jit.off(chunk, true) end
   return chunk

@@ -79,6 +79,9 @@ def test_pip_installs_the_executable_as_a_script(packed, tmp_path):
     ran = subprocess.run([tmp_path / "venv" / "bin" / "rtrain", "a"], capture_output=True, text=True)
     assert ran.stdout == "packed a\n"
     assert (tmp_path / "venv" / "lib" / "rtrain" / "libstdc++.so.6").exists()
+    command = [tmp_path / "venv" / "bin" / "rtrain-jupyter", "install"]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 1 and "pip install 'rtrain[jupyter]'" in refused.stderr
     shown = subprocess.run([*pip, "show", "-f", "rtrain"], capture_output=True, text=True).stdout
     assert f"Version: {VERSION}" in shown and "Requires: torch" in shown and "licenses/NOTICE" in shown
     checked = subprocess.run([*pip, "check"], capture_output=True, text=True)
