@@ -36,6 +36,8 @@ local errors = require 'base.errors'
 ---@field log_histogram fun(name: string, values: torch.Tensor|number[], options?: {step: integer, bins: integer})
 ---@field log_table fun(name: string, table: table, options?: {step: integer})
 ---@field log_text fun(name: string, text: string, options?: {step: integer})
+---@field display fun(value: any, options?: {mime: string})
+---@field display_images fun(images: torch.Tensor|torch.Tensor[], options?: table)
 ---@field get_checkpoint fun(): Checkpoint?
 ---@field get_all_reported_checkpoints fun(options?: {consistency_mode: string, timeout_s: number}): ReportedCheckpoint[]
 ---@field CheckpointConsistencyMode CheckpointConsistencyMode
@@ -77,6 +79,7 @@ local train = require 'base.namespace'('train', {
     {'rtrain.functions.log', 'log', 'annotate'},
     {'rtrain.functions.media', 'log_image', 'log_video', 'log_audio', 'log_histogram', 'log_table',
       'log_text'},
+    {'rtrain.functions.display', 'display', 'display_images'},
     {'rtrain.functions.context', 'get_context'},
     {'rtrain.state', 'state'},
     {'rtrain.elastic', 'elastic'},

@@ -36,6 +36,7 @@ end
 ---@field quiet? boolean show only the workers' output and problems
 ---@field steps_only? boolean with `quiet`: also the progress of `rtrain check --lr`
 ---@field terminal? boolean show a live block, else one line for each report
+---@field redraw_s? number least time between two states of the block, default 0.1
 ---@field logging? LoggingConfig which messages are shown, default all
 ---@field size? fun(): integer?, integer? columns and rows of the terminal; default: those of stderr's
 ---@field eta? Eta estimate of the remaining time
@@ -59,6 +60,7 @@ function Display:init(spec, options)
   self._name, self._num_workers = spec.name, spec.max_workers
   self._quiet, self._steps_only = options.quiet, options.steps_only
   self._terminal = options.terminal and (not options.quiet or options.steps_only)
+  self._redraw_s = options.redraw_s or REDRAW_S
   self._size = options.size or function() return system.terminal_size(2) end
   self._eta = options.eta or Eta()
   self._devices, self._backend = options.devices, options.backend
@@ -155,7 +157,7 @@ function Display:_block(now)
 end
 
 function Display:_redraw(now)
-  if not self._terminal or now - self._drawn_at < REDRAW_S then return end
+  if not self._terminal or now - self._drawn_at < self._redraw_s then return end
   local lines = self:_block(now)
   if #lines == 0 then return self:clear() end
   local painted = {unpack(lines)}

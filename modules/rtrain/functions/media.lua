@@ -9,6 +9,7 @@ local errors = require 'base.errors'
 local list_length = require 'base.list_length'
 local number = require 'base.number'
 local ordered = require 'base.ordered'
+local pixels = require 'rtrain.functions.pixels'
 local session = require 'rtrain.session'
 
 local media = {}
@@ -16,9 +17,7 @@ local media = {}
 local MAX_NAME_BYTES = 256
 local MAX_BINS = 512
 local MAX_SIDE = 8192
-local FORMATS = {'CHW', 'HWC', 'HW'}
 local MIN_FPS, MAX_FPS = 0.1, 60
-local PNG_LEVEL = 6
 local MAX_CHANNELS = 8
 local MAX_SAMPLE_RATE = 768000
 
@@ -57,37 +56,6 @@ local function is_tensor(value) return type(value) == 'userdata' and require('to
 
 local function shape_text(tensor) return '{' .. table.concat(tensor.shape, ', ') .. '}' end
 
--- Returns the image as (c, h, w), whatever its format.
-local function planes_of(image, format)
-  if image:dim() == 2 then image = image:unsqueeze(0) end
-  if image:dim() ~= 3 then
-    fail('log_image: the tensor has the shape %s: expected {h, w} or %s', shape_text(image),
-      format == 'HWC' and '{h, w, c}' or '{c, h, w}')
-  end
-  local shape = shape_text(image)
-  if format == 'HWC' then image = image:permute(2, 0, 1) end
-  local channels, height, width = image.shape[1], image.shape[2], image.shape[3]
-  if channels < 1 or channels > 4 then
-    local other = format == 'HWC' and 'CHW' or 'HWC'
-    fail("log_image: the tensor of shape %s would have %d channels, expected 1 to 4: is it {dataformats = '%s'}?", shape,
-      channels, other)
-  end
-  if math.min(height, width) < 1 or math.max(height, width) > MAX_SIDE then
-    fail('log_image: the image has %d x %d pixels, expected 1 to %d on each side', height, width, MAX_SIDE)
-  end
-  return image
-end
-
--- Returns the pixels as bytes; floating-point values are from 0 to 1.
-local function pixels_of(call, image)
-  if image.dtype == 'uint8' then return image end
-  if image.dtype == 'bool' then return image:to('uint8'):mul(255) end
-  if not image:is_floating_point() then
-    fail('%s: the dtype is %s: expected uint8, bool, or floating point from 0 to 1', call, tostring(image.dtype))
-  end
-  return image:float():nan_to_num(0):clamp(0, 1):mul(255):add(0.5):floor():to('uint8')
-end
-
 ---Records an image: `rtrain show RUN --media` shows it. PyTorch equivalent: SummaryWriter.add_image.
 ---
 ---It is stored as a PNG of at most 1,000,000 bytes, once for all steps with the same pixels. Any rank may log, without
@@ -113,11 +81,7 @@ end
 ---```
 function media.log_image(name, img_tensor, options)
   options = begin('log_image', name, options, {'step', 'dataformats'})
-  local format = args.one_of('log_image: dataformats', options.dataformats or 'CHW', FORMATS)
-  if not is_tensor(img_tensor) then fail('log_image: expected a tensor, got %s', type(img_tensor)) end
-  local image = pixels_of('log_image', planes_of(img_tensor:detach():cpu(), format)):contiguous()
-  local png = require('torch._C').data.encode_png(image, PNG_LEVEL)
-  record('log_image', name, options.step, require 'torch.tensor.tensor_bytes'(png))
+  record('log_image', name, options.step, pixels.png('log_image', img_tensor, options.dataformats))
 end
 
 -- Returns the video as {t, c, h, w}: several of the same length are put next to each other.
@@ -168,8 +132,8 @@ function media.log_video(name, vid_tensor, options)
     fail('log_video: fps = %s: expected a number from %s to %s', tostring(fps), MIN_FPS, MAX_FPS)
   end
   if not is_tensor(vid_tensor) then fail('log_video: expected a tensor, got %s', type(vid_tensor)) end
-  local frames = pixels_of('log_video', frames_of(vid_tensor:detach():cpu()))
-  local png = require('torch._C').data.encode_apng(frames, fps, PNG_LEVEL)
+  local frames = pixels.of('log_video', frames_of(vid_tensor:detach():cpu()))
+  local png = require('torch._C').data.encode_apng(frames, fps, pixels.PNG_LEVEL)
   record('log_video', name, options.step, require 'torch.tensor.tensor_bytes'(png))
 end
 

@@ -15,6 +15,8 @@ local evaluators = require 'rtrain.run.evaluators'
 local Evictions = require 'rtrain.run.evictions'
 local JsonLines = require 'rtrain.display.json_lines'
 local resume_command = require 'rtrain.run.resume_command'
+local notebook_channel = require 'rtrain.display.notebook_channel'
+local NotebookDisplay = require 'rtrain.display.notebook_display'
 local number = require 'base.number'
 local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
@@ -204,7 +206,8 @@ local function display_of(job, spec, flags)
   if flags.events_fd then
     return JsonLines(spec, {fd = flags.events_fd, logging = job.run_config.logging_config, config = job.train_loop_config})
   end
-  return Display(spec, {
+  local channel = notebook_channel.current()
+  local options = {
     quiet = flags.quiet,
     steps_only = flags.tryout ~= nil and flags.tryout.probe == 'lr_probe',
     terminal = flags.terminal and not job.is_local,  -- in local mode the train function itself writes to the terminal
@@ -217,7 +220,8 @@ local function display_of(job, spec, flags)
     is_tryout = flags.tryout ~= nil,
     score = job.run_config.checkpoint_config,
     logging = job.run_config.logging_config,
-  })
+  }
+  return channel and NotebookDisplay(spec, options, channel) or Display(spec, options)
 end
 
 -- `rtrain submit` does not know a storage that only the script names, and has queued the run in the default storage.
