@@ -1,6 +1,5 @@
 """LuaKernel: Jupyter's protocol on one side, a Repl on the other."""
 
-import os
 import re
 import signal
 from typing import ClassVar
@@ -30,6 +29,11 @@ class LuaKernel(Kernel):
         self._repl = None
         self._is_silent = False
         self._cell = None  # the request whose output is shown
+
+    @property
+    def kernel_info(self):
+        """Without what ipykernel can do for Python alone: debug, run cells at the same time."""
+        return {**super().kernel_info, "supported_features": []}
 
     def _process(self):
         if self._repl is None:
@@ -121,7 +125,3 @@ class LuaKernel(Kernel):
     async def do_shutdown(self, restart):
         self._forget()
         return {"status": "ok", "restart": restart}
-
-
-# Output of a kernel that is not a terminal has no colours.
-os.environ.setdefault("NO_COLOR", "1")

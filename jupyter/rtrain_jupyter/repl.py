@@ -36,22 +36,31 @@ class Repl:
     def __init__(self, on_output, on_message):
         self._on_output, self._on_message = on_output, on_message
         ours, theirs = socket.socketpair()
-        with theirs:
-            # A session of its own: a signal to the kernel's process group is passed on once, by interrupt().
-            self._process = subprocess.Popen(
-                [executable.find(), "repl", "--messages", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+        # Blocked until the process ignores it between cells.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self._process = self._start(theirs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            theirs.close()
         self._socket = ours
         self._events = queue.Queue(_MOST_EVENTS)
         self._is_closed = False
         self._number = 0
         self._reader = threading.Thread(target=self._read, name="rtrain-repl", daemon=True)
         self._reader.start()
+
+    @staticmethod
+    def _start(theirs):
+        return subprocess.Popen(
+            [executable.find(), "repl", "--messages", str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+            # A session of its own: a signal to the kernel's process group is passed on once, by interrupt().
+            start_new_session=True,
+        )
 
     @property
     def pid(self):

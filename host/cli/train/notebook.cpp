@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -162,6 +163,7 @@ void run_cell(ReplObject& notebook) {
 // Ends this process after the other one. A run may still save, as after SIGTERM at any other time.
 void end_with_peer(int socket) {
   constexpr auto kGrace = std::chrono::seconds(4);
+  pthread_setname_np(pthread_self(), "rtrain-peer");
   struct pollfd peer = {.fd = socket, .events = POLLRDHUP, .revents = 0};
   while (::poll(&peer, 1, -1) < 0 && errno == EINTR) {
   }
@@ -179,6 +181,11 @@ void run_notebook(int socket) {
   struct sigaction ignored = {};
   ignored.sa_handler = SIG_IGN;
   ::sigaction(SIGINT, &ignored, nullptr);
+  // The kernel has started this process with SIGINT blocked, so that none comes too early.
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
   // What a cell prints is to be seen while it runs.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::thread(end_with_peer, socket).detach();

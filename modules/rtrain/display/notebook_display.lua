@@ -101,7 +101,9 @@ function NotebookDisplay:_finished(event)
   for _, name in ipairs(self:_names_of_curves()) do parts[#parts + 1] = self:_curve(name) end
   if self._last then lines[#lines + 1] = metrics_text.line(self._last.metrics, self._last.names) end
   self._live:replace{['text/plain'] = table.concat(lines, '\n'), ['text/html'] = table.concat(parts, '\n')}
-  recorded.show(self._channel, self._storage_path, self._name)
+  -- The run has ended, whatever can be shown of it.
+  local ok, problem = pcall(recorded.show, self._channel, self._storage_path, self._name)
+  if not ok then self:notice('what the run has recorded is not shown: ' .. tostring(problem)) end
 end
 
 ---Shows an event of the controller.

@@ -116,6 +116,8 @@ end
 ---@return function? chunk the compiled cell
 function Notebook:take(line)
   local request = system.from_json(line)
+  -- A cell that was interrupted in a display has not read its answer.
+  if request.type == 'seen' then return end
   self._request = request
   local taken = take[request.what]
   if not taken then

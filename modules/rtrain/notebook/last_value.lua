@@ -5,9 +5,9 @@ local tokens = require 'rtrain.repl.tokens'
 local STARTS_NO_VALUE = {['end'] = true, ['until'] = true, ['else'] = true, ['elseif'] = true, ['return'] = true,
                          ['and'] = true, ['or'] = true}
 
--- What begins with '(', a string, '-' or '.' may go on with the line above.
+-- What begins with a string, '-' or '.' may go on with the line above. What begins with '(' may not: Lua refuses it.
 local function begins_value(token)
-  return token.kind == 'number' or token.kind == 'name' and not STARTS_NO_VALUE[token.text]
+  return token.text == '(' or token.kind == 'number' or token.kind == 'name' and not STARTS_NO_VALUE[token.text]
 end
 
 -- Returns the indexes at which a line or, after ';', another statement begins.

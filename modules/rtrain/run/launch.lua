@@ -42,7 +42,7 @@ local local_fits = 0  -- calls in this process: shows whether another launcher's
 
 local function script_path(flags)
   local arg = rawget(_G, 'arg')
-  return flags.script or (arg and arg[0]) or 'script'
+  return flags.script or (arg and arg[0]) or notebook_channel.current() and 'notebook' or 'script'
 end
 
 -- The precedence: flag, script, environment, home folder.

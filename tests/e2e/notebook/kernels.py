@@ -1,10 +1,11 @@
 """Starts the Jupyter kernel of rtrain, and runs cells in it."""
 
+import shutil
 import sys
 
 import pytest
 
-from conftest import RTRAIN, SOURCE
+from conftest import RTRAIN, SOURCE, Rtrain
 
 why = "scripts/setup --oracle installs it"
 jupyter_client = pytest.importorskip("jupyter_client", reason=f"jupyter_client is missing: {why}")
@@ -95,6 +96,17 @@ class Notebook:
 
 @pytest.fixture
 def notebook(rtrain):
+    """A notebook of this test alone, whose runs are in the store of `rtrain`."""
     opened = Notebook(rtrain)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A notebook of all tests of a file that begin no run and end no process."""
+    rtrain = Rtrain(tmp_path_factory.mktemp("shared"))
+    opened = Notebook(rtrain)
+    yield opened
+    opened.close()
+    shutil.rmtree(rtrain.runtime)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from conftest import processes_of, wait_until
-from kernels import environment, notebook  # noqa: F401  (a fixture)
+from kernels import environment, notebook, shared  # noqa: F401  (fixtures)
 
 ENDLESS = """
 r = train.TorchTrainer{
@@ -24,23 +24,23 @@ r = train.TorchTrainer{
 """
 
 
-def test_a_cell_shows_its_last_value_and_what_it_prints(notebook):
-    assert notebook.value("local x = 20\nx + 1") == "21"
-    assert notebook.value("local y = x; y * 2") == "40", "a local is seen by later cells"
-    assert notebook.value("_ + 1") == "41"
-    assert notebook.run("x = 1").of("execute_result") == []
-    assert notebook.value("torch.arange(3)") == "tensor([0, 1, 2])"
-    assert notebook.value("{a = 1, b = {2, 3}}") == "{a = 1, b = {2, 3}}"
-    cell = notebook.run("print 'out'; io.stderr:write 'err\\n'\nfor i = 1, 2 do\n  print(i)\nend")
+def test_a_cell_shows_its_last_value_and_what_it_prints(shared):
+    assert shared.value("local x = 20\nx + 1") == "21"
+    assert shared.value("local y = x; y * 2") == "40", "a local is seen by later cells"
+    assert shared.value("_ + 1") == "41"
+    assert shared.run("x = 1").of("execute_result") == []
+    assert shared.value("torch.arange(3)") == "tensor([0, 1, 2])"
+    assert shared.value("{a = 1, b = {2, 3}}") == "{a = 1, b = {2, 3}}"
+    cell = shared.run("print 'out'; io.stderr:write 'err\\n'\nfor i = 1, 2 do\n  print(i)\nend")
     assert (cell.stream("stdout"), cell.stream("stderr"), cell.text) == ("out\n1\n2\n", "err\n", None)
     # '-x' goes on with the line above.
-    assert notebook.value("z = 5\n-x\nz") == "4"
-    assert notebook.run("silent = 7; silent", silent=True).messages == []
-    assert notebook.value("silent") == "7"
+    assert shared.value("z = 5\n-x\nz") == "4"
+    assert shared.run("silent = 7; silent", silent=True).messages == []
+    assert shared.value("silent") == "7"
 
 
-def test_pictures_have_their_place_among_what_is_printed(notebook):
-    cell = notebook.run("for i = 1, 20 do print(i); train.display(i * 100) end; print 'end'")
+def test_pictures_have_their_place_among_what_is_printed(shared):
+    cell = shared.run("for i = 1, 20 do print(i); train.display(i * 100) end; print 'end'")
     seen = [
         content["text"] if kind == "stream" else content["data"]["text/plain"] + "\n" for kind, content in cell.messages
     ]
@@ -60,37 +60,43 @@ def test_an_error_has_the_line_of_the_cell(notebook):
     assert notebook.value("a") == "1"
 
 
-def test_names_are_completed_and_explained(notebook):
-    found = notebook.ask("complete", "y = 1\ntorch.matm + 1", 16)
+def test_names_are_completed_and_explained(shared):
+    found = shared.ask("complete", "y = 1\ntorch.matm + 1", 16)
     assert found["matches"] == ["matmul"] and (found["cursor_start"], found["cursor_end"]) == (12, 16)
-    found = notebook.ask("complete", "s = 'ä'; string.repr".replace("repr", "re"), 18)
+    found = shared.ask("complete", "s = 'ä'; string.repr".replace("repr", "re"), 18)
     assert found["matches"] == ["rep", "reverse"] and found["cursor_start"] == 16
-    shown = notebook.ask("inspect", "l = nn.Linear(1, 2)", 8)
+    shown = shared.ask("inspect", "l = nn.Linear(1, 2)", 8)
     assert shown["found"] and "in_features" in shown["data"]["text/markdown"]
-    assert not notebook.ask("inspect", "no_such_name", 4)["found"]
+    assert not shared.ask("inspect", "no_such_name", 4)["found"]
     for asked in ("?nn.Linear", "nn.Linear?", "? nn.Linear"):
-        (content,) = notebook.run(asked).of("display_data")
+        (content,) = shared.run(asked).of("display_data")
         assert content["data"]["text/markdown"].startswith("```lua\nnn.Linear(in_features")
-    assert "no_such_name" in notebook.run("?no_such_name").error
-    assert "terminals" in notebook.run("%edit").error
+    assert "no_such_name" in shared.run("?no_such_name").error
+    assert "terminals" in shared.run("%edit").error
 
 
-def test_whether_code_is_complete(notebook):
+def test_what_the_kernel_says_of_itself(shared):
+    info = shared.ask("kernel_info")
+    assert (info["implementation"], info["language_info"]["name"]) == ("rtrain", "lua")
+    assert info["supported_features"] == [], "no debugger of Python"
+
+
+def test_whether_code_is_complete(shared):
     cases = {"x = 1": "complete", "for i = 1, 2 do": "incomplete", "x = = 1": "invalid", "nn.Linear?": "complete"}
-    assert {code: notebook.ask("is_complete", code)["status"] for code in cases} == cases
+    assert {code: shared.ask("is_complete", code)["status"] for code in cases} == cases
 
 
-def test_an_interrupt_stops_a_cell_and_leaves_its_variables(notebook):
-    notebook.run("kept = 3")
+def test_an_interrupt_stops_a_cell_and_leaves_its_variables(shared):
+    shared.run("kept = 3")
 
     def interrupt(kind, content):
-        notebook.interrupt()
+        shared.interrupt()
 
-    cell = notebook.run("print 'begun'; while true do end", on_message=interrupt)
+    cell = shared.run("print 'begun'; while true do end", on_message=interrupt)
     assert cell.status == "error" and cell.error.endswith("interrupted")
-    assert notebook.value("kept") == "3"
-    notebook.interrupt()  # between cells
-    assert notebook.value("kept + 1") == "4"
+    assert shared.value("kept") == "3"
+    shared.interrupt()  # between cells
+    assert shared.value("kept + 1") == "4"
 
 
 def test_an_interrupt_stops_a_run(rtrain, notebook):
@@ -139,6 +145,7 @@ def test_a_request_that_nobody_knows_is_answered_by_an_error(rtrain):
 import sys
 from rtrain_jupyter.repl import Repl
 repl = Repl(print, print)
+repl.interrupt()  # too early: there is no cell
 print(repl.ask("dance")["error"]["message"])
 print(repl.ask("execute", code="x" * (17 << 20), number=1, silent=False)["error"]["code"])
 print(repl.ask("execute", code="x = 1", number=1, silent=False)["type"])

@@ -5,7 +5,7 @@ import re
 import time
 import xml.etree.ElementTree as ElementTree
 
-from kernels import notebook  # noqa: F401  (a fixture)
+from kernels import notebook, shared  # noqa: F401  (fixtures)
 
 RUN = """
 r = train.TorchTrainer{
@@ -106,20 +106,20 @@ train.TorchTrainer{
     assert local.text == "1" and "here\n" in local.stream("stdout")
 
 
-def test_pictures(rtrain, notebook):
-    (shown,) = notebook.run("""
+def test_pictures(rtrain, shared):
+    (shown,) = shared.run("""
 images = torch.rand(3, 1, 5, 7) * 2 - 1
 train.display_images(images, {captions = {'a', '<b>', 3}, value_range = {-1, 1}, width = 50})""").of("display_data")
     assert pictures_of(shown["data"]["image/svg+xml"]) == ([(7, 5)] * 3, ["a", "<b>", "3"])
     assert shown["data"]["text/plain"] == "3 images: a, <b>, 3"
-    (shown,) = notebook.run("train.display_images(images[0])").of("display_data")
+    (shown,) = shared.run("train.display_images(images[0])").of("display_data")
     assert pictures_of(shown["data"]["image/svg+xml"]) == ([(7, 5)], [])
-    (shown,) = notebook.run("train.display('<p>x</p>', {mime = 'text/html'})").of("display_data")
+    (shown,) = shared.run("train.display('<p>x</p>', {mime = 'text/html'})").of("display_data")
     assert shown["data"]["text/html"] == "<p>x</p>"
-    (shown,) = notebook.run("train.display('\\137\\0', {mime = 'image/png'})").of("display_data")
+    (shown,) = shared.run("train.display('\\137\\0', {mime = 'image/png'})").of("display_data")
     assert base64.b64decode(shown["data"]["image/png"]) == b"\x89\0"
-    assert "display_images: expected a tensor, got number" in notebook.run("train.display_images{1}").error
-    assert "would have 5 channels" in notebook.run("train.display_images(torch.rand(5, 3, 3))").error
+    assert "display_images: expected a tensor, got number" in shared.run("train.display_images{1}").error
+    assert "would have 5 channels" in shared.run("train.display_images(torch.rand(5, 3, 3))").error
     # Without a notebook there is only text.
     printed = rtrain.run_ok("""
         require('rtrain').display_images(require('torch').rand(2, 1, 3, 3), {captions = {'a', 'b'}})

@@ -16,9 +16,9 @@ local CASES = {
   {'if x then\n  f(x)\nend'},
   {'function f()\n  return x\nend'},
   {'for i = 1, 2 do print(i) end\nx -- shown', 'for i = 1, 2 do print(i) end\nreturn x -- shown'},
+  {"x = a\n('%d'):format(x)", "x = a\nreturn ('%d'):format(x)"},
   -- These go on with the line above.
   {'x = a\n-b'},
-  {'x = a\n(b)'},
   {'x = f\n"text"'},
   {'x = a\n.b'},
   {'x = a or\nb'},
