@@ -15,6 +15,7 @@
 #include "host/machine/network.h"
 #include "host/machine/processes/build_id.h"
 #include "host/node/health/folder_check.h"
+#include "host/store/files/file.h"
 
 namespace rtrain::node {
 namespace {
@@ -31,7 +32,8 @@ std::string about(const JobSpec& spec, const std::vector<WorkerGpu>& gpus) {
                           .host = machine::hostname(),
                           .cores = spec.cores.value_or(machine::available_cores()),
                           .pid = getpid(),
-                          .libtorch = machine::libtorch_build()};
+                          .libtorch = machine::libtorch_build(),
+                          .most_workers = spec.most_workers};
   for (const WorkerGpu& gpu : gpus) info.gpus.push_back(gpu.name);
   return encode(to_value(info));
 }
@@ -157,9 +159,11 @@ void Agent::check_folder(const message::CheckFolder& check) {
   if (folder_check_) return;
   folder_check_ = std::make_unique<TimedCheck>(
       loop_, [check] { return folder_problem(check); }, kFolderTimeout,
-      [this, path = check.path](const CheckOutcome& outcome) {
+      [this, check](const CheckOutcome& outcome) {
         const auto keep = std::move(folder_check_);
-        send(to_value(message::FolderSeen{.path = path, .problem = outcome.problem}));
+        far_path_ = outcome.problem.empty() ? far_path(check) : "";
+        send(to_value(message::FolderSeen{
+            .path = check.path, .problem = outcome.problem, .far_path = far_path_}));
       });
 }
 
@@ -242,6 +246,7 @@ void Agent::end(int code) {
   code_ = code;
   ingest_.kill();
   node_.kill("the job is over");
+  if (!far_path_.empty()) store::remove_tree(far_path_);
   if (joins_) joins_->close(message::JobOver{.code = code});
   client_.link().finish(kFinishTime, [this](uint64_t) {
     if (!joins_ || is_leaving_) loop_.stop();

@@ -88,6 +88,7 @@ class Agent : public wire::LinkDelegate {
   NodeAgent node_;
   NodeMonitor health_;
   std::unique_ptr<TimedCheck> folder_check_;
+  std::string far_path_;  // this node's folder for the run, if it does not see node 0's
   NodeIngest ingest_;
   std::optional<int> code_;
   std::optional<Error> failure_;

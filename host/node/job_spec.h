@@ -35,6 +35,10 @@ struct JobSpec {
   int port = 0;                         // task 0 listens here; 0: any free port
   std::optional<int> cores =
       {};  // the job's cores on this node; else all that this process may use
+  std::optional<int> most_workers = {};  // on this node; else as many as its cores or devices allow
+  // The launcher's nodes may have disks of their own: one that does not see node 0's folder of
+  // results works without it (host/store/checkpoints/far_store.h).
+  bool has_own_disks = false;
   // A node that has sent nothing for that long is lost. Not from Lua: node 0 sends it.
   double node_timeout_s = 30;
 
@@ -46,7 +50,9 @@ struct JobSpec {
                                         required("hosts", &JobSpec::hosts),
                                         required("master", &JobSpec::master),
                                         required("port", &JobSpec::port),
-                                        optional("cores", &JobSpec::cores)};
+                                        optional("cores", &JobSpec::cores),
+                                        optional("most_workers", &JobSpec::most_workers),
+                                        required("has_own_disks", &JobSpec::has_own_disks)};
 
   int tasks_on_node() const { return join ? join->num_ranks : 1; }
 };

@@ -231,6 +231,7 @@ loop::WorkerContext Attempt::context_of(int rank) const {
   context.local_rank = rank - member.first_rank;
   context.node_rank = member.node_rank;
   context.address = member.address;
+  context.far_path = member.far_path;
   context.nonce = start_.nonce;
   context.log_bytes = run_.spec.log_bytes;
   context.collective_timeout_s = run_.spec.collectives.timeout_s;

@@ -6,6 +6,7 @@
 // of its worker group.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -171,6 +172,9 @@ class Attempt : public CollectiveServiceDelegate,
   void on_logged(int rank, const message::Logged& logged);
   void on_loop_progress(int rank, const message::LoopProgress& progress);
   void on_damaged(const message::Damaged& damaged);
+  void on_put_file(int rank, message::PutFile part);
+  void on_read_file(int rank, const message::ReadFile& asked);
+  void answer_far(int rank, int64_t id, std::function<Value()> work);
   void on_node_ready(int rank, int64_t step);
   void on_unwound(int rank, const message::Unwound& unwound);
   void on_sync(int rank, message::Sync sync);

@@ -6,6 +6,8 @@
 #include "host/base/text/text.h"
 #include "host/decide/absent_ranks.h"
 #include "host/machine/processes/build_id.h"
+#include "host/store/checkpoints/checkpoint_files.h"
+#include "host/store/checkpoints/far_store.h"
 #include "host/train/attempt.h"
 
 namespace rtrain::train {
@@ -80,6 +82,10 @@ const loop::Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     loop::on<message::StartIngest>([](Attempt& a, int rank, const auto& m) {
       a.send(rank, message::Reply{.id = m.id, .value = a.context_.resources.start_ingest(m)});
     }),
+    loop::on<message::PutFile>(
+        [](Attempt& a, int rank, auto m) { a.on_put_file(rank, std::move(m)); }),
+    loop::on<message::ReadFile>(
+        [](Attempt& a, int rank, const auto& m) { a.on_read_file(rank, m); }),
     loop::on<message::Healable>([](Attempt& a, int rank, const auto& m) {
       a.delegate_.feed(decide::event::Healable{rank, m.is && a.can_replace(), m.fixed});
     }),
@@ -171,6 +177,39 @@ void Attempt::on_damaged(const message::Damaged& damaged) {
   run_.io.write([damaged](RunRecord& record) {
     record.checkpoints().set_damaged(damaged.path, damaged.problem);
   });
+}
+
+void Attempt::on_put_file(int rank, message::PutFile part) {
+  const store::StageKey key{number_, start_.nonce, part.index};
+  const store::StagedPart staged{.path = part.path,
+                                 .offset = part.offset,
+                                 .bytes = std::move(part.bytes),
+                                 .is_last = part.is_last,
+                                 .link = std::move(part.link)};
+  context_.checkpoints.progressed();
+  answer_far(rank, part.id, [key, rank, staged, run_path = run_.run_path] {
+    store::add_staged_part(store::CheckpointFiles(run_path), key, rank, staged);
+    return Value();
+  });
+}
+
+void Attempt::on_read_file(int rank, const message::ReadFile& asked) {
+  answer_far(rank, asked.id, [asked, run_path = run_.run_path] {
+    return Value(store::read_committed_part(run_path, asked.name, asked.path, asked.offset));
+  });
+}
+
+// Answers a rank of a node that does not see this one's disk with the result of work on it.
+void Attempt::answer_far(int rank, int64_t id, std::function<Value()> work) {
+  run_.io.call([work = std::move(work)](RunRecord&) { return work(); },
+               [this, rank, id, alive = std::weak_ptr<char>(alive_)](std::optional<Value> value,
+                                                                     std::optional<Error> error) {
+                 if (alive.expired() || roster_.is_gone(rank)) return;
+                 message::Reply reply{.id = id};
+                 if (value) reply.value = std::move(*value);
+                 reply.error = std::move(error);
+                 send(rank, std::move(reply));
+               });
 }
 
 // A heal ends an attempt, but its ranks live on and may still send this.

@@ -142,7 +142,8 @@ decide::HealLimits Controller::heal_limits() const {
   const bool has_hosts = context_.nodes != nullptr && spec.uses_nodes();
   return {.max_heals = spec.failure_config.max_heals,
           .unwind_timeout_s = spec.timeout_s,
-          .loss_timeout_s = has_hosts ? spec.failure_config.node_timeout_s + kLossMarginS : 0};
+          .loss_timeout_s = has_hosts ? spec.failure_config.node_timeout_s + kLossMarginS : 0,
+          .can_carry = !has_hosts || !context_.nodes->spec().has_own_disks};
 }
 
 // An earlier failure stays the run's error: then this one is only reported.

@@ -82,7 +82,7 @@ void Controller::check_own_node() {
   const bool is_job = context_.nodes != nullptr && context_.spec.uses_nodes();
   if (is_job || own_health_ || !context_.spec.health_config.preflight) return;
   own_health_ = std::make_unique<NodeJudge>(run_, attempt_->gpus(), 0, *this);
-  own_health_->add(0, machine::hostname(), "");
+  own_health_->add(0, machine::hostname(), "", "");
   own_health_->check([] {});
 }
 

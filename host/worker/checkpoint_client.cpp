@@ -33,11 +33,15 @@ List CheckpointClient::reported(bool validated, std::optional<double> timeout_s)
   if (!answer) {
     throw controller_silent("get_all_reported_checkpoints()", limit.count());
   }
-  return decode(bytes).as_list();
+  List checkpoints = decode(bytes).as_list();
+  for (Value& each : checkpoints) {
+    each.as_map().set("path", worker_.far_paths().here(each["path"].as_string()));
+  }
+  return checkpoints;
 }
 
 void CheckpointClient::set_damaged(const std::string& path, const std::string& problem) {
-  worker_.tell(message::Damaged{.path = path, .problem = problem});
+  worker_.tell(message::Damaged{.path = worker_.far_paths().there(path), .problem = problem});
 }
 
 void CheckpointClient::on_part(const message::Part& part) {

@@ -59,6 +59,9 @@ void block_all_signals() {
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
+constexpr const char* kNoProfile =
+    "its node does not see the disk of the run's first one, where profiles are written";
+
 void check_return_value(const Value& value) {
   const size_t bytes = encode(value).size();
   if (bytes <= kMaxReturnBytes) return;
@@ -182,8 +185,10 @@ const loop::Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
         [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_named(m); }),
     loop::on<message::Seal>(
         [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_seal(m); }),
-    loop::on<message::Reported>(
-        [](WorkerProcess& w, const auto& m) { w.attempt_->reporter.on_reported(m); }),
+    loop::on<message::Reported>([](WorkerProcess& w, message::Reported m) {
+      m.path = w.far_paths_.here(m.path);
+      w.attempt_->reporter.on_reported(m);
+    }),
     loop::on<message::StopPrepare>([](WorkerProcess& w, const auto& m) { w.on_stop_prepare(m); }),
     loop::on<message::StopRelease>(
         [](WorkerProcess& w, const auto& m) { w.attempt_->stop_gate.release(m.at); }),
@@ -201,6 +206,8 @@ void WorkerProcess::on_start(loop::WorkerContext context) {
   const bool is_another = !context_.run_id.empty();
   replies_.resume();
   context_ = std::move(context);
+  far_paths_ = FarPaths::enter(context_);
+  if (!far_paths_.is_empty() && !far_files_) far_files_ = std::make_unique<FarFiles>(*this);
   if (is_another) attempt_ = std::make_unique<OfAttempt>(*this);
   replies_.set(kStartKey, {});
 }
@@ -218,18 +225,20 @@ void WorkerProcess::on_stop_prepare(const message::StopPrepare& prepare) {
 
 // Takes as long as the slowest thread needs to answer.
 void WorkerProcess::send_stacks(const message::AskStack& asked) {
-  send_aside("rtrain-stack", [this, asked, rank = context_.world_rank] {
-    if (!asked.folder.empty()) write_device_trace(asked.folder, rank);
-    message::Stack stack = stack_report(*progress_);
-    stack.id = asked.id;
-    return stack;
-  });
+  send_aside("rtrain-stack",
+             [this, asked, rank = context_.world_rank, is_near = far_paths_.is_empty()] {
+               if (!asked.folder.empty() && is_near) write_device_trace(asked.folder, rank);
+               message::Stack stack = stack_report(*progress_);
+               stack.id = asked.id;
+               return stack;
+             });
 }
 
 // Takes as long as the profile, and another attempt may begin meanwhile.
 void WorkerProcess::send_profile(const message::AskProfile& asked) {
-  send_aside("rtrain-profile", [this, asked, context = context_] {
-    message::Profile profile = record_profile(*progress_, asked, context);
+  send_aside("rtrain-profile", [this, asked, context = context_, is_near = far_paths_.is_empty()] {
+    message::Profile profile = is_near ? record_profile(*progress_, asked, context)
+                                       : message::Profile{.error = kNoProfile};
     profile.id = asked.id;
     return profile;
   });

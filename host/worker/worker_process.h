@@ -23,6 +23,8 @@
 #include "host/worker/checkpoint_client.h"
 #include "host/worker/collective_client.h"
 #include "host/worker/commit_client.h"
+#include "host/worker/far_files.h"
+#include "host/worker/far_paths.h"
 #include "host/worker/growth.h"
 #include "host/worker/progress.h"
 #include "host/worker/report/idle.h"
@@ -61,6 +63,7 @@ class WorkerProcess {
   // Waits for the controller's message `start`. Call it before the methods below.
   void wait_for_start();
   const loop::WorkerContext& context() const { return context_; }
+  const FarPaths& far_paths() const { return far_paths_; }
   // The serialized train function and its config.
   std::string functions() const;
 
@@ -193,6 +196,8 @@ class WorkerProcess {
   Replies replies_{idle_};
   PendingWrites pending_writes_;
   loop::WorkerContext context_;
+  FarPaths far_paths_;                   // set by each `start`
+  std::unique_ptr<FarFiles> far_files_;  // on a node that does not see node 0's disk
   std::unique_ptr<OfAttempt> attempt_;
   std::unique_ptr<SeriesLog> series_log_;
   std::atomic<int64_t> last_call_{0};

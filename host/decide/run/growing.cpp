@@ -12,7 +12,8 @@ void Transition::on(const event::ResourcesSeen& e) {
     return add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
   }
   const bool is_larger = *wanted > m_.num_workers;
-  const bool at_commit = is_larger && m_.group.can_replace && m_.group.can_shrink;
+  const bool at_commit =
+      is_larger && m_.group.can_replace && m_.group.can_shrink && m_.heal_limits.can_carry;
   add(action::TellResize{m_.num_workers, *wanted, at_commit});
   if (!at_commit) return ask_to_stop({.kind = StopKind::kResize, .resize_to = *wanted});
   m_.stage = stage::Growing{*wanted};

@@ -47,6 +47,9 @@ struct HealLimits {
   // The longest time from when ranks notice a loss until the controller knows of it: a lost node is
   // found by its time-out. 0: the job has one node.
   double loss_timeout_s = 0;
+  // The ranks can leave the state of their last commit to a larger group, in a folder that all
+  // nodes see; else the group grows at a checkpoint.
+  bool can_carry = true;
 };
 
 // Whether a rank has failed. The other ranks get a moment to send their errors.

@@ -358,6 +358,38 @@ struct Unwound {
       required("error", &Unwound::error), required("time", &Unwound::time_s)};
 };
 
+// A part of a file that the rank has staged for the checkpoint of report `index`, from a node that
+// does not see node 0's disk.
+struct PutFile {
+  static constexpr std::string_view kType = "put_file";
+  int64_t id = 0;
+  int64_t index = 0;
+  std::string path = {};  // below the rank's folder; empty: that folder itself
+  int64_t offset = 0;
+  std::string bytes = {};
+  bool is_last = false;
+  std::optional<std::string> link = {};  // the file is a symlink to that
+
+  static constexpr RecordFields kFields{
+      required("id", &PutFile::id),       required("index", &PutFile::index),
+      required("path", &PutFile::path),   required("offset", &PutFile::offset),
+      required("bytes", &PutFile::bytes), required("is_last", &PutFile::is_last),
+      optional("link", &PutFile::link)};
+};
+
+// Asks for a part of a committed checkpoint's file; the reply is a string, empty at its end.
+struct ReadFile {
+  static constexpr std::string_view kType = "read_file";
+  int64_t id = 0;
+  std::string name;  // of the checkpoint
+  std::string path;  // below its folder
+  int64_t offset = 0;
+
+  static constexpr RecordFields kFields{
+      required("id", &ReadFile::id), required("name", &ReadFile::name),
+      required("path", &ReadFile::path), required("offset", &ReadFile::offset)};
+};
+
 // The train function has returned.
 struct Returned {
   static constexpr std::string_view kType = "returned";
@@ -383,6 +415,6 @@ using ToController =
                  LoopProgress, Annotation, Media, NotFinite, Health, Checkpoints, Damaged, Sync,
                  AskScript, StoreSet, StoreGet, StoreAdd, StoreCheck, StoreWait, StoreDelete,
                  StoreNumKeys, StoreCompareSet, Cancel, Stack, Profile, StopCalls, StopSeen,
-                 StartIngest, Healable, NodeReady, Unwound, Returned, Failed>;
+                 StartIngest, PutFile, ReadFile, Healable, NodeReady, Unwound, Returned, Failed>;
 
 }  // namespace rtrain::message

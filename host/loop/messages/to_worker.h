@@ -34,6 +34,9 @@ struct WorkerContext {
   std::string nonce;
   std::string storage_path;
   std::string run_path;
+  // This node's folder for the run, if it does not see node 0's. Other messages name files by node
+  // 0's paths (host/worker/far_paths.h).
+  std::string far_path = {};
   int64_t log_bytes = 0;  // the limit for a rank's log
   std::string backend;
   double timeout_s = 0;
@@ -65,6 +68,7 @@ struct WorkerContext {
       required("nonce", &WorkerContext::nonce),
       required("storage_path", &WorkerContext::storage_path),
       required("run_path", &WorkerContext::run_path),
+      optional("far_path", &WorkerContext::far_path),
       required("log_bytes", &WorkerContext::log_bytes),
       required("backend", &WorkerContext::backend),
       required("timeout_s", &WorkerContext::timeout_s),

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "host/node/health/node_checks.h"
+#include "host/store/checkpoints/far_store.h"
 #include "host/store/checkpoints/object_storage.h"
 #include "host/store/files/file.h"
 
@@ -24,8 +25,11 @@ std::string file_problem(const message::CheckFolder& check) {
 
 std::string folder_problem(const message::CheckFolder& check) {
   std::string problem = file_problem(check);
-  if (problem.empty() || check.uri.empty()) return problem;
   const std::filesystem::path run_path = std::filesystem::path(check.path).parent_path();
+  if (!problem.empty() && check.uri.empty() && check.may_be_far) {
+    return store::join_far_run(store::far_run_path(run_path));
+  }
+  if (problem.empty() || check.uri.empty()) return problem;
   try {
     store::make_folders(run_path);
   } catch (const Error& e) {
@@ -35,6 +39,12 @@ std::string folder_problem(const message::CheckFolder& check) {
   problem = storage_problem(run_path);
   if (!problem.empty() || file_problem(check).empty()) return problem;
   return store::ObjectStorage::join(run_path, check.uri, check.text);
+}
+
+std::string far_path(const message::CheckFolder& check) {
+  if (!check.may_be_far || !check.uri.empty()) return "";
+  std::string path = store::far_run_path(std::filesystem::path(check.path).parent_path());
+  return store::is_far_run(path) && !file_problem(check).empty() ? path : "";
 }
 
 }  // namespace rtrain::node

@@ -236,12 +236,17 @@ struct AgentInfo {
   std::vector<std::string> gpus = {};  // names of its devices
   int64_t pid = 0;
   std::string libtorch = {};  // libtorch_build()
+  std::optional<int> most_workers = {};
 
-  static constexpr RecordFields kFields{
-      required("node", &AgentInfo::node),   required("tasks", &AgentInfo::tasks),
-      required("host", &AgentInfo::host),   optional("address", &AgentInfo::address),
-      required("cores", &AgentInfo::cores), required("gpus", &AgentInfo::gpus),
-      required("pid", &AgentInfo::pid),     optional("libtorch", &AgentInfo::libtorch)};
+  static constexpr RecordFields kFields{required("node", &AgentInfo::node),
+                                        required("tasks", &AgentInfo::tasks),
+                                        required("host", &AgentInfo::host),
+                                        optional("address", &AgentInfo::address),
+                                        required("cores", &AgentInfo::cores),
+                                        required("gpus", &AgentInfo::gpus),
+                                        required("pid", &AgentInfo::pid),
+                                        optional("libtorch", &AgentInfo::libtorch),
+                                        optional("most_workers", &AgentInfo::most_workers)};
 };
 
 // A part of the data that workers inherit, the serialized train function; `size` bytes in all.
@@ -263,10 +268,11 @@ struct CheckFolder {
   std::string path;
   std::string text;
   std::string uri = {};
+  bool may_be_far = false;  // a node that does not see it may work without
 
-  static constexpr RecordFields kFields{required("path", &CheckFolder::path),
-                                        required("text", &CheckFolder::text),
-                                        required("uri", &CheckFolder::uri)};
+  static constexpr RecordFields kFields{
+      required("path", &CheckFolder::path), required("text", &CheckFolder::text),
+      required("uri", &CheckFolder::uri), optional("may_be_far", &CheckFolder::may_be_far)};
 };
 
 // The script's fit() of that number has begun on node 0: processes of the agent's node may
@@ -325,10 +331,12 @@ using ToAgent = std::variant<Functions, CheckFolder, BeginFit, EndFit, Leave, No
 struct FolderSeen {
   static constexpr std::string_view kType = "folder_seen";
   std::string path;
-  std::string problem = {};  // empty: the check succeeded
+  std::string problem = {};   // empty: the check succeeded
+  std::string far_path = {};  // the node's own folder for the run, if it does not see node 0's
 
   static constexpr RecordFields kFields{required("path", &FolderSeen::path),
-                                        optional("problem", &FolderSeen::problem)};
+                                        optional("problem", &FolderSeen::problem),
+                                        optional("far_path", &FolderSeen::far_path)};
 };
 
 // The launcher has sent the agent this signal.

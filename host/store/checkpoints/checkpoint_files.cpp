@@ -19,6 +19,7 @@
 #include "host/base/text/terminal_text.h"
 #include "host/base/text/text.h"
 #include "host/decide/checkpoints/commit_plan.h"
+#include "host/store/checkpoints/far_store.h"
 #include "host/store/checkpoints/merged_files.h"
 #include "host/store/files/file.h"
 
@@ -136,6 +137,10 @@ std::string CheckpointFiles::staging_path(const StageKey& key) const {
   return cat(run_path_, "/", staging_name(key));
 }
 
+std::string CheckpointFiles::make_staging(const StageKey& key) const {
+  return make_own_folder(staging_name(key));
+}
+
 // `name`: "staging", "checkpoints" or a folder below one of them.
 std::string CheckpointFiles::make_own_folder(const std::string& name) const {
   std::string path = cat(run_path_, "/", name);
@@ -166,13 +171,16 @@ void CheckpointFiles::check_name(const std::string& name) {
 
 StagedRank CheckpointFiles::stage(const StageKey& key, int64_t rank, const std::string& source,
                                   bool temporary, const BytesMoved& moved) const {
-  const std::string folder = make_own_folder(staging_name(key));
+  const std::string folder = make_staging(key);
   fault_point("ckpt.stage");
   StagedRank staged = patience_(
       [&] { return stage_folder(source, cat(folder, "/rank-", rank), temporary, moved); });
   staged.rank = rank;
   if (objects_) objects_->put(stage_name(key), staged, cat(folder, "/rank-", rank), moved);
-  if (objects_ && is_far_run(run_path_)) remove_tree(cat(folder, "/rank-", rank));
+  if (is_far_run(run_path_)) {
+    if (!objects_) far_store().put(key.index, staged, cat(folder, "/rank-", rank), moved);
+    remove_tree(cat(folder, "/rank-", rank));
+  }
   fault_point("ckpt.staged");
   return staged;
 }
@@ -423,22 +431,30 @@ void CheckpointFiles::store(const std::string& name) const {
 }
 
 void CheckpointFiles::fetch(const std::string& name) const {
-  if (!objects_) return;
+  const bool is_far = is_far_run(run_path_);
+  if (!objects_ && !is_far) return;
   make_folders(run_path_);  // the run may exist only in the object store
   // One process fetches at a time; the others then find its copy.
   OpenFile turn(cat(make_own_folder("staging"), "/fetch-lock"), O_WRONLY | O_CREAT);
   while (::flock(turn.fd(), LOCK_EX) != 0 && errno == EINTR) continue;
-  if (is_far_run(run_path_)) forget_old_copies();
+  if (is_far) objects_ ? forget_old_copies() : forget_old_copy(name);
   if (path_exists(checkpoint_path(name))) return;
   const std::string folder = cat(run_path_, "/staging/fetch-", random_hex(12));
   try {
-    objects_->get(name, folder);
+    objects_ ? objects_->get(name, folder) : get_far_checkpoint(name, folder);
+    if (is_far) make_own_folder("checkpoints");
     put_back(folder, name);
   } catch (const Error& e) {
     remove_tree(folder);
     if (e.code() == Code::kNotFound) throw Error(Code::kCheckpoint, e.message());
     throw;
   }
+}
+
+// The same for a node that asks node 0.
+void CheckpointFiles::forget_old_copy(const std::string& name) const {
+  if (!path_exists(checkpoint_path(name)) || is_far_copy(checkpoint_path(name), name)) return;
+  if (!try_drop_copy(name)) set_aside(name);
 }
 
 // For a far node, where no controller removes outdated copies.

@@ -71,6 +71,10 @@ class CheckpointFiles {
   StagedRank stage(
       const StageKey& key, int64_t rank, const std::string& source, bool temporary,
       const BytesMoved& moved = [](uint64_t) {}) const;
+  // The folder of that report, below which each rank has its own.
+  std::string staging_path(const StageKey& key) const;
+  // Creates it, on node 0, for the files of a far rank.
+  std::string make_staging(const StageKey& key) const;
   // Creates an empty folder on the run's file system. It is removed with the attempt.
   std::string make_tempdir(int64_t attempt, const std::string& nonce) const;
 
@@ -114,8 +118,8 @@ class CheckpointFiles {
   // Puts a committed checkpoint that only this disk has into the object store. Not while an attempt
   // runs.
   void store(const std::string& name) const;
-  // Fetches the folder of a committed checkpoint if only the object store has it. On a far node
-  // (is_far_run) also replaces a folder that differs from the object store's.
+  // Fetches the folder of a committed checkpoint if only the object store has it, or from node 0 on
+  // a far node (is_far_run), where it also replaces a folder that differs from theirs.
   void fetch(const std::string& name) const;
 
   // Removes the attempt's entries in staging.
@@ -141,7 +145,6 @@ class CheckpointFiles {
   std::vector<std::string> committed_names() const;
 
  private:
-  std::string staging_path(const StageKey& key) const;
   std::string make_own_folder(const std::string& name) const;
   std::string gather(const MergedFiles& merged, const std::string& staging) const;
   bool has_staged(const StageKey& key, std::span<const StagedRank> ranks) const;
@@ -150,6 +153,7 @@ class CheckpointFiles {
   bool try_name(const std::string& merged, Manifest& manifest, CommittedCheckpoint& out) const;
   void clear_name(Manifest& manifest, CommittedCheckpoint& out);
   void forget_old_copies() const;
+  void forget_old_copy(const std::string& name) const;
   bool publish(const std::string& merged, const Manifest& manifest,
                std::vector<std::string>& warnings) const;
   bool try_drop_copy(const std::string& name) const;

@@ -184,6 +184,8 @@ Error lost_owner(const std::string& run, const std::string& rows) {
 
 bool is_far_run(const std::string& run_path) { return path_exists(cat(run_path, "/", kFarMark)); }
 
+void set_far_run(const std::string& run_path) { replace_text(cat(run_path, "/", kFarMark), ""); }
+
 void set_near_run(const std::string& run_path) { ::unlink(cat(run_path, "/", kFarMark).c_str()); }
 
 void ObjectStorage::put_marker(const std::string& run, const std::string& text) const {
@@ -195,7 +197,7 @@ std::string ObjectStorage::join(const std::string& run_path, const std::string& 
   const size_t name = run_path.rfind('/') + 1;
   const std::string run = run_path.substr(name);
   replace_text(cat(run_path.substr(0, name), kMark), uri + "\n");
-  replace_text(cat(run_path, "/", kFarMark), "");
+  set_far_run(run_path);
   remove_tree(run_path + "/staging");
   const std::string found = lua::object_api().get_text_once(marker_uri(uri, run));
   return found == text ? "" : "it holds something else than what node 0 has put there";

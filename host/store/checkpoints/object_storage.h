@@ -40,7 +40,8 @@ Error lost_owner(const std::string& run, const std::string& rows);
 
 // Whether the run's controller is on a node that cannot access this disk.
 bool is_far_run(const std::string& run_path);
-// Marks the run as one whose controller is on this node.
+// Marks the run as such, or as one whose controller is on this node.
+void set_far_run(const std::string& run_path);
 void set_near_run(const std::string& run_path);
 
 class ObjectStorage {

@@ -19,8 +19,9 @@ class NodeGroup {
   struct Member {
     std::unique_ptr<node::Node> node;
     std::string name;
-    std::string address = {};  // for the other nodes; empty: there are none
-    int number = 0;            // the node's number in the job
+    std::string address = {};   // for the other nodes; empty: there are none
+    std::string far_path = {};  // its own folder for the run, if it does not see node 0's
+    int number = 0;             // the node's number in the job
     int node_rank = 0;
     int first_rank = 0;
     int num_workers = 1;

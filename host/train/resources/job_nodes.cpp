@@ -155,6 +155,7 @@ NodeGroup JobNodes::nodes(const node::NodeOrder& order, node::NodeDelegate& dele
           delegate);
       remote_[node] = remote.get();
       member.node = std::move(remote);
+      if (const RosterNode* found = roster_.find(node)) member.far_path = found->far_path;
     }
     out.add(std::move(member));
     part.first_rank += part.num_workers;
@@ -291,7 +292,8 @@ void JobNodes::check_folders() {
     is_waiting = true;
     nodes_.send(number, to_value(message::CheckFolder{.path = marker_,
                                                       .text = marker_text_,
-                                                      .uri = objects_ ? objects_->uri() : ""}));
+                                                      .uri = objects_ ? objects_->uri() : "",
+                                                      .may_be_far = nodes_.spec().has_own_disks}));
   }
   if (is_waiting) check_.start(kCheckAgain);
 }
@@ -300,6 +302,7 @@ void JobNodes::on_folder_seen(int node, const message::FolderSeen& seen) {
   RosterNode* const found = roster_.find(node);
   if (found == nullptr || seen.path != marker_) return;
   found->problem = seen.problem;
+  found->far_path = seen.far_path;
   found->is_ready = seen.problem.empty();
   if (!on_granted_) check_health();  // the run continues, and may use the node
   grant_if_ready();
@@ -311,14 +314,15 @@ bool JobNodes::check_health() {
   if (!run_.spec.health_config.preflight) return false;
   if (health_.is_checking() || undecided_ > 0) return true;
   bool has_new = false;
-  const auto add = [&](int node, const std::string& name, const std::string& address) {
+  const auto add = [&](int node, const std::string& name, const std::string& address,
+                       const std::string& folder) {
     if (roster_.is_evicted(node) || health_.is_checked(node)) return;
-    health_.add(node, name, address);
+    health_.add(node, name, address, folder);
     has_new = true;
   };
-  add(0, machine::hostname(), nodes_.address());
+  add(0, machine::hostname(), nodes_.address(), "");
   for (const auto& [number, node] : roster_.others()) {
-    if (node.is_ready) add(number, node.info.host, node.info.address);
+    if (node.is_ready) add(number, node.info.host, node.info.address, node.far_path);
   }
   if (!has_new) return false;
   health_.check([this] { grant_if_ready(); });

@@ -42,8 +42,10 @@ const loop::Routes<message::FromHealth, NodeJudge, int> NodeJudge::kRoutes{
     loop::on<message::NodeSeen>([](NodeJudge& h, int node, const auto& m) { h.on_node(node, m); }),
 };
 
-void NodeJudge::add(int node, const std::string& name, const std::string& address) {
-  judged_[node] = {.name = name, .address = address};
+void NodeJudge::add(int node, const std::string& name, const std::string& address,
+                    const std::string& folder) {
+  judged_[node] = {
+      .name = name, .address = address, .folder = folder.empty() ? run_.run_path : folder};
 }
 
 void NodeJudge::drop(int node) {
@@ -91,7 +93,7 @@ void NodeJudge::check(Done done) {
                                            // Node 0 only sends checks, and its port is the run's.
                                            .port = node == 0 ? 0 : port_,
                                            .key = key_,
-                                           .folder = run_.run_path,
+                                           .folder = judged_[node].folder,
                                            .uses_devices = run_.spec.gpus_per_worker > 0,
                                            .timeout_s = timeout_s}));
   }

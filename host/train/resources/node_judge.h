@@ -41,7 +41,9 @@ class NodeJudge {
             NodeJudgeDelegate& delegate);
 
   // The node is present; this node too, as node 0. `address`: where the other nodes reach it.
-  void add(int node, const std::string& name, const std::string& address);
+  // `folder`: its own one for the run, if it does not see node 0's.
+  void add(int node, const std::string& name, const std::string& address,
+           const std::string& folder);
   // The node is not present any more.
   void drop(int node);
   // The node is not used any more: its messages are ignored.
@@ -68,7 +70,8 @@ class NodeJudge {
   struct JudgedNode {
     std::string name;
     std::string address;
-    int port = 0;  // of its EchoServer; 0: none, as for node 0
+    std::string folder;  // where its ranks write
+    int port = 0;        // of its EchoServer; 0: none, as for node 0
     bool is_checked = false;
     bool is_new = false;  // part of the current check
     std::vector<node::CheckResult> results = {};

@@ -41,10 +41,13 @@ std::string NodeRoster::address(int node) const {
 
 decide::NodeCapacity NodeRoster::room(int node) const {
   if (node == 0) {
-    return {machine::hostname(), workers_for(nodes_.spec().tasks_on_node(), nodes_.cores(), gpus_)};
+    const node::JobSpec& spec = nodes_.spec();
+    return {machine::hostname(), std::min(workers_for(spec.tasks_on_node(), nodes_.cores(), gpus_),
+                                          spec.most_workers.value_or(kMostWorkers))};
   }
   const message::AgentInfo& info = others_.at(node).info;
-  return {info.host, std::clamp(workers_for(info.tasks, info.cores, info.gpus), 0, kMostWorkers)};
+  const int most = std::min(info.most_workers.value_or(kMostWorkers), kMostWorkers);
+  return {info.host, std::clamp(workers_for(info.tasks, info.cores, info.gpus), 0, most)};
 }
 
 // If the launcher has started each rank, it has chosen the number.

@@ -17,8 +17,9 @@ namespace rtrain::train {
 // A node that has connected.
 struct RosterNode {
   message::AgentInfo info;
-  bool is_ready = false;     // has the data that workers inherit, and the run's folder
-  std::string problem = {};  // why it cannot access the folder
+  bool is_ready = false;      // has the data that workers inherit, and the run's folder
+  std::string problem = {};   // why it cannot access the folder
+  std::string far_path = {};  // its own folder for the run, if it does not see this node's
 };
 
 class NodeRoster {

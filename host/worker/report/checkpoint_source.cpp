@@ -65,7 +65,7 @@ std::string folder_inside_run(const std::string& folder, const std::string& run_
     throw Error(Code::kArgument,
                 cat(who, " lies in ", run,
                     " cannot be taken from there: this node shares no disk with the run's first "
-                    "one, only its object store. Use SYNC or ASYNC"));
+                    "one. Use SYNC or ASYNC"));
   }
   return path;
 }

@@ -25,6 +25,7 @@ local MOST_PROCESSES = 100000  -- a larger number is a mistake
 ---@field is_rank boolean whether each process is a rank of the run; false: there is one process a node, which starts
 ---  its workers
 ---@field workers_per_node? integer workers that the launcher requests on each node (PET_NPROC_PER_NODE)
+---@field has_own_disks? boolean whether nodes may have no folder in common: checkpoints are fetched to node 0
 ---@field job_id? string the launcher's name of the job
 ---@field step_id? string what distinguishes several starts in one job
 ---@field group? string job and step: a name that only the processes of this start share

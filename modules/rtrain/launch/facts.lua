@@ -13,7 +13,7 @@ local ordered = require 'base.ordered'
 local FIELDS = {
   'num_nodes', 'node_rank', 'hosts', 'world_size', 'rank', 'tasks_on_node', 'local_rank', 'workers_per_node', 'job_id',
   'step_id', 'restart_count', 'is_batch', 'master', 'port', 'cores', 'devices', 'time_left_command', 'requeue_command',
-  'evict_command',
+  'evict_command', 'has_own_disks',
 }
 
 local LARGEST = 2 ^ 31 - 1

@@ -21,6 +21,8 @@ local job_spec = {}
 ---@field master string address of task 0; '' if unknown
 ---@field port integer port at which task 0 listens
 ---@field cores? integer cores of this node that belong to the job
+---@field most_workers? integer of this node
+---@field has_own_disks boolean a node that does not see node 0's results works without them
 
 ---@param allocation Allocation
 ---@return JobSpec? job nil if the job has a single node
@@ -39,6 +41,8 @@ function job_spec.of(allocation)
     master = a.master and a.master.addr or '',
     port = a.port,
     cores = a.cores,
+    most_workers = a.has_own_disks and a.workers_per_node or nil,
+    has_own_disks = a.has_own_disks or false,
   }
 end
 

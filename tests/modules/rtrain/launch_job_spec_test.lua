@@ -30,6 +30,7 @@ function TestJobSpec.test_each_process_is_a_rank()
   lu.assertEquals(job_spec.of(found), {
     num_tasks = 4, task = 3, local_task = 1, join = {socket = places.socket(found), num_ranks = 2},
     id = found.group .. '.2', hosts = {}, master = '10.0.0.1', port = found.port, cores = found.cores,
+    has_own_disks = false,
   })
 end
 

@@ -11,9 +11,9 @@ namespace {
 class Growing {
  public:
   // Starts two of at most four workers, both of which hold a commit.
-  explicit Growing(int max_failures = 0, int max_heals = -1)
+  explicit Growing(int max_failures = 0, int max_heals = -1, bool can_carry = true)
       : machine_(ScalingPolicy::elastic(1, 4, 60), FailurePolicy({.max_failures = max_failures}, 1),
-                 60, {.max_heals = max_heals}) {
+                 60, {.max_heals = max_heals, .can_carry = can_carry}) {
     feed(event::Started{});
     begin(2);
     hold(2);
@@ -63,6 +63,14 @@ class Growing {
   std::vector<Action> actions_;
   action::BeginAttempt begun_{};
 };
+
+TEST(Growth, WithoutAFolderThatAllNodesSeeItGrowsAtACheckpoint) {
+  Growing d(0, -1, false);
+  d.see(4);
+  EXPECT_FALSE(d.find<action::TellResize>()->at_commit);
+  EXPECT_FALSE(d.find<action::AskToGrow>());
+  EXPECT_TRUE(d.find<action::AskToStop>());
+}
 
 // behaviour: a group in train.elastic grows at a commit
 TEST(Growth, AGroupThatHoldsACommitGoesOnFromItWithMoreWorkers) {

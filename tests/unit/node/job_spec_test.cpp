@@ -16,7 +16,9 @@ Value given() {
                           .hosts = {"a", "b"},
                           .master = "a",
                           .port = 20000,
-                          .cores = 8});
+                          .cores = 8,
+                          .most_workers = 3,
+                          .has_own_disks = true});
 }
 
 std::string error_of(const Value& job) {
