@@ -16,6 +16,7 @@
 #include "host/cli/parser/command.h"
 #include "host/cli/parser/script_arguments.h"
 #include "host/cli/processes/leave.h"
+#include "host/cli/runs/far_command.h"
 #include "host/cli/screen/terminal_stream.h"
 #include "host/cli/tool/licenses.h"
 #include "host/loop/processes/group_guard.h"
@@ -110,6 +111,7 @@ void add_commands(Parser& parser, const std::vector<std::string>& command_line) 
   add_peek(parser);
   add_completion(parser);
   add_agent(parser);
+  add_reach(parser);
   add_man(parser);
   add_lr_find(parser);
   add_estimate(parser);
@@ -152,6 +154,7 @@ int run_command(int argc, char** argv) {
   }
   std::string command;
   try {
+    become_far_command(command_line);
     command = parser.parse(mark_script_arguments(command_line));
   } catch (const Error& e) {
     print_error(e);

@@ -33,7 +33,8 @@ class Host:
         options, sleep = [], "exec sleep infinity"
         if own_pids:  # the shell stays as the parent of orphaned processes
             self._namespaces.append(("pid", "pid_for_children"))
-            options, sleep = ["--pid", "--fork", "--kill-child", "--mount-proc"], "{ sleep infinity & wait; }"
+            options = ["--pid", "--fork", "--kill-child", "--mount-proc"]
+            sleep = "while :; do sleep infinity & wait; done"
         disk.mkdir(parents=True)
         script = (
             f"hostname {name} && mount --make-rprivate / && mkdir -p /srv/disk && mount --bind {disk} /srv/disk && "
@@ -88,6 +89,18 @@ class Host:
             text=True,
         )
 
+    def drop_ports_but(self, port):
+        """Lets nobody in, as a firewall does, but to that TCP port. Connections that the node has made go on."""
+        lines = ["table inet wall {", "chain input {", "type filter hook input priority 0"]
+        lines += [f'iifname "eth0" tcp flags syn / syn,ack tcp dport != {port} drop', "}", "}"]
+        subprocess.run(
+            ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "nft", "-f", "-"],
+            input="\n".join(lines) + "\n",
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+
     def end(self):
         self.holder.kill()
         self.holder.wait()
@@ -127,6 +140,28 @@ class Hosts:
         path.write_text("\n".join(["127.0.0.1 localhost", *lines]) + "\n")
         for host in hosts:
             run(*host.command("mount", "--bind", path, "/etc/hosts"))
+
+    def limit(self, number, kilobytes_a_second):
+        """Makes the node's link that slow in both directions; None: fast again."""
+        for host, device in ((self.switch, f"v{number}"), (self.hosts[number], "eth0")):
+            words = ["nsenter", f"--net=/proc/{host.holder.pid}/ns/net", "tc", "qdisc"]
+            if kilobytes_a_second is None:
+                run(*words, "del", "dev", device, "root")
+            else:
+                run(
+                    *words,
+                    "add",
+                    "dev",
+                    device,
+                    "root",
+                    "tbf",
+                    "rate",
+                    f"{kilobytes_a_second}kbps",
+                    "burst",
+                    "16kb",
+                    "latency",
+                    "400ms",
+                )
 
     def end(self):
         for host in [*self.hosts, self.switch]:

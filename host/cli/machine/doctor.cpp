@@ -8,11 +8,16 @@
 #include "host/base/text/counted.h"
 #include "host/base/text/shell_word.h"
 #include "host/base/text/text.h"
+#include "host/bind/modules.h"
 #include "host/cli/machine/doctor_check.h"
 #include "host/cli/parser/command.h"
 #include "host/cli/screen/colour.h"
 #include "host/cli/screen/layout.h"
 #include "host/cli/screen/listing.h"
+#include "host/lua/convert.h"
+#include "host/lua/guard.h"
+#include "host/lua/require.h"
+#include "host/lua/state.h"
 #include "host/store/files/file.h"
 #include "host/store/files/folder_copy.h"
 
@@ -20,6 +25,7 @@ namespace rtrain::cli {
 namespace {
 
 struct DoctorOptions {
+  std::string nodes;
   bool json = false;
   bool train = false;
 };
@@ -107,7 +113,17 @@ void run_self_check(bool json) {
             << "; rtrain doctor shows each\n";
 }
 
+// Calls rtrain.nodes.doctor, in Lua.
+void examine_nodes(const DoctorOptions& options) {
+  lua::State state;
+  bind::add_host_modules(state);
+  lua::push_module_function(state, "rtrain.nodes.doctor", "run");
+  lua::push_value(state, Map{{"nodes", options.nodes}, {"json", options.json}});
+  lua::protected_call(state, 1, 0);
+}
+
 void run_doctor(const DoctorOptions& options) {
+  if (!options.nodes.empty()) return examine_nodes(options);
   DoctorReport report(options.json ? DoctorReport::Shown::kNothing : DoctorReport::Shown::kAll);
   report.add(check_libraries());
   report.add(check_machine());
@@ -160,11 +176,19 @@ void add_doctor(Parser& parser) {
   Command command = parser.command(
       "doctor", "Check each thing that rtrain needs here, and say what mends what fails");
   command.flag("--json", &options->json, "one JSON document");
-  command.flag("--train", &options->train,
-               "also train with two ranks, which report and save a checkpoint");
+  const Option train = command.flag(
+      "--train", &options->train, "also train with two ranks, which report and save a checkpoint");
+  command
+      .option("--nodes", &options->nodes,
+              "check these nodes, which ssh reaches, and the way between them (rtrain run --nodes)")
+      .value_name("A,B:N|FILE")
+      .offers({.sources = {Source::kFiles}})
+      .excludes(train);
   command.footer(
       "Each line is ok, a warning or a failure. The exit code is 4 where something fails, else 0.\n"
-      "Nothing is left behind. Keys of --json: status, checks (name, status, finding, mend)");
+      "Nothing is left behind, but for rtrain itself in ~/.cache/rtrain/nodes of --nodes. Keys of\n"
+      "--json: status, checks (name, status, finding, mend); with --nodes status, nodes (node,\n"
+      "status, checks)");
   command.action([options] { run_doctor(*options); });
 }
 

@@ -63,6 +63,8 @@ constexpr std::array kVariables = {
     Variable{kRuns, "RTRAIN_NODE_RANK", "the launcher's", "number of this node among them, from 0"},
     Variable{kRuns, "RTRAIN_MASTER_ADDR", "the launcher's", "address of node 0"},
     Variable{kRuns, "RTRAIN_MASTER_PORT", "a hash of the job", "port of node 0"},
+    Variable{kRuns, "RTRAIN_NODE_WORKERS", "",
+             "rtrain run --nodes: most workers of this node, the N of gpu2:N"},
     Variable{kRuns, "RTRAIN_JOB_ID", "the launcher's", "name of the job, the same on all nodes"},
     Variable{kRuns, "RTRAIN_SECRET", "a fresh one of node 0",
              "what the nodes of a run prove to each other: at least 32 characters"},

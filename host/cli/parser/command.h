@@ -46,6 +46,7 @@ void add_peek(Parser& parser);
 void add_completion(Parser& parser);
 // Hidden commands: started by programs, or during packaging.
 void add_agent(Parser& parser);
+void add_reach(Parser& parser);
 void add_man(Parser& parser);
 // Old names of commands (host/cli/old).
 void add_lr_find(Parser& parser);

@@ -1,9 +1,11 @@
 // rtrain run FILE: runs a training script; its flags override the script's configuration.
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include "host/cli/parser/command.h"
 #include "host/cli/parser/script_arguments.h"
+#include "host/cli/train/nodes_run.h"
 #include "host/cli/train/run_options.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
@@ -69,8 +71,11 @@ void add_run(Parser& parser, const std::vector<std::string>& command_line) {
       .at_least(1)
       .value_name("N")
       .excludes(limit);
+  auto nodes = std::make_shared<NodesOptions>();
+  add_nodes_options(command, *nodes);
   command.argument("ARGS", &options->args, "after --: the script's own arguments (global `arg`)");
-  command.action([options, &command_line] {
+  command.action([options, nodes, &command_line] {
+    if (!nodes->nodes.empty()) std::exit(run_on_nodes(*nodes, *options));
     run_with(*options, command_line, [&](lua::State& state) { run_script(state, *options); });
   });
 }

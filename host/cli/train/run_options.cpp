@@ -141,6 +141,40 @@ void add_run_options(Command& command, RunOptions& options) {
       .excludes(quiet);
 }
 
+std::vector<std::string> words_of(const RunOptions& options) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* name, const std::string& value) {
+    out.insert(out.end(), {name, value});
+  };
+  const auto add_if = [&](const char* name, const auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
+      if (!value.empty()) add(name, value);
+    } else {
+      if (value) add(name, cat(*value));
+    }
+  };
+  const auto add_flag = [&](const char* name, bool is_given) {
+    if (is_given) out.emplace_back(name);
+  };
+  add_if("--num-workers", options.num_workers);
+  add_if("--name", options.name);
+  add_if("--storage", options.storage);
+  add_if("--max-failures", options.max_failures);
+  for (const std::string& tag : options.tags) add("--tag", tag);
+  add_if("--note", options.note);
+  add_if("--resume", options.resume);
+  add_if("--gpus", options.gpus);
+  add_flag("--oversubscribe", options.oversubscribe);
+  add_flag("--quiet", options.quiet);
+  add_flag("--json", options.json);
+  for (const std::string& setting : options.set) add("--set", setting);
+  add_if("--seed", options.seed);
+  add_flag("--deterministic", options.deterministic);
+  add_if("--limit-batches", options.limit_batches);
+  add_if("--overfit", options.overfit);
+  return out;
+}
+
 void run_with(const RunOptions& options, const std::vector<std::string>& command_line,
               const std::function<void(lua::State& state)>& train) {
   exit_on_signals();

@@ -91,6 +91,10 @@ struct CommandFlags {
 };
 void set_command_flags(lua_State* L, CommandFlags flags);
 
+// The words of these options on a command line, without FILE and its arguments: another process of
+// rtrain is to run with them.
+std::vector<std::string> words_of(const RunOptions& options);
+
 // Calls `train` with a state that has the command's flags, in the process that trains. A process
 // that serves another one's run in a job ends inside this call.
 void run_with(const RunOptions& options, const std::vector<std::string>& command_line,

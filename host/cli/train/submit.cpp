@@ -54,8 +54,9 @@ constexpr std::array kTexts = {
     SubmitOption{"claim", "NAME", "k8s: a PersistentVolumeClaim, mounted where --storage is"},
     SubmitOption{"credentials", "SECRET",
                  "k8s: a secret whose keys are variables of the pods, for --storage s3://…"},
-    SubmitOption{"hosts", "A,B", "mpi: names of the nodes"},
-    SubmitOption{"hostfile", "FILE", "mpi: a file with one node in each line"},
+    SubmitOption{"hosts", "A,B", "mpi, ssh: names of the nodes"},
+    SubmitOption{"hostfile", "FILE", "mpi, ssh: a file with one node in each line"},
+    SubmitOption{"bundle", "FILE", "ssh: run this file of rtrain bundle --with-libtorch there"},
     SubmitOption{"placement-strategy", "NAME",
                  "ray: PACK, SPREAD, STRICT_PACK or STRICT_SPREAD (STRICT_SPREAD)"},
     SubmitOption{"address", "ADDRESS", "ray: the cluster (RAY_ADDRESS, else auto)"},
@@ -69,6 +70,7 @@ struct SubmitOptions {
   std::array<std::optional<std::string>, kTexts.size()> texts;
   std::vector<std::string> set;
   std::vector<std::string> extra;
+  std::vector<std::string> with;
   std::vector<std::string> grid;
   std::vector<std::string> space;
   bool sweep = false;
@@ -124,6 +126,7 @@ SubmitRequest request_of(const SubmitOptions& options) {
   }
   if (!options.set.empty()) given.set("set", to_list(options.set));
   if (!options.extra.empty()) given.set("option", to_list(options.extra));
+  if (!options.with.empty()) given.set("with", to_list(options.with));
   if (!options.grid.empty()) given.set("grid", to_list(options.grid));
   if (!options.space.empty()) given.set("space", to_list(options.space));
   if (options.sweep) given.set("sweep", true);
@@ -187,6 +190,11 @@ void add_options(Command& command, SubmitOptions& options) {
               "slurm, mpi: one more option of sbatch or mpirun, --option=--account=me; repeatable")
       .repeatable()
       .value_name("TEXT");
+  command
+      .option("--with", &options.with,
+              "ssh: a file or folder that the script reads, for each node; repeatable")
+      .repeatable()
+      .value_name("FILE");
   command.flag(
       "--sweep", &options.sweep,
       "slurm: an array of jobs, one for each configuration of --grid, --space and --random");
@@ -211,10 +219,13 @@ void add_options(Command& command, SubmitOptions& options) {
 void add_submit(Parser& parser) {
   auto options = std::make_shared<SubmitOptions>();
   Command command = parser.command(
-      "submit", "Train on several nodes: write a job for slurm, k8s, ray or mpi and submit it");
-  command.argument("LAUNCHER", &options->engine, "slurm, k8s, ray, mpi, or a site's own: FILE.lua")
+      "submit",
+      "Train on several nodes: write a job for slurm, k8s, ray, mpi or ssh and submit it");
+  command
+      .argument("LAUNCHER", &options->engine,
+                "slurm, k8s, ray, mpi, ssh, or a site's own: FILE.lua")
       .required()
-      .offers({.sources = {Source::kFiles}, .words = {"slurm", "k8s", "ray", "mpi"}});
+      .offers({.sources = {Source::kFiles}, .words = {"slurm", "k8s", "ray", "mpi", "ssh"}});
   command.argument("FILE", &options->file, "training script").required();
   command.argument("ARGS", &options->args, "after --: the script's own arguments");
   add_options(command, *options);

@@ -30,6 +30,7 @@ local launch = {}
 
 -- The order of detection: the starter of this process comes before the starter of the starter.
 local LAUNCHERS = {
+  require 'rtrain.launch.launchers.ssh',
   require 'rtrain.launch.launchers.torchrun',
   require 'rtrain.launch.launchers.kubeflow',
   require 'rtrain.launch.launchers.slurm',

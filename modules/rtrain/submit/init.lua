@@ -15,13 +15,14 @@ local system = require 'base._system'
 local submit = {}
 
 local LAUNCHERS = {slurm = 'slurm', k8s = 'kubernetes', mpi = 'openmpi', ray = 'ray'}
-local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
+local NAMES = {'slurm', 'k8s', 'mpi', 'ray', 'ssh'}
 
 ---The description of a job. Options that were not given are nil.
 ---@class SubmitSpec
 ---@field script string path of the training script
 ---@field command string the command of each node, for a shell: 'rtrain run train.lua --storage /data'
 ---@field words string[] the same command as a list of words
+---@field args string[] the script's own arguments
 ---@field program string the command of rtrain on the nodes
 ---@field nodes integer
 ---@field ntasks_per_node integer
@@ -41,6 +42,8 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---@field wait? boolean
 ---@field hosts? string
 ---@field hostfile? string
+---@field with? string[]
+---@field bundle? string
 ---@field placement_strategy? string
 ---@field address? string
 ---@field python? string
@@ -49,6 +52,7 @@ local NAMES = {'slurm', 'k8s', 'mpi', 'ray'}
 ---  run as QUEUED; words: the run's command, if it differs from the spec's
 
 local function launcher_of(name)
+  if name == 'ssh' then return require 'rtrain.nodes.submit' end
   if site.is_file(name) then
     local launcher = site.load(name)
     for _, method in ipairs {'render', 'submit'} do
@@ -116,7 +120,7 @@ local function spec_of(request, launcher)
   local spec = {}
   request.options.storage = request.options.storage or storage_of(launcher)
   for name, value in next, request.options do spec[name] = value end
-  spec.script, spec.program = request.file, request.program
+  spec.script, spec.program, spec.args = request.file, request.program, request.args
   spec.nodes = spec.nodes or 1
   spec.ntasks_per_node = spec.ntasks_per_node or 1
   spec.option = spec.option or {}
