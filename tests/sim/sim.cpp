@@ -20,6 +20,7 @@
 #include "tests/sim/worlds/retention_world.h"
 #include "tests/sim/worlds/run_world.h"
 #include "tests/sim/worlds/slow_world.h"
+#include "tests/sim/worlds/spares_world.h"
 #include "tests/sim/worlds/spool_world.h"
 #include "tests/sim/worlds/stop_world.h"
 #include "tests/sim/worlds/sync_world.h"
@@ -58,7 +59,8 @@ std::vector<Subject> subjects() {
           subject<QueriesWorld>("queries"),   subject<RetentionWorld>("retention"),
           subject<NodesWorld>("nodes"),       subject<WatchWorld>("watch"),
           subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool"),
-          subject<ReplicasWorld>("replicas"), subject<SlowWorld>("slow")};
+          subject<ReplicasWorld>("replicas"), subject<SlowWorld>("slow"),
+          subject<SparesWorld>("spares")};
 }
 
 void show(const Subject& subject, uint64_t seed, const Life& broken, bool is_brief) {
