@@ -27,6 +27,11 @@ int context(lua_State* L) {
   return 1;
 }
 
+int take_place(lua_State* /*L*/) {
+  worker().take_place();
+  return 0;
+}
+
 int functions(lua_State* L) {
   const std::string bytes = worker().functions();
   lua_pushlstring(L, bytes.data(), bytes.size());
@@ -251,6 +256,7 @@ int ask_script(lua_State* L) {
 int open_worker(lua_State* L) {
   static constexpr std::array kFunctions = {
       lua::method<&context>("context"),
+      lua::method<&take_place>("take_place"),
       lua::method<&functions>("functions"),
       lua::method<&phase>("phase"),
       lua::method<&start_phases>("start_phases"),

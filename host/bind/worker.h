@@ -4,6 +4,7 @@
 //                                get_context(); starting_checkpoint {path, name, metrics, index,
 //                                status} or nil; validation {fn_kwargs, timeout_s, checkpoint} or
 //                                nil
+//   take_place()                 waits, in a spare that has no rank yet, until it has one
 //   functions() → bytes          what the controller got as spec.functions
 //   phase(name)                  'engine_loaded', 'group_ready', 'running'
 //   start_phases()               the train function begins: its time counts from here on

@@ -6,8 +6,12 @@
 
 #include "host/base/clock.h"
 #include "host/base/text/text.h"
+#include "host/decide/spare.h"
+#include "host/machine/machine.h"
 #include "host/machine/network.h"
 #include "host/machine/oom_kills.h"
+#include "host/machine/processes/priority.h"
+#include "host/machine/processes/process_facts.h"
 #include "host/node/workers/page_facts.h"
 #include "host/node/workers/worker_threads.h"
 
@@ -120,9 +124,48 @@ void LocalNode::hand_over(NodeDelegate& delegate) {
 
 void LocalNode::replace(int rank) {
   deaths_.forget(rank);
-  board_.renew(rank);
+  const int spare = board_.spare();
+  const bool is_ready =
+      group_.is_spare_there() && board_.page(spare).attached.load(std::memory_order_acquire) != 0;
+  is_ready ? board_.take_spare(rank) : board_.renew(rank);
   is_gone_.at(static_cast<size_t>(rank)) = false;
-  start(rank, [this, rank](const WorkerPlace& place) { group_.replace(rank, place); });
+  start(rank, [this, rank, is_ready](const WorkerPlace& place) {
+    is_ready ? group_.replace_by_spare(rank, place) : group_.replace(rank, place);
+  });
+}
+
+void LocalNode::make_spare(std::string_view frame) {
+  if (!affords_spare()) return;
+  board_.renew(board_.spare());
+  try {
+    group_.start_spare({.number = board_.spare(), .frame = std::string(frame)}, place_of_spare());
+  } catch (const Error&) {
+    // The next loss starts a process then, and says why where it cannot.
+  }
+}
+
+bool LocalNode::affords_spare() {
+  decide::SpareCost cost{.available_bytes = machine::available_memory_bytes()};
+  for (int rank = order_.first_rank; rank < board_.size(); ++rank) {
+    if (const int pid = living_pid(rank)) {
+      cost.bytes = std::max(cost.bytes, machine::process_facts(pid).memory_bytes);
+    }
+    cost.has_devices |= !gpus_of(rank).empty();
+  }
+  cost.idle_cores = machine::available_cores() - order_.num_workers * threads_;
+  cost.may_be_nice = machine::may_restore_priority();
+  return decide::is_affordable(cost);
+}
+
+// It may become any rank of the node: until then it holds the cores of all of them.
+WorkerPlace LocalNode::place_of_spare() const {
+  WorkerPlace all;
+  for (int i = 0; i < order_.num_workers; ++i) {
+    const WorkerPlace own = places_.place(i, order_.num_workers);
+    all.lease_fds.insert(all.lease_fds.end(), own.lease_fds.begin(), own.lease_fds.end());
+    all.cpus.insert(all.cpus.end(), own.cpus.begin(), own.cpus.end());
+  }
+  return all;
 }
 
 void LocalNode::leave_out(int rank) {
@@ -131,7 +174,7 @@ void LocalNode::leave_out(int rank) {
 }
 
 void LocalNode::set_lease(double until_s) {
-  for (int rank = order_.first_rank; rank < board_.size(); ++rank) {
+  for (int rank = order_.first_rank; rank <= board_.spare(); ++rank) {
     board_.page(rank).lease_s.store(until_s, std::memory_order_relaxed);
   }
 }

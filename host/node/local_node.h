@@ -52,6 +52,9 @@ class LocalNode : public Node,
   bool replaces() const override { return !order_.is_local; }
   void hand_over(NodeDelegate& delegate) override;
   void replace(int rank) override;
+  void make_spare(std::string_view frame) override;
+  bool has_spare() const override { return group_.has_spare(); }
+  void drop_spare() override { group_.drop_spare(); }
   void kill(int rank) override { group_.kill(rank); }
   void leave_out(int rank) override;
   void set_others_ready(uint64_t step) override { commits_.set_others_ready(step); }
@@ -83,6 +86,8 @@ class LocalNode : public Node,
   bool start(int rank, const std::function<void(const WorkerPlace& place)>& spawn);
   void on_dying(int rank);
   void offer_endpoints();
+  bool affords_spare();
+  WorkerPlace place_of_spare() const;
 
   NodeOrder order_;
   WorkerEndpoints* endpoints_;

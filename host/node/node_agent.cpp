@@ -40,6 +40,12 @@ const loop::Routes<message::ToNode, NodeAgent> NodeAgent::kRoutes{
     loop::on<message::ReplaceWorker>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.replace(m.rank);
     }),
+    loop::on<message::MakeSpare>([](NodeAgent& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.make_spare(m.frame);
+    }),
+    loop::on<message::DropSpare>([](NodeAgent& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->drop_spare();
+    }),
     loop::on<message::LeaveOutWorker>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->leave_out(m.rank);
     }),
@@ -61,6 +67,7 @@ void NodeAgent::start(NodeOrder order) {
   holds_for_controller_ = false;
   lost_.clear();
   running_ = 0;
+  spares_ = 0;
   ++num_starts_;
   node_.reset();
   places_.emplace(gpus_, order_.gpus_per_worker, order_.accelerator_type);
@@ -75,6 +82,11 @@ void NodeAgent::replace(int rank) {
   node_->replace(rank);
   node_->set_lease(lease_s_);
   facts_timer_.start(facts_every_);
+}
+
+void NodeAgent::make_spare(const std::string& frame) {
+  ++spares_;
+  node_->make_spare(frame);
 }
 
 void NodeAgent::kill(const message::KillWorkers& kill) {
@@ -108,6 +120,8 @@ void NodeAgent::send_facts() {
   message::NodeFacts facts{.attempt = order_.attempt,
                            .now_s = monotonic_s(),
                            .copied_bytes = static_cast<int64_t>(node_->copied_bytes())};
+  facts.spares = spares_;
+  facts.has_spare = node_->has_spare();
   for (int i = 0; i < order_.num_workers; ++i) {
     facts.ranks.push_back(node_->facts(order_.first_rank + i));
   }

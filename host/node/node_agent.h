@@ -59,6 +59,7 @@ class NodeAgent : public NodeDelegate {
 
   void start(NodeOrder order);
   void replace(int rank);
+  void make_spare(const std::string& frame);
   void kill(const message::KillWorkers& kill);
   void apply_hold();
   void send_facts();
@@ -74,7 +75,8 @@ class NodeAgent : public NodeDelegate {
   double lease_s_ = 0;
   bool holds_for_link_ = false;
   bool holds_for_controller_ = false;
-  int running_ = 0;  // number of running workers
+  int running_ = 0;     // number of running workers
+  int64_t spares_ = 0;  // that this attempt has asked for
   int num_starts_ = 0;
   loop::Timer facts_timer_;
   std::optional<AllottedPlaces> places_;

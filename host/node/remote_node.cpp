@@ -78,6 +78,17 @@ void RemoteNode::replace(int rank) {
   send_(message::ReplaceWorker{.attempt = order_.attempt, .rank = rank});
 }
 
+void RemoteNode::make_spare(std::string_view frame) {
+  ++spares_;
+  has_spare_ = true;
+  send_(message::MakeSpare{.attempt = order_.attempt, .frame = std::string(frame)});
+}
+
+void RemoteNode::drop_spare() {
+  has_spare_ = false;
+  send_(message::DropSpare{.attempt = order_.attempt});
+}
+
 void RemoteNode::kill(int rank) {
   send_(message::KillWorkers{.attempt = order_.attempt, .rank = rank, .reason = {}});
 }
@@ -190,6 +201,7 @@ void RemoteNode::on_facts(message::NodeFacts facts) {
                 cat("facts of ", facts.ranks.size(), " ranks, the node has ", ranks_.size()));
   }
   copied_bytes_ = static_cast<uint64_t>(facts.copied_bytes);
+  if (facts.spares == spares_) has_spare_ = facts.has_spare;
   nearest_offset_s_ = std::min(nearest_offset_s_, monotonic_s() - facts.now_s);
   for (size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i].facts = on_this_clock(std::move(facts.ranks[i]));

@@ -42,6 +42,9 @@ class RemoteNode : public Node {
   bool replaces() const override { return !order_.is_local; }
   void hand_over(NodeDelegate& delegate) override;
   void replace(int rank) override;
+  void make_spare(std::string_view frame) override;
+  bool has_spare() const override { return has_spare_; }
+  void drop_spare() override;
   void kill(int rank) override;
   void leave_out(int rank) override;
   void set_others_ready(uint64_t step) override;
@@ -87,6 +90,8 @@ class RemoteNode : public Node {
   // The offset computed from the fastest message: its error is only that message's transfer time.
   double nearest_offset_s_ = std::numeric_limits<double>::max();
   uint64_t copied_bytes_ = 0;
+  int64_t spares_ = 0;  // that were asked for
+  bool has_spare_ = false;
 };
 
 }  // namespace rtrain::node

@@ -32,14 +32,18 @@ void init_alive(pthread_mutex_t& mutex) {
 ProgressBoard::ProgressBoard(int num_ranks) : num_ranks_(num_ranks) {
   fd_ = memfd_create("rtrain-progress", MFD_CLOEXEC);
   if (fd_ < 0) fail("cannot create the workers' progress pages");
-  const size_t size = kHeaderBytes + static_cast<size_t>(num_ranks) * sizeof(ProgressPage);
+  const size_t size = size_of(static_cast<size_t>(num_ranks));
   if (ftruncate(fd_, static_cast<off_t>(size)) != 0) {
     close(fd_);
     fail("cannot create the workers' progress pages");
   }
   map(fd_, size);
   new (memory_) Header{kProgressVersion, static_cast<uint32_t>(num_ranks), sizeof(ProgressPage)};
-  for (int rank = 0; rank < num_ranks; ++rank) init_alive((new (place(rank)) ProgressPage)->alive);
+  numbers_.resize(static_cast<size_t>(num_ranks) + 1);
+  for (int rank = 0; rank <= num_ranks; ++rank) {
+    set_number(rank, static_cast<uint32_t>(rank));
+    init_alive((new (place(rank)) ProgressPage)->alive);
+  }
 }
 
 ProgressBoard::ProgressBoard(Inherited inherited) {
@@ -52,7 +56,7 @@ ProgressBoard::ProgressBoard(Inherited inherited) {
   std::memcpy(&header, memory_, sizeof(header));
   num_ranks_ = static_cast<int>(header.num_ranks);
   if (header.version != kProgressVersion || header.page_bytes != sizeof(ProgressPage) ||
-      size_bytes_ != kHeaderBytes + header.num_ranks * sizeof(ProgressPage)) {
+      size_bytes_ != size_of(header.num_ranks)) {
     munmap(memory_, size_bytes_);
     throw Error(Code::kInternal, "the progress page is of another build of rtrain");
   }
@@ -74,12 +78,37 @@ void ProgressBoard::map(int fd, size_t size) {
 }
 
 ProgressPage& ProgressBoard::page(int rank) {
-  RT_CHECK(rank >= 0 && rank < num_ranks_);
+  RT_CHECK(rank >= 0 && rank <= num_ranks_);
   return *std::launder(reinterpret_cast<ProgressPage*>(place(rank)));
 }
 
+// Header, pages, and the number of each rank's page.
+size_t ProgressBoard::size_of(size_t num_ranks) {
+  return kHeaderBytes + (num_ranks + 1) * (sizeof(ProgressPage) + sizeof(std::atomic<uint32_t>));
+}
+
+std::atomic<uint32_t>& ProgressBoard::number(int rank) const {
+  const size_t pages = static_cast<size_t>(num_ranks_) + 1;
+  std::byte* const numbers = memory_ + kHeaderBytes + pages * sizeof(ProgressPage);
+  return reinterpret_cast<std::atomic<uint32_t>*>(numbers)[rank];
+}
+
+void ProgressBoard::set_number(int rank, uint32_t value) {
+  numbers_.at(static_cast<size_t>(rank)) = value;
+  number(rank).store(value, std::memory_order_release);
+}
+
 std::byte* ProgressBoard::place(int rank) const {
-  return memory_ + kHeaderBytes + static_cast<size_t>(rank) * sizeof(ProgressPage);
+  const auto own = static_cast<size_t>(rank);
+  size_t at = numbers_.empty() ? number(rank).load(std::memory_order_acquire) : numbers_.at(own);
+  if (at > static_cast<size_t>(num_ranks_)) at = own;  // another worker has written over it
+  return memory_ + kHeaderBytes + at * sizeof(ProgressPage);
+}
+
+void ProgressBoard::take_spare(int rank) {
+  const uint32_t old = numbers_.at(static_cast<size_t>(rank));
+  set_number(rank, numbers_.at(static_cast<size_t>(spare())));
+  set_number(spare(), old);
 }
 
 void ProgressBoard::renew(int rank) {

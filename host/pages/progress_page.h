@@ -26,7 +26,7 @@
 
 namespace rtrain::pages {
 
-inline constexpr uint32_t kProgressVersion = 8;
+inline constexpr uint32_t kProgressVersion = 9;
 
 // Text in a page. A longer text is cut off.
 template <size_t Size>

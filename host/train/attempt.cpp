@@ -16,6 +16,7 @@ namespace rtrain::train {
 namespace {
 
 constexpr std::chrono::seconds kKillNotice{5};
+constexpr std::chrono::seconds kLookAtSpares{1};
 // A train function in the script's process has this long to raise the error that ends it.
 constexpr std::chrono::seconds kEndpointPatience{2};
 constexpr std::chrono::seconds kEndpointNotice{60};
@@ -46,6 +47,11 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       output_(context.writer, run_.events, number, num_workers),
       workers_(static_cast<size_t>(num_workers)),
       kill_notice_(run_.loop, [this] { name_survivors(); }),
+      spares_(run_.loop,
+              [this] {
+                look_at_spares();
+                spares_.start(kLookAtSpares);
+              }),
       nodes_(std::move(nodes)) {}
 
 Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
@@ -61,6 +67,12 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
   is_heal_ = true;
   nodes_.keep(kept);
   nodes_.hand_over(*this);
+  if (num_workers_ != before.num_workers_) {  // the spares know the old number
+    for (NodeGroup::Member& member : nodes_.members()) {
+      member.node->drop_spare();
+      member.spare.on_dropped();
+    }
+  }
   for (int rank = 0; rank < num_workers_; ++rank) {
     const int old_rank = kept[static_cast<size_t>(rank)];
     if (!before.roster_.is_gone(old_rank)) take_over(rank, before, old_rank);
@@ -227,6 +239,7 @@ loop::WorkerContext Attempt::context_of(int rank) const {
   const NodeGroup::Member& member = nodes_.of(rank);
   context.world_size = num_workers_;
   context.world_rank = rank;
+  context.place = nodes_.place(rank);
   context.local_world_size = member.num_workers;
   context.local_rank = rank - member.first_rank;
   context.node_rank = member.node_rank;
@@ -245,6 +258,37 @@ loop::WorkerContext Attempt::context_of(int rank) const {
   return context;
 }
 
+// What is the same for all ranks of the node, and in later attempts.
+loop::WorkerContext Attempt::context_of_spare(const NodeGroup::Member& member) const {
+  loop::WorkerContext context = context_of(member.first_rank);
+  context.is_spare = context.is_replacement = true;
+  context.starting_checkpoint.reset();
+  return context;
+}
+
+void Attempt::keep_spares(bool are) {
+  for (NodeGroup::Member& member : nodes_.members()) {
+    are ? member.spare.on_settled(monotonic_s()) : member.spare.on_over();
+  }
+  look_at_spares();
+  are ? spares_.start(kLookAtSpares) : spares_.stop();
+}
+
+void Attempt::look_at_spares() {
+  for (NodeGroup::Member& member : nodes_.members()) {
+    switch (member.spare.next(monotonic_s(), member.node->has_spare())) {
+      case decide::Spare::Order::kMake:
+        member.node->make_spare(encode(to_value(context_of_spare(member))));
+        break;
+      case decide::Spare::Order::kDrop:
+        member.node->drop_spare();
+        break;
+      case decide::Spare::Order::kNone:
+        break;
+    }
+  }
+}
+
 void Attempt::send(int rank, message::ToWorker message) {
   send_frame(rank, encode(to_value(std::move(message))));
 }
@@ -256,6 +300,7 @@ void Attempt::send_all(message::ToWorker message) {
 
 void Attempt::kill() {
   watchdog_.stop();
+  spares_.stop();
   for (const auto& member : nodes_.members()) member.node->kill();
   kill_notice_.start(run_.spec.is_local ? kEndpointPatience : kKillNotice);
 }
@@ -319,6 +364,7 @@ void Attempt::close_healed(int64_t next_index) {
 
 void Attempt::close_services() {
   kill_notice_.stop();
+  spares_.stop();
   not_finite_.tell();
   roster_.write();
   collectives_.reset();
@@ -352,7 +398,11 @@ void Attempt::tell_death(int rank, decide::DeathEffect effect, const std::string
 
 void Attempt::tell_lost(int rank) {
   has_lost_ = true;
-  for (const auto& member : nodes_.members()) member.node->set_others_lost();
+  spares_.stop();
+  for (auto& member : nodes_.members()) {
+    member.spare.on_lost();
+    member.node->set_others_lost();
+  }
   message::PeerLost lost{.text = cat("rank ", rank, " is lost")};
   const std::string frame = encode(to_value(std::move(lost)));
   for (int each = 0; each < num_workers_; ++each) {

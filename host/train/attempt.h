@@ -100,6 +100,8 @@ class Attempt : public CollectiveServiceDelegate,
   void tell_death(int rank, decide::DeathEffect effect, const std::string& because);
   // Tells the other ranks to go back to their last commit.
   void tell_lost(int rank);
+  // Keeps a process on each node that can take the next lost rank's place, or ends them.
+  void keep_spares(bool are);
   // Sends message::Grow.
   void ask_to_grow(const std::string& folder);
   void kill();
@@ -186,6 +188,8 @@ class Attempt : public CollectiveServiceDelegate,
           RunRecord::AttemptStart start, NodeGroup nodes);
   void close_services();
   loop::WorkerContext context_of(int rank) const;
+  loop::WorkerContext context_of_spare(const NodeGroup::Member& member) const;
+  void look_at_spares();
   void take_over(int rank, const Attempt& before, int old_rank);
   void end_rank(int rank, const node::WorkerEnd& end);
   Error explain(int rank, const Error& error) const;
@@ -222,6 +226,7 @@ class Attempt : public CollectiveServiceDelegate,
   bool has_lost_ = false;
   DeviceFaults faults_;
   loop::Timer kill_notice_;
+  loop::Timer spares_;
   Value return_value_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();  // the script may answer after its end
   NodeGroup nodes_;

@@ -136,6 +136,7 @@ class Controller : public AttemptDelegate,
   void perform(const decide::action::EndHealed& a);
   void perform(const decide::action::HealGroup& a);
   void perform(const decide::action::LookAgain& a);
+  void perform(const decide::action::KeepSpares& a);
   void perform(const decide::action::TellHealed& a);
   void perform(const decide::action::SendExit& a);
   void perform(const decide::action::KillGroup& a);

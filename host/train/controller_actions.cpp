@@ -251,6 +251,8 @@ void Controller::perform(const decide::action::LookAgain&) {
   context_.loop.post([this, attempt = machine_.attempt] { feed(decide::event::HealDue{attempt}); });
 }
 
+void Controller::perform(const decide::action::KeepSpares& a) { attempt_->keep_spares(a.are); }
+
 void Controller::perform(const decide::action::TellHealed&) {
   const double seconds = monotonic_s() - std::exchange(lost_since_s_, std::nullopt).value_or(0);
   events_.notice("info", cat("all ranks go on from their last commit, ",

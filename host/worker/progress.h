@@ -92,6 +92,8 @@ class Progress {
   int frames(std::array<pages::PageFrame, pages::kPageFrames>& out) const;
 
   pages::ProgressPage& page() { return page_; }
+  // A spare takes this rank's place. While the main thread waits for that.
+  void set_rank(int rank) { rank_ = rank; }
 
   // Sets the functions of `api` with which the engine shows its work; outside of a worker they do
   // nothing. The counters are set only in a worker process, since they must outlive the engine.

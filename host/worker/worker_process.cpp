@@ -48,6 +48,7 @@ constexpr size_t kAskBytes = size_t{1} << 20;
 constexpr size_t kMaxReturnBytes = loop::kMaxFrameBytes - 4096;
 constexpr const char* kStartKey = "start";
 constexpr const char* kExitKey = "exit";
+constexpr const char* kPlaceKey = "place";
 
 WorkerProcess* current_worker = nullptr;
 
@@ -203,13 +204,49 @@ const loop::Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
 // uses no object of the attempt before: the lock of `replies_`, which it took before it began to
 // wait, is taken here first.
 void WorkerProcess::on_start(loop::WorkerContext context) {
-  const bool is_another = !context_.run_id.empty();
   replies_.resume();
+  if (context_.is_spare) {
+    steps_back_->step_forward();
+    next_ = std::move(context);
+    return begin_place();
+  }
+  begin_attempt(std::move(context));
+  if (context_.is_spare) steps_back_.emplace(getpid());
+  is_spare_ = context_.is_spare;
+  replies_.set(kStartKey, {});
+}
+
+void WorkerProcess::begin_attempt(loop::WorkerContext context) {
+  const bool is_another = !context_.run_id.empty();
   context_ = std::move(context);
   far_paths_ = FarPaths::enter(context_);
   if (!far_paths_.is_empty() && !far_files_) far_files_ = std::make_unique<FarFiles>(*this);
   if (is_another) attempt_ = std::make_unique<OfAttempt>(*this);
-  replies_.set(kStartKey, {});
+}
+
+// The main thread of a spare waits, and the place is known. From here on it is like any other
+// replacement of a lost rank.
+void WorkerProcess::begin_place() {
+  if (!next_ || !awaits_place_) return;
+  begin_attempt(*std::exchange(next_, std::nullopt));
+  place_ = context_.place;
+  progress_->set_rank(place_);
+  replies_.set(kPlaceKey, {});
+}
+
+// Without a deadline: the process ends with the run.
+void WorkerProcess::take_place() {
+  if (!is_spare_ || std::this_thread::get_id() != main_) return;
+  fault_point("spare.wait");
+  replies_.expect_lasting(kPlaceKey);
+  loop_.post([this] {
+    awaits_place_ = true;
+    begin_place();
+  });
+  while (!replies_.wait(kPlaceKey, std::chrono::hours(1))) replies_.expect_lasting(kPlaceKey);
+  is_spare_ = false;
+  set_fault_process(place_);
+  set_fault_attempt(context_.attempt);
 }
 
 void WorkerProcess::on_peer_lost(const message::PeerLost& lost) {
@@ -342,6 +379,7 @@ void WorkerProcess::send_stored(Message message, size_t bytes, const std::string
 }
 
 bool WorkerProcess::stop_requested() {
+  take_place();
   // Other ranks are lost, but this rank must reach its commit first.
   if (attempt_->stop_gate.is_closed() && commits_.is_between()) return false;
   const auto timeout = std::chrono::duration<double>(context_.timeout_s) + kAnswerGrace;
@@ -360,7 +398,8 @@ bool WorkerProcess::stop_requested() {
   return *requested;
 }
 
-std::string WorkerProcess::make_tempdir() const {
+std::string WorkerProcess::make_tempdir() {
+  take_place();
   const WaitScope waits(*progress_, WaitKind::kOwn, "train.tempdir");
   return store::CheckpointFiles(context_.run_path, worker_patience())
       .make_tempdir(context_.attempt, context_.nonce);
@@ -368,7 +407,7 @@ std::string WorkerProcess::make_tempdir() const {
 
 void WorkerProcess::finish(const Value& value) {
   check_return_value(value);
-  attempt_->reporter.finish();
+  reporter().finish();
   if (!series_log_->flush(to_ms(context_.timeout_s))) {
     throw controller_silent("train.log()", context_.timeout_s);
   }

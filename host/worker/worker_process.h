@@ -20,6 +20,7 @@
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
 #include "host/machine/memory_pressure.h"
+#include "host/machine/processes/priority.h"
 #include "host/worker/checkpoint_client.h"
 #include "host/worker/collective_client.h"
 #include "host/worker/commit_client.h"
@@ -62,13 +63,19 @@ class WorkerProcess {
 
   // Waits for the controller's message `start`. Call it before the methods below.
   void wait_for_start();
+  // A spare waits here until it takes a lost rank's place; another process, and a thread other than
+  // the main one, does not wait. What depends on the rank or the attempt calls it.
+  void take_place();
   const loop::WorkerContext& context() const { return context_; }
   const FarPaths& far_paths() const { return far_paths_; }
   // The serialized train function and its config.
   std::string functions() const;
 
   // The rank with which it was started. In a smaller group (train.elastic) it may get another rank.
-  int place() const { return place_; }
+  int place() {
+    take_place();
+    return place_;
+  }
 
   // Whether it is in the process that called fit().
   bool is_local() const { return held_open_ >= 0; }
@@ -79,7 +86,7 @@ class WorkerProcess {
   void set_phase(std::string_view name);
   // Notifies the controller of this worker's devices, where another launcher has assigned them.
   void set_gpus(const std::vector<int>& gpus);
-  Reporter& reporter() { return attempt_->reporter; }
+  Reporter& reporter() { return of_attempt().reporter; }
   SeriesLog& series_log() { return *series_log_; }
   // Adds an annotation to the run's record. Main thread. Waits while the store cannot keep up.
   // Throws kTimeout, and kPeerLost when the controller has ended.
@@ -98,7 +105,7 @@ class WorkerProcess {
   // Whether the ranks have agreed to stop. Not counted as a call: for a rank that makes none.
   bool is_stopping() { return attempt_->stop_gate.is_agreed(); }
   // Creates an empty folder on the run's file system, which is deleted with the attempt.
-  std::string make_tempdir() const;
+  std::string make_tempdir();
 
   // The train function has returned `value`. Waits for running uploads, then for the controller's
   // `exit`. Throws when a checkpoint could not be committed.
@@ -120,6 +127,7 @@ class WorkerProcess {
   // reply, nullopt at the deadline, and throws an error that is the reply.
   template <class Request>
   int64_t request(Request request) {
+    take_place();
     const int64_t id = request.id = ++last_call_;
     expect_reply(id);
     send(std::move(request));
@@ -128,13 +136,13 @@ class WorkerProcess {
   std::optional<Value> wait_reply(
       int64_t id, std::chrono::milliseconds timeout,
       const std::function<bool()>& moves = [] { return false; });
-  CollectiveClient& collectives() { return attempt_->collectives; }
+  CollectiveClient& collectives() { return of_attempt().collectives; }
   // This rank's collectives in this attempt: of process groups and train.collective. Main thread.
   int64_t num_collectives() const;
-  CheckpointClient& checkpoints() { return attempt_->checkpoints; }
+  CheckpointClient& checkpoints() { return of_attempt().checkpoints; }
   CommitClient& commits() { return commits_; }
   // The folder of message::Grow; empty: the group does not grow.
-  std::string growth() { return attempt_->growth.folder(); }
+  std::string growth() { return of_attempt().growth.folder(); }
   // Ends the waits and uploads of this attempt, notifies the controller, and returns when the rank
   // continues in another attempt. Main thread. Throws kTimeout.
   void change_attempt(message::Unwound unwound);
@@ -173,7 +181,13 @@ class WorkerProcess {
 
   void begin(int fd, loop::Channel::OnClose on_close);
   void take_signals();
+  OfAttempt& of_attempt() {
+    take_place();
+    return *attempt_;
+  }
   void on_start(loop::WorkerContext context);
+  void begin_attempt(loop::WorkerContext context);
+  void begin_place();
   void on_peer_lost(const message::PeerLost& lost);
   void on_stop_prepare(const message::StopPrepare& prepare);
   void send_stacks(const message::AskStack& asked);
@@ -189,6 +203,7 @@ class WorkerProcess {
                   const std::string& what);
 
   int place_ = 0;
+  std::thread::id main_ = std::this_thread::get_id();
   std::unique_ptr<Progress> progress_;
   loop::Loop loop_;
   std::unique_ptr<loop::Channel> channel_;
@@ -208,6 +223,11 @@ class WorkerProcess {
   MediaLimits media_limits_;  // main thread only
   std::atomic<bool> has_failed_{false};
   bool passes_signals_ = true;
+  // Of a spare.
+  std::atomic<bool> is_spare_{false};            // it has no place yet
+  std::optional<machine::StepBack> steps_back_;  // control thread only, as the next two
+  std::optional<loop::WorkerContext> next_;      // of its place
+  bool awaits_place_ = false;
   // In local mode a copy of the channel's descriptor: the channel ends when this object does.
   int held_open_ = -1;
 };

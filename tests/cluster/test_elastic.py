@@ -2,6 +2,7 @@
 
 import pytest
 
+import test_spares as spares
 from conftest import ALL, nightly, wait_until
 from test_heal import LOSE, SAVE, attempts, check_random_kills, ends, statuses, training
 
@@ -68,6 +69,18 @@ def test_the_only_rank_of_a_node_is_replaced(rtrain, job):
     lose = "\n".join(LOSE.format(rank=rank, step=step) for step, rank in {5: 1, 9: 0, 13: 1}.items())
     assert ends(run(rtrain, job, workers=2, at_step=lose)) == wanted
     assert statuses(rtrain) == ["HEALED", "HEALED", "HEALED", "FINISHED"]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_spare_of_its_node_takes_a_ranks_place(rtrain, job, rank):
+    lose = spares.lose(rank, spares.SPARE_READY.format(4))
+    first, second = job("run", rtrain.script(spares.script(at_step=lose))).wait()
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert statuses(rtrain) == ["HEALED", "FINISHED"]
+    before, after = pids(rtrain, 1), pids(rtrain, 2)
+    assert after[1 - rank] == before[1 - rank] and after[rank] in spares.pids_in(rtrain, "ready")[2:4]
+    sums = {text.split("steps")[1] for _, text in spares.ends(first)}
+    assert len(sums) == 1, first.stdout
 
 
 @nightly

@@ -104,6 +104,11 @@ struct HealGroup {
 };
 // Answered with HealDue, as soon as the present event is over.
 struct LookAgain {};
+// All ranks hold a commit: a process is to be ready on each node for the place of the next lost
+// rank. `are` false: lost ranks will not be replaced any more.
+struct KeepSpares {
+  bool are = true;
+};
 // Reports that all ranks hold the state again.
 struct TellHealed {};
 // Lets the workers end: all have returned. Each is answered with Gone.
@@ -136,12 +141,14 @@ struct Finish {
   std::optional<GroupError> error;
 };
 }  // namespace action
-using Action = std::variant<
-    action::RequestResources, action::BeginAttempt, action::SpawnGroup, action::SendStart,
-    action::SetDeadline, action::ClearDeadline, action::SetVerdictTimer, action::SetResizeTimer,
-    action::AskToStop, action::TellResize, action::AskToGrow, action::DropCarried,
-    action::TellDeath, action::TellLeftOut, action::Unwind, action::KillRank, action::EndHealed,
-    action::HealGroup, action::LookAgain, action::TellHealed, action::SendExit, action::KillGroup,
-    action::EndAttempt, action::TellFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
+using Action =
+    std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
+                 action::SendStart, action::SetDeadline, action::ClearDeadline,
+                 action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
+                 action::TellResize, action::AskToGrow, action::DropCarried, action::TellDeath,
+                 action::TellLeftOut, action::Unwind, action::KillRank, action::EndHealed,
+                 action::HealGroup, action::LookAgain, action::KeepSpares, action::TellHealed,
+                 action::SendExit, action::KillGroup, action::EndAttempt, action::TellFailure,
+                 action::SetRetryTimer, action::EndRun, action::Finish>;
 
 }  // namespace rtrain::decide

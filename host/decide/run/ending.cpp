@@ -16,6 +16,7 @@ void Transition::on(const event::Returned& e) {
   rank.phase = Phase::kRunning;
   if (is<stage::Killed>()) return;
   update_slowest();
+  keep_spares(false);
   stop_growing();
   // A rank that has returned does not go back to a commit.
   if (is<stage::Gathering>()) return fail_growth(cat("rank ", e.rank, " has returned"));

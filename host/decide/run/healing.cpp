@@ -26,6 +26,7 @@ void Transition::on(const event::Healable& e) {
   rank.fixed = e.fixed;
   if (!e.is) {
     m_.group.can_replace = false;
+    keep_spares(false);
     stop_growing();
   }
   // The message comes too late during a heal, and while the group is being ended. After a failure a
@@ -42,7 +43,13 @@ void Transition::on(const event::Healable& e) {
   const bool was_healed = std::exchange(group.is_healed, false);
   if (was_healed) add(action::TellHealed{});
   if (std::exchange(m_.carried, std::nullopt)) add(action::DropCarried{});
-  if (was_healed && m_.stop && may_ask()) ask_to_stop(*m_.stop);
+  if (was_healed && m_.stop && may_ask()) return ask_to_stop(*m_.stop);
+  keep_spares(group.can_replace && has_heals_left() && !m_.stop);
+}
+
+void Transition::keep_spares(bool are) {
+  const bool were = std::exchange(m_.group.keeps_spares, are);
+  if (are || were) add(action::KeepSpares{are});
 }
 
 // A rank may learn of a death before the controller does: then a verdict is due.
@@ -65,11 +72,14 @@ int Transition::least_workers() const {
 
 bool Transition::can_heal() const { return decide::can_heal(m_.group.ranks, least_workers()); }
 
+bool Transition::has_heals_left() const {
+  return m_.heal_limits.max_heals < 0 || m_.num_heals < m_.heal_limits.max_heals;
+}
+
 // A run that is being stopped is not healed: it ends with its last checkpoint.
 bool Transition::may_heal() const {
-  const HealLimits& limits = m_.heal_limits;
   const bool is_counted = is_healing() && !is<stage::Gathering>();
-  const bool is_left = limits.max_heals < 0 || m_.num_heals < limits.max_heals || is_counted;
+  const bool is_left = has_heals_left() || is_counted;
   const bool is_stopping = m_.stop && !is_healing();
   return m_.group.can_replace && is_left && !is_stopping && !m_.storage_error && !is_kill_due() &&
          m_.barren_heals < kMaxBarrenHeals && can_heal();

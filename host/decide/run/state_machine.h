@@ -71,10 +71,12 @@ struct Group {
   bool is_transient = false;  // `error` may not come again
   // Of train.elastic:
   // all ranks have held a committed step, so that a lost rank can be replaced; the group can
-  // continue with fewer ranks; ranks were replaced, and not all of them hold the state yet.
+  // continue with fewer ranks; ranks were replaced, and not all of them hold the state yet; nodes
+  // were asked for spares.
   bool can_replace = false;
   bool can_shrink = false;
   bool is_healed = false;
+  bool keeps_spares = false;
 };
 
 struct Machine {

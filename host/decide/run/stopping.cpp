@@ -55,6 +55,7 @@ void Transition::ask_to_stop(const StopProgress& stop) {
   RT_CHECK(may_ask());
   m_.stage = stage::Stopping{};
   m_.stop = stop;
+  keep_spares(false);
   add(action::AskToStop{stop.kind});
 }
 

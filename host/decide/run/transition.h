@@ -106,6 +106,8 @@ class Transition {
   bool can_heal() const;
   bool may_heal() const;
   bool may_be_loss() const;
+  bool has_heals_left() const;
+  void keep_spares(bool are);
   void check_barren(RankState& rank);
   bool continue_without(const LateRanks& ranks);
   void heal(int lost);

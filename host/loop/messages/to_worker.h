@@ -52,6 +52,12 @@ struct WorkerContext {
   bool can_grow = false;
   // The folder with the state of a smaller group at its last commit (train.elastic); empty: none.
   std::string carried = {};
+  // The process is a spare: it runs the train function until it needs to know its rank, and then
+  // waits for another `start`, as the replacement of a lost rank. What it cannot know yet (rank,
+  // attempt, first report, checkpoint) is not set.
+  bool is_spare = false;
+  // The rank with which the process of this rank was started on its node.
+  int place = 0;
   // The process is not a rank, but validates that checkpoint.
   std::optional<ValidationTask> validation;
 
@@ -80,6 +86,8 @@ struct WorkerContext {
       optional("is_replacement", &WorkerContext::is_replacement),
       optional("can_grow", &WorkerContext::can_grow),
       optional("carried", &WorkerContext::carried),
+      optional("is_spare", &WorkerContext::is_spare),
+      optional("place", &WorkerContext::place),
       optional("validation", &WorkerContext::validation)};
 };
 

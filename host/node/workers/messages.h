@@ -94,6 +94,23 @@ struct ReplaceWorker {
                                         required("rank", &ReplaceWorker::rank)};
 };
 
+// As in Node::make_spare. NodeFacts say what has become of it.
+struct MakeSpare {
+  static constexpr std::string_view kType = "make_spare";
+  int attempt = 1;
+  std::string frame;
+
+  static constexpr RecordFields kFields{required("attempt", &MakeSpare::attempt),
+                                        required("frame", &MakeSpare::frame)};
+};
+
+struct DropSpare {
+  static constexpr std::string_view kType = "drop_spare";
+  int attempt = 1;
+
+  static constexpr RecordFields kFields{required("attempt", &DropSpare::attempt)};
+};
+
 struct LeaveOutWorker {
   static constexpr std::string_view kType = "leave_out_worker";
   int attempt = 1;
@@ -121,7 +138,7 @@ struct OthersLost {
 
 using ToNode =
     std::variant<node::NodeOrder, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers, HandOver,
-                 ReplaceWorker, LeaveOutWorker, OthersReady, OthersLost>;
+                 ReplaceWorker, MakeSpare, DropSpare, LeaveOutWorker, OthersReady, OthersLost>;
 
 struct Spawned {
   static constexpr std::string_view kType = "spawned";
@@ -196,10 +213,15 @@ struct NodeFacts {
   double now_s = 0;  // of the agent's monotonic clock
   int64_t copied_bytes = 0;
   std::vector<decide::RankFacts> ranks = {};
+  int64_t spares = 0;  // the number of MakeSpare so far
+  bool has_spare = false;
 
-  static constexpr RecordFields kFields{
-      required("attempt", &NodeFacts::attempt), required("now", &NodeFacts::now_s),
-      required("copied_bytes", &NodeFacts::copied_bytes), required("ranks", &NodeFacts::ranks)};
+  static constexpr RecordFields kFields{required("attempt", &NodeFacts::attempt),
+                                        required("now", &NodeFacts::now_s),
+                                        required("copied_bytes", &NodeFacts::copied_bytes),
+                                        required("ranks", &NodeFacts::ranks),
+                                        required("spares", &NodeFacts::spares),
+                                        required("has_spare", &NodeFacts::has_spare)};
 };
 
 struct DeviceSeries {

@@ -116,6 +116,11 @@ class Node {
   // Starts the process of a rank again, whose last one has ended. Not from inside a call of the
   // delegate.
   virtual void replace(int /*rank*/) { RT_CHECK(false); }
+  // Starts a spare, to which `frame` is the first message: replace() uses it if it is there.
+  // Nothing happens where the ranks would feel it. REQUIRES: !has_spare().
+  virtual void make_spare(std::string_view /*frame*/) {}
+  virtual bool has_spare() const { return false; }
+  virtual void drop_spare() {}
   // SIGKILL to one worker and its descendants.
   virtual void kill(int /*rank*/) { RT_CHECK(false); }
   // The others continue without the rank, whose process has ended: no commit waits for it.

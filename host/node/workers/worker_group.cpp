@@ -13,9 +13,11 @@
 #include "host/base/fault.h"
 #include "host/base/files/fd.h"
 #include "host/base/text/text.h"
+#include "host/loop/channel/frame.h"
 #include "host/loop/channel/frame_channel.h"
 #include "host/loop/pipe_reader.h"
 #include "host/loop/processes/worker_descriptors.h"
+#include "host/machine/processes/thread_cpus.h"
 
 namespace rtrain::node {
 namespace {
@@ -49,6 +51,28 @@ class WorkerGroup::Worker {
 
   ~Worker() {
     if (endpoint_fd_ >= 0) close(endpoint_fd_);
+  }
+  // Throws SpawnError.
+  void start_as_spare(std::string frame) {
+    first_frame_ = std::move(frame);
+    start(group_.options_.zygote);
+  }
+  bool is_spare() const { return first_frame_.has_value(); }
+  bool has_ended() const { return !request_ && !(process_ && process_->is_running()); }
+  bool is_there() const { return process_ && process_->is_running(); }
+  // The spare becomes the process of this rank.
+  void take_rank(int rank, const WorkerPlace& place) {
+    rank_ = rank;
+    place_ = place;
+    first_frame_.reset();
+    if (!place.cpus.empty()) machine::bind_all_threads(pid(), place.cpus);
+    open(std::move(ends_));
+  }
+  // Of a spare that has not ended.
+  void forget_spare() {
+    if (process_) guard_->del(pid());
+    request_.reset();
+    process_.reset();
   }
   // Throws SpawnError.
   void start() {
@@ -125,6 +149,7 @@ class WorkerGroup::Worker {
       if (is_killed_) kill();
     } catch (const Error& e) {
       group_.on_worker_exit();
+      if (is_spare()) return;
       WorkerEnd end;
       end.is_child = false;
       end.broken = e.message();
@@ -159,6 +184,14 @@ class WorkerGroup::Worker {
   void begin(Ends ends) {
     group_.descendants_->add(pid());
     guard_->add(pid());
+    if (!is_spare()) return open(std::move(ends));
+    // The socket is empty, and takes a short message.
+    const std::string frame = loop::to_frame(*first_frame_);
+    if (write(ends.channel.get(), frame.data(), frame.size()) != std::ssize(frame)) kill();
+    ends_ = std::move(ends);
+  }
+
+  void open(Ends ends) {
     open_channel(ends.channel.release());
     out_.emplace(group_.loop_, ends.out.release(), reader(OutputStream::kStdout));
     err_.emplace(group_.loop_, ends.err.release(), reader(OutputStream::kStderr));
@@ -193,6 +226,7 @@ class WorkerGroup::Worker {
   void on_exit(loop::ExitStatus status) {
     group_.on_worker_exit();
     guard_->del(pid());
+    if (is_spare()) return;
     channel_->drain();
     channel_->close();
     for (auto* stream : {&*out_, &*err_}) {
@@ -208,12 +242,13 @@ class WorkerGroup::Worker {
   int rank_;
   WorkerPlace place_;
   std::string broken_;
-  Zygote::Request request_;  // while the process is being forked
-  Ends ends_;                // for the same time
-  bool is_killed_ = false;   // kill() came while the process was being forked
-  int near_fd_ = -1;         // in local mode, while the channel is open
-  int endpoint_fd_ = -1;     // until it is taken
-  int pid_ = 0;              // in local mode; 0 until known
+  Zygote::Request request_;                 // while the process is being forked
+  Ends ends_;                               // for the same time, and while it is a spare
+  std::optional<std::string> first_frame_;  // of a spare
+  bool is_killed_ = false;                  // kill() came while the process was being forked
+  int near_fd_ = -1;                        // in local mode, while the channel is open
+  int endpoint_fd_ = -1;                    // until it is taken
+  int pid_ = 0;                             // in local mode; 0 until known
   std::optional<loop::FrameChannel> channel_;
   std::optional<loop::PipeReader> out_;
   std::optional<loop::PipeReader> err_;
@@ -240,7 +275,8 @@ void WorkerGroup::spawn_next(const WorkerPlace& place) {
   constexpr int kForEach = 4;
   constexpr int kBesides = 32;
   if (workers_.empty()) {
-    files_ = std::make_unique<machine::FileReserve>(kForEach * options_.num_workers + kBesides);
+    const int most = options_.num_workers + 1;  // with the spare
+    files_ = std::make_unique<machine::FileReserve>(kForEach * most + kBesides);
   }
   fault_point("group.spawn");
   if (!guard_ && !options_.local) {
@@ -261,6 +297,30 @@ void WorkerGroup::replace(int rank, const WorkerPlace& place) {
   auto& worker = workers_.at(static_cast<size_t>(rank - options_.first_rank));
   worker = std::make_unique<Worker>(*this, rank, place);
   worker->start();
+}
+
+void WorkerGroup::start_spare(SpareStart start, const WorkerPlace& place) {
+  fault_point("group.spawn");
+  spare_ = std::make_unique<Worker>(*this, start.number, place);
+  spare_->start_as_spare(std::move(start.frame));
+}
+
+bool WorkerGroup::has_spare() const { return spare_ && !spare_->has_ended(); }
+
+bool WorkerGroup::is_spare_there() const { return spare_ && spare_->is_there(); }
+
+void WorkerGroup::replace_by_spare(int rank, const WorkerPlace& place) {
+  auto& worker = workers_.at(static_cast<size_t>(rank - options_.first_rank));
+  worker = std::move(spare_);
+  worker->take_rank(rank, place);
+}
+
+void WorkerGroup::drop_spare() {
+  if (has_spare()) {
+    spare_->forget_spare();
+    on_worker_exit();
+  }
+  spare_.reset();
 }
 
 WorkerGroup::Worker& WorkerGroup::worker(int rank) const {
@@ -288,6 +348,7 @@ void WorkerGroup::hold_output(bool held) {
 void WorkerGroup::kill(int rank) { worker(rank).kill(); }
 
 void WorkerGroup::kill() {
+  drop_spare();
   for (const auto& worker : workers_) worker->kill();
 }
 

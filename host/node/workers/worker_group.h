@@ -52,6 +52,12 @@ class WorkerGroupDelegate {
   virtual void on_gone(int rank, const WorkerEnd& end) = 0;
 };
 
+// The first message to a spare, and the number of its page of progress.
+struct SpareStart {
+  int number = 0;
+  std::string frame;  // encoded
+};
+
 class WorkerGroup {
  public:
   WorkerGroup(loop::Loop& loop, const WorkerGroupOptions& options, WorkerGroupDelegate& delegate);
@@ -64,6 +70,16 @@ class WorkerGroup {
   // Starts the process of a rank again, whose last one has ended. Throws as above. Not from inside
   // a call of the delegate.
   void replace(int rank, const WorkerPlace& place);
+  // Starts a process that takes the place of a lost rank later. Until then nothing that it sends or
+  // prints is read. Throws as above. REQUIRES: !has_spare(), and a worker was started before.
+  void start_spare(SpareStart start, const WorkerPlace& place);
+  // Whether it has been started and has not ended; `is_there`: and its pid is known.
+  bool has_spare() const;
+  bool is_spare_there() const;
+  // As replace(), with the spare as the process. REQUIRES: is_spare_there().
+  void replace_by_spare(int rank, const WorkerPlace& place);
+  // Kills it, if there is one.
+  void drop_spare();
   // In local mode, once for each rank: returns the worker's end of the channel. The caller owns it
   // and closes it at the end.
   int take_endpoint(int rank);
@@ -98,8 +114,9 @@ class WorkerGroup {
   std::unique_ptr<machine::FileReserve> files_;
   std::unique_ptr<loop::Descendants> descendants_;  // null in local mode
   std::unique_ptr<loop::GroupGuard> guard_;
-  int running_ = 0;  // number of processes, including those being forked
+  int running_ = 0;  // number of processes, including the spare and those being forked
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Worker> spare_;  // null: there is none; or it has ended
 };
 
 }  // namespace rtrain::node

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host/decide/spare.h"
 #include "host/node/workers/node.h"
 
 namespace rtrain::train {
@@ -26,6 +27,7 @@ class NodeGroup {
     int first_rank = 0;
     int num_workers = 1;
     std::vector<int> places = {};  // by local rank; set by add()
+    decide::Spare spare = {};
   };
 
   // The rank's node.
@@ -40,6 +42,7 @@ class NodeGroup {
   // Calls Node::hand_over for all nodes, including those without ranks.
   void hand_over(node::NodeDelegate& delegate);
   const std::vector<Member>& members() const { return members_; }
+  std::vector<Member>& members() { return members_; }
   uint64_t copied_bytes() const;
 
  private:

@@ -36,6 +36,17 @@ function followers.problem(state)
   return sampler and text_of(sampler, state.context) or nil
 end
 
+---Gives the samplers that a spare has made its rank.
+---@param context table
+function followers.take_place(context)
+  for sampler in each_sampler() do
+    if sampler.wait_for_rank then
+      sampler.wait_for_rank = nil
+      sampler:set_place(context.world_size, context.world_rank)
+    end
+  end
+end
+
 ---Adapts samplers and shards when the session's context has changed. Raises code 'unsupported' for a sampler that
 ---cannot follow.
 ---@param before table

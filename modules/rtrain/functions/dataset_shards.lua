@@ -158,6 +158,7 @@ end
 ---```
 function dataset_shards.get_dataset_shard(dataset_name)
   local state = session.get('train.get_dataset_shard()')
+  session.take_place()
   local shards = shards_of[state]
   local names = ordered.keys(shards)
   if #names == 0 then

@@ -227,6 +227,7 @@ end
 ---```
 function report.get_checkpoint()
   local state = session.get('train.get_checkpoint()')
+  session.take_place()
   local own = require('rtrain._worker').last_checkpoint()
   if own and not (state.checkpoint and state.checkpoint.path == own) then state.checkpoint = Checkpoint(own) end
   return state.checkpoint

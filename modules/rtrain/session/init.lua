@@ -35,6 +35,14 @@ function session.is_joining()
   return current ~= nil and current.is_joining == true
 end
 
+---Waits until this process has a rank. A spare, which is to replace the next lost rank, has none before; where it needs
+---one it waits here.
+function session.take_place()
+  local current = held[session]
+  local place = current and current.place
+  if place then place() end
+end
+
 ---Returns the session; raises an error outside a train function.
 ---@param what string the function's name, for the message
 ---@return table state

@@ -19,7 +19,7 @@ end
 ---@param state table state of the session
 function replicas.begin(state)
   local context = state.context
-  if state.kind ~= 'torch' or context.world_size == 1 or context.world_rank ~= 0 or state.is_joining then return end
+  if state.kind ~= 'torch' or context.world_size == 1 or state.is_joining or context.world_rank ~= 0 then return end
   local num_collectives = require('rtrain._elastic').num_collectives
   local first, before
   is_watching = true

@@ -23,12 +23,15 @@ local function set(name, value)
   put(name, value)
 end
 
----Sets the variables that this rank knows by itself; called again when it continues in another group (train.elastic).
+---Sets the variables that this rank knows by itself; called again when it continues in another group (train.elastic), or
+---when a spare has got its rank.
 ---@param context table of this rank
 function variables.set_rank(context)
-  set('RANK', ('%d'):format(context.world_rank))
+  if not context.is_spare then
+    set('RANK', ('%d'):format(context.world_rank))
+    set('LOCAL_RANK', ('%d'):format(context.local_rank))
+  end
   set('WORLD_SIZE', ('%d'):format(context.world_size))
-  set('LOCAL_RANK', ('%d'):format(context.local_rank))
   set('LOCAL_WORLD_SIZE', ('%d'):format(context.local_world_size))
   set('NODE_RANK', ('%d'):format(context.node_rank))
 end

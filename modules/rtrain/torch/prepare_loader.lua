@@ -3,10 +3,10 @@
 local class = require 'base.class'
 local data = require 'torch.utils.data'
 local errors = require 'base.errors'
+local session = require 'rtrain.session'
 
 -- Returns the sampler of one rank: the same kind of order as before, split.
-local function split(sampler, dataset, context)
-  local place = {num_replicas = context.world_size, rank = context.world_rank}
+local function split_at(sampler, dataset, place)
   local kind = class.of(sampler)
   if kind == data.SequentialSampler then
     place.shuffle = false
@@ -16,6 +16,14 @@ local function split(sampler, dataset, context)
     return data.DistributedSampler(dataset, place)
   end
   return data.DistributedSamplerWrapper(sampler, place)
+end
+
+-- The sampler of a spare gets its rank when the process does (rtrain/session/spare.lua), at the latest at its first order.
+local function split(sampler, dataset, context)
+  local rank = rawget(context, 'world_rank')
+  local part = split_at(sampler, dataset, {num_replicas = context.world_size, rank = rank or 0})
+  if rank == nil then part.rank, part.wait_for_rank = nil, session.take_place end
+  return part
 end
 
 local function split_batches(batches, dataset, context)

@@ -12,21 +12,28 @@ local process_group = require 'rtrain.session.process_group'
 local replicas = require 'rtrain.session.replicas'
 local run_flags = require 'rtrain.worker.run_flags'
 local session = require 'rtrain.session'
+local spare = require 'rtrain.session.spare'
 local timing = require 'rtrain.session.timing'
 local variables = require 'rtrain.session.variables'
 local virtual = require 'rtrain.virtual'
 
 local worker = {}
 
+local function starting_checkpoint(context, job)
+  local starting = context.starting_checkpoint
+  return starting and Checkpoint(starting.path) or job.resume_from_checkpoint
+end
+
 local function begin_session(host, job, pump)
   process_group.form_at_first_use()
+  local is_trial = os.getenv 'RTRAIN_TRIAL' ~= nil
+  if is_trial then host.take_place() end
   local context = host.context()
-  local starting = context.starting_checkpoint
-  local trial = os.getenv 'RTRAIN_TRIAL' and require('rtrain.trial.session').begin(context, starting) or nil
+  local trial = is_trial and require('rtrain.trial.session').begin(context, context.starting_checkpoint) or nil
   session.begin {
     context = context,
     gpus = job.gpus or context.gpus,
-    checkpoint = trial and trial.checkpoint or starting and Checkpoint(starting.path) or job.resume_from_checkpoint,
+    checkpoint = trial and trial.checkpoint or starting_checkpoint(context, job),
     metadata = job.metadata or {},
     trial = trial,
     tempdirs = {},
@@ -46,13 +53,13 @@ local function set_up_engine(engine, threads, gpus)
   if gpus[1] then engine.cuda_devices.set_device(gpus[1]) end
 end
 
--- Configures the engine now, or when it is loaded.
+-- Configures the engine now, or when it is loaded. `threads` returns their number.
 local function prepare_engine(host, threads, gpus)
   local loaded, open = package.loaded['torch._C'], package.preload['torch._C']
-  if type(loaded) == 'table' then return set_up_engine(loaded, threads, gpus) end
+  if type(loaded) == 'table' then return set_up_engine(loaded, threads(), gpus) end
   package.preload['torch._C'] = function(...)
     local engine = open(...)
-    set_up_engine(engine, threads, gpus)
+    set_up_engine(engine, threads(), gpus)
     host.phase('engine_loaded')
     return engine
   end
@@ -72,11 +79,36 @@ end
 ---@param task table the controller's
 ---@return table metrics
 function worker.validate(host, task)
-  prepare_engine(host, host.context().threads, {})
+  prepare_engine(host, function() return host.context().threads end, {})
   session.begin_validation()
   local job = require('base._closure').load(host.functions())
   add_search_path()
   return require('rtrain.functions.validation').run(job, task)
+end
+
+-- Begins what depends on the rank: now, or when a spare has got one.
+local function begin_rank(host, job, state)
+  if not state.probe then replicas.begin(state) end
+  dataset_shards.begin(state, job.datasets)
+  if state.probe and state.probe.num_steps then
+    state.probe.on_step = loop_progress.of_steps(host, state.context.world_rank, state.probe.num_steps)
+  else
+    loop_progress.begin(host, state.context.world_rank)
+  end
+end
+
+-- A spare computes with one thread until it has a rank.
+local function begin_spare(host, job, state, threads)
+  spare.begin(host, state, function(context)
+    variables.set_rank(context)
+    state.checkpoint = starting_checkpoint(context, job)
+    local engine = package.loaded['torch._C']
+    if type(engine) == 'table' then
+      engine.set_num_threads(threads)
+      require 'rtrain.elastic.followers'.take_place(context)
+    end
+    begin_rank(host, job, state)
+  end)
 end
 
 ---Runs a train function as this process's part of the attempt. Its error becomes the error of the rank.
@@ -94,7 +126,9 @@ function worker.run(job, pump)
   local state = session.get('worker')
   if job.gpus then host.set_gpus(job.gpus) end
   variables.set(host, state.context)
-  prepare_engine(host, job.num_threads or state.context.threads, job.set_cuda_device == false and {} or state.gpus)
+  local threads = job.num_threads or state.context.threads
+  if state.context.is_spare then begin_spare(host, job, state, threads) end
+  prepare_engine(host, function() return state.place and 1 or threads end, job.set_cuda_device == false and {} or state.gpus)
   virtual.begin(state, job.virtual_workers)
   state.flags = job.flags
   local asked = job.flags and job.flags.tryout
@@ -102,14 +136,8 @@ function worker.run(job, pump)
     state.probe = require('rtrain.tryout.' .. asked.probe)(asked, state.context.world_rank)
     if state.context.world_rank == 0 then require('rtrain.tryout.order_watch').begin() end
   end
-  if not state.probe then replicas.begin(state) end
   run_flags.apply(job.flags, job.kind == 'torch')
-  dataset_shards.begin(state, job.datasets)
-  if state.probe and state.probe.num_steps then
-    state.probe.on_step = loop_progress.of_steps(host, state.context.world_rank, state.probe.num_steps)
-  else
-    loop_progress.begin(host, state.context.world_rank)
-  end
+  if not state.place then begin_rank(host, job, state) end
   host.phase('running')
   backend_tasks.stage(host, job.backend, 'on_start')
   if job.initialization_hook then job.initialization_hook() end
@@ -122,6 +150,7 @@ function worker.run(job, pump)
   else
     returned = job.train_loop_per_worker(job.train_loop_config)
   end
+  session.take_place()
   if state.virtual then state.virtual:end_run() end
   timing.record(state, true)
   host.set_returned()

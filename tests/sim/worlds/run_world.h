@@ -122,6 +122,7 @@ class RunWorld : public World {
   void act(const decide::action::EndHealed& a);
   void act(const decide::action::HealGroup& a);
   void act(const decide::action::LookAgain&) { heal_due_ = machine_.attempt; }
+  void act(const decide::action::KeepSpares& a);
   void act(const decide::action::TellHealed&);
   void act(const decide::action::SendExit&);
   void act(const decide::action::KillGroup&);
@@ -179,7 +180,8 @@ class RunWorld : public World {
   bool is_to_end_ = false;     // the group was ordered to end, or cannot record anything more
   bool is_stop_seen_ = false;  // by a rank, since the group started
   bool is_unwinding_ = false;  // the event reports a rank that is back after another one's loss
-  bool is_healing_ = false;    // until all ranks hold the state again
+  bool keeps_spares_ = false;
+  bool is_healing_ = false;                       // until all ranks hold the state again
   bool were_all_healable_ = false;                // once, and no rank has left train.elastic since
   std::map<decide::FailureKind, int> retries_;    // by failure kind
   std::optional<decide::GroupError> ended_with_;  // the error of the last attempt, if it failed

@@ -222,6 +222,17 @@ void RunWorld::act(const decide::action::HealGroup& a) {
   demand(++num_heals_ <= kMostCalm, "heals never end");
 }
 
+void RunWorld::act(const decide::action::KeepSpares& a) {
+  demand(a.are || keeps_spares_, "spares are ended that were not asked for");
+  keeps_spares_ = a.are;
+  if (!a.are) return;
+  demand(!is_asked_ && !is_to_end_, "spares are made for a group that ends");
+  for (const Process& each : processes_) {
+    demand(each.is_healable, "spares are made before all ranks hold a commit");
+  }
+  mark("keeps spares");
+}
+
 void RunWorld::act(const decide::action::TellHealed&) {
   demand(machine_.group.verdict == decide::Verdict::kNone,
          "a group is called healed in which a rank has failed");
@@ -230,6 +241,7 @@ void RunWorld::act(const decide::action::TellHealed&) {
 }
 
 void RunWorld::act(const decide::action::SendExit&) {
+  demand(!keeps_spares_, "a spare outlives the group");
   for (Process& each : processes_) {
     each.is_told_exit = true;
     each.is_stuck = faults_.stick && draws_.chance(0.1);
@@ -239,6 +251,7 @@ void RunWorld::act(const decide::action::SendExit&) {
 void RunWorld::act(const decide::action::KillGroup&) {
   const bool is_back = is_unwinding_ && are_all_back() && is_undisturbed();
   demand(!is_back, "a heal is given up though all ranks are back at one step");
+  keeps_spares_ = false;
   for (Process& each : processes_) each.is_killed = true;
 }
 

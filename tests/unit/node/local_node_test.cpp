@@ -22,7 +22,9 @@ class FakePlaces : public WorkerPlaces {
   WorkerPlace place(int local_rank, int num_workers) const override {
     asked.push_back(cat(local_rank, " of ", num_workers));
     WorkerPlace out;
-    out.gpus = {{.number = local_rank, .uuid = cat("GPU-", local_rank), .name = "H100"}};
+    if (has_gpus) {
+      out.gpus = {{.number = local_rank, .uuid = cat("GPU-", local_rank), .name = "H100"}};
+    }
     if (local_rank == broken) out.lease_fds = {1 << 20};
     return out;
   }
@@ -30,6 +32,7 @@ class FakePlaces : public WorkerPlaces {
 
   mutable Texts asked;
   int broken = -1;
+  bool has_gpus = true;
 };
 
 class LocalNodeTest : public testing::Test {
@@ -117,6 +120,31 @@ TEST_F(LocalNodeTest, ALostRankIsReplacedWhileTheOtherLives) {
   run_until(loop_, [&] { return next.has("rank 5 is gone"); });
   EXPECT_FALSE(next.has("rank 4 is gone"));
   node_.reset();
+}
+
+TEST_F(LocalNodeTest, ASpareIsNotHeardBeforeItHasARank) {
+  places_.has_gpus = false;
+  spawn("hang");
+  wait_for("rank 4: hello");
+  wait_for("rank 5: hello");
+  const Texts before = delegate_.log;
+  node_->make_spare(to_frame(message::Acknowledged{}));
+  EXPECT_TRUE(node_->has_spare());
+  node_->drain();
+  EXPECT_EQ(delegate_.log, before);
+  node_->drop_spare();
+  EXPECT_FALSE(node_->has_spare());
+  node_->make_spare(to_frame(message::Acknowledged{}));
+  node_->kill();
+  EXPECT_FALSE(node_->has_spare());
+  wait_for("rank 4 is gone");
+  wait_for("rank 5 is gone");
+}
+
+TEST_F(LocalNodeTest, ThereIsNoSpareForRanksWithDevices) {
+  spawn("echo");
+  node_->make_spare(to_frame(message::Acknowledged{}));
+  EXPECT_FALSE(node_->has_spare());
 }
 
 TEST_F(LocalNodeTest, WorkersAreForkedFromAZygote) {

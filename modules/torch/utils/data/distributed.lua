@@ -82,6 +82,7 @@ function DistributedSampler:count() return self.dataset:len() end
 ---@param rank? integer another rank
 ---@return integer
 function DistributedSampler:num_own(seen, rank)
+  if self.wait_for_rank then self.wait_for_rank() end
   local left = math.max(self:count() - (seen or 0), 0)
   return math.min(share(self, left), math.max(math.ceil((left - (rank or self.rank)) / self.num_replicas), 0))
 end
@@ -117,7 +118,11 @@ function DistributedSampler:columns()
   return all:view{all:size(0) / self.num_replicas, self.num_replicas}
 end
 
-function DistributedSampler:indices() return self:columns():select(1, self.rank) end
+-- `wait_for_rank` sets the rank of a sampler that was made before its process had one.
+function DistributedSampler:indices()
+  if self.wait_for_rank then self.wait_for_rank() end
+  return self:columns():select(1, self.rank)
+end
 
 -- Returns the samples used by all ranks: they take equal steps.
 function DistributedSampler:state(taken)
