@@ -34,9 +34,26 @@ function Events:mark(name, value)
   self._file:flush()
 end
 
+---Returns events of a process that does not ask for its rank yet: their marks are kept until `open(rank)`.
+---@param folder string where the driver looks
+---@return table events with `mark(name)`, and `open(rank)`, which returns the events of a rank
+local function early(folder)
+  local times = {}
+  return {
+    mark = function(_, name) times[#times + 1] = {name, now()} end,
+    open = function(_, rank)
+      local events = open(folder, rank)
+      for _, each in ipairs(times) do
+        events._file:write(('%.6f %d %s 0\n'):format(each[2], events._pid, each[1]))
+      end
+      return events
+    end,
+  }
+end
+
 ---@param seconds number below 1
 local function sleep(seconds)
   ffi.C.bench_usleep(seconds * 1e6)
 end
 
-return {now = now, open = open, sleep = sleep}
+return {now = now, open = open, early = early, sleep = sleep}

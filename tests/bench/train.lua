@@ -39,12 +39,12 @@ end
 
 local function train_func(config)
   local clock = require 'events'
-  local events = clock.open(config.events, train.get_context():get_world_rank())
-  events:mark('train_fn')
+  local early = clock.early(config.events)
+  early:mark('train_fn')
   torch.manual_seed(config.seed)
   local loader = data.DataLoader(load_data(config.data), {batch_size = config.batch, shuffle = true})
   loader = train.torch.prepare_data_loader(loader)
-  events:mark('data')
+  early:mark('data')
   local core = config.model == 'convnet' and convnet() or mlp()
   local model = train.torch.prepare_model(core)
   local optimizer
@@ -54,6 +54,8 @@ local function train_func(config)
     optimizer = optim.SGD(model:parameters(), {lr = 0.01})
   end
   local state, loss = train.state {model = model, optimizer = optimizer, loader = loader, step = 0, epoch = 0}, nil
+  -- Here the spare of train.elastic waits until it has a rank.
+  local events = early:open(train.get_context():get_world_rank())
   local checkpoint = train.get_checkpoint()
   if checkpoint then
     local saved = checkpoint:with_directory(function(folder) return torch.load(folder .. '/state.pt') end)

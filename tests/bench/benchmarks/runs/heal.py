@@ -19,6 +19,7 @@ def build(config):
     settings = {"model": "convnet", "steps": ENDLESS, "batch": config.batch, "checkpoint_every": 10}
     settings["data"] = config.data
     kill_at = 12 if config.quick else 25
+    heal_at = 12 if config.quick else 100  # the spare is there by then
     starts, skipped = sides.all_sides(config, "train", lambda side: settings, max_failures=3)
     healed = {**settings, "checkpoint_every": 0, "elastic": "true"}
     return Benchmark(
@@ -38,13 +39,14 @@ def build(config):
             Goal("stall", TORCHFT_LIMIT, "ray"),
         ],
         sides={
-            "rtrain": _healed(lambda: sides.start_rtrain(config, "train.lua", healed), kill_at),
+            "rtrain": _healed(lambda: sides.start_rtrain(config, "train.lua", healed), heal_at),
             "restart": _sampler("rtrain", starts["rtrain"], kill_at),
             **{side: _sampler(side, start, kill_at) for side, start in starts.items() if side != "rtrain"},
             **({} if config.torchft_missing else {"torchft": _torchft(config, kill_at)}),
         },
         skipped={**skipped, **({"torchft": config.torchft_missing} if config.torchft_missing else {})},
         notes=[
+            f"rtrain: the kill is at step {heal_at}, when the spare has read the data",
             "restart: rtrain without train.elastic, from a checkpoint of every tenth step",
             "torchft: two replicas, each started again by a torchrun; the living one goes on alone, a batch may be skipped",
         ],
