@@ -52,12 +52,12 @@ local function average_on_devices(model)
 end
 
 local function train_func(config)
-  local rank = train.get_context():get_world_rank()
   torch.manual_seed(11)
   local model = make_model()
   local kwargs = config.sharded and {wrap = torch.nn.Linear, replicas = 1} or nil
   local strategy = {parallel_strategy = config.sharded and 'fsdp' or 'ddp', parallel_strategy_kwargs = kwargs}
   if not config.gpus then model = train.torch.prepare_model(model, strategy) end
+  local rank = train.get_context():get_world_rank()
   torch.manual_seed(11 + rank)
   math.randomseed(17 + rank)
   local optimizer = torch.optim.Adam(model:parameters(), {lr = 0.001})

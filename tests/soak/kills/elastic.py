@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A run in train.elastic whose workers are killed at random moments ends with the bits of a calm one.
 
-    elastic.py [--kills N] [--seed S] [--workers W] [--hosts H | --gpus FOLDER | --sharded] [--keep]
+    elastic.py [--kills N] [--seed S] [--workers W] [--hosts H | --gpus FOLDER | --sharded] [--spares] [--keep]
 
 elastic.lua runs twice: once left alone, once with N kills: any rank, rank 0 too, two at once, while others are being replaced.
 One rank that holds the state is always spared; without it there is nothing to continue with. What every rank wrote at its end
@@ -9,7 +9,8 @@ must be equal byte by byte, the reports must be those of the calm run, every att
 processes that were not killed must be the same in the next attempt. With `--hosts` the workers are on that many nodes, which
 are namespaces (tests/cluster/hosts.py). With `--gpus` each has a GPU that is simulated: FOLDER is that of libfake_gpu.so
 (tests/README.md). With `--sharded` each has rows of the model and a copy of the rows of the rank before it: of a lost rank
-both neighbors are spared. The executable is $RTRAIN.
+both neighbors are spared. With `--spares` workers are killed only while there is a spare, which takes the place of the first
+one, or is killed too. The executable is $RTRAIN.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from launchers import Task, slurm
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 LOG_SHOWN = 4000  # characters from the end of the log
 STEPS_A_KILL = 25
+STEPS_A_SPARE = 400  # the steps of 4 ms in which a spare is made
 
 
 class ElasticRun:
@@ -44,7 +46,7 @@ class ElasticRun:
         self.folder, self.options = folder, options
         self.storage, self.runtime = folder / "storage", folder / "rt"
         self.runtime.mkdir(parents=True)
-        self.killed = set()
+        self.killed, self.spares = set(), set()
         self.hosts = Hosts(folder / "hosts", options.hosts) if options.hosts > 1 else None
         self.process, self.agents = None, []
 
@@ -128,6 +130,8 @@ class ElasticRun:
                 spared, kills_of_a_heal = self.choose_spared(alive, choice), 0
             victims = [pid for pid in alive if pid not in spared and is_ours(pid, self.storage)]
             # A run gives up if its replacements die too often.
+            if self.options.spares and not kills_of_a_heal and victims and not self.find_spare(pids, choice):
+                victims = []
             if spared and victims and kills_of_a_heal < 5:
                 kills_of_a_heal += 1
                 for pid in choice.sample(victims, min(len(victims), choice.choice([1, 1, 1, 2]))):
@@ -135,6 +139,22 @@ class ElasticRun:
                         os.kill(pid, signal.SIGKILL)
                     self.killed.add(pid)
             time.sleep(choice.choice([choice.uniform(0, 0.05), choice.uniform(0, 0.7)]))
+
+    def find_spare(self, pids, choice):
+        """Returns whether there is a spare. Kills some of them."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        for pid in [int(pid) for path in children for pid in path.read_text().split()]:
+            if pid in pids or pid in self.killed or not is_worker(pid):
+                continue
+            self.spares.add(pid)
+            if choice.random() < 0.2:
+                os.kill(pid, signal.SIGKILL)
+                self.killed.add(pid)
+            return True
+        return False
+
+    def num_spares_used(self):
+        return len(self.spares & {pid for (pid,) in self.query("SELECT pid FROM workers")})
 
     def finish(self):
         codes = [process.wait(7200) for process in (self.process, *self.agents)]
@@ -168,6 +188,14 @@ class ElasticRun:
         return [seconds for (seconds,) in self.query("SELECT heal_s FROM attempts WHERE heal_s IS NOT NULL")]
 
 
+def is_worker(pid):
+    """Whether it is a process with a rank, or a spare."""
+    with contextlib.suppress(OSError):
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return words[1:2] == [b"--worker"] and words[2].strip() != b"-1"
+    return False
+
+
 def is_ours(pid, storage):
     with contextlib.suppress(OSError):
         return f"RTRAIN_STORAGE={storage}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
@@ -182,9 +210,10 @@ def main():
     parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--gpus", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--sharded", action="store_true")
+    parser.add_argument("--spares", action="store_true")
     parser.add_argument("--keep", action="store_true", help="leave the folders of the runs")
     options = parser.parse_args()
-    options.steps = 100 + STEPS_A_KILL * options.kills
+    options.steps = 100 + (STEPS_A_SPARE if options.spares else STEPS_A_KILL) * options.kills
     place = pathlib.Path(tempfile.mkdtemp(prefix="rk-"))
     calm, harassed = ElasticRun(place / "calm", options), ElasticRun(place / "harassed", options)
     calm.start()
@@ -198,6 +227,8 @@ def main():
     differing = [rank for rank, data in enumerate(found) if data != wanted[rank]]
     assert not differing, f"other bits on ranks {differing}: {place}"
     assert len(harassed.killed) >= min(options.kills, 3), f"only {len(harassed.killed)} kills: the run was too short"
+    if options.spares:
+        print(f"{harassed.num_spares_used()} spares took a rank's place")
     print(
         f"seed {options.seed}: {len(harassed.killed)} workers killed in {time.monotonic() - begun:.1f} s, {len(heals)} heals, "
         f"median {statistics.median(heals) * 1000:.0f} ms, longest {max(heals) * 1000:.0f} ms: the same bits"
