@@ -116,6 +116,20 @@ bool Region::valid() const {
   });
 }
 
+int64_t Region::num_bytes() const {
+  const auto bytes = [&](const RegionTensor& tensor) {
+    int64_t out = tensor.type == Type::kBool ? 1 : tensor.type == Type::kInt64 ? 8 : 4;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (tensor.strides[i] != 0) out *= sizes[i];
+    }
+    return tensor.has_window() ? out / sizes.back() * tensor.window_width : out;
+  };
+  int64_t out = 0;
+  for (const RegionTensor& input : inputs) out += bytes(input);
+  for (const Output& output : outputs) out += bytes(output.tensor);
+  return out;
+}
+
 Operand Region::add(Operation operation, std::vector<Operand> operands) {
   Instruction wanted{.operation = operation, .operands = std::move(operands)};
   const auto found = std::ranges::find(instructions, wanted);
@@ -156,6 +170,30 @@ void Region::remove_dead() {
   }
   instructions = std::move(kept);
   for (Output& output : outputs) rename(output.from);
+}
+
+void Region::join_dimensions() {
+  const size_t num_kept = has_rows() ? 1 : 0;
+  std::vector<RegionTensor*> tensors;
+  for (RegionTensor& input : inputs) tensors.push_back(&input);
+  for (Output& output : outputs) tensors.push_back(&output.tensor);
+  const auto erase = [&](size_t dim) {
+    sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+    for (RegionTensor* tensor : tensors) {
+      tensor->strides.erase(tensor->strides.begin() + static_cast<std::ptrdiff_t>(dim));
+    }
+  };
+  for (size_t dim = sizes.size() - num_kept; dim-- > 0;) {
+    if (sizes[dim] == 1) erase(dim);
+  }
+  for (size_t dim = sizes.size() - num_kept; dim-- > 1;) {
+    const bool can_join = std::ranges::all_of(tensors, [&](const RegionTensor* tensor) {
+      return tensor->strides[dim - 1] == tensor->strides[dim] * sizes[dim];
+    });
+    if (!can_join) continue;
+    sizes[dim] *= sizes[dim - 1];
+    erase(dim - 1);
+  }
 }
 
 }  // namespace rtrain::compile

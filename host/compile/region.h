@@ -73,11 +73,16 @@ struct Region {
   std::vector<Extent> extents_with_rows() const;
   Extent extent(const Operand& operand, const std::vector<Extent>& extents) const;
   bool valid() const;
+  // Bytes that it reads and writes.
+  int64_t num_bytes() const;
   // Adds the instruction, or finds an equal one.
   Operand add(Operation operation, std::vector<Operand> operands);
   Operand add_constant(float value);
   // Removes instructions that no output needs.
   void remove_dead();
+  // Joins neighbours that every tensor walks through as one, and drops dimensions of size 1. A row
+  // stays a dimension.
+  void join_dimensions();
 };
 
 }  // namespace rtrain::compile

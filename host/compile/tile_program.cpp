@@ -19,13 +19,13 @@ bool is_zero(int64_t stride) { return stride == 0; }
 
 TileProgram::TileProgram(Region region, Simd simd, const Functions* functions)
     : region_(std::move(region)),
-      sizes_(region_.sizes),
       num_elements_(region_.num_elements()),
       simd_(simd),
       functions_(functions),
       has_rows_(region_.has_rows()),
       extents_(region_.extents()) {
-  join_dimensions();
+  region_.join_dimensions();
+  sizes_ = region_.sizes;
   if (has_rows_) {
     width_ = std::max<int64_t>(1, sizes_.back());
     const int64_t rows = std::max<int64_t>(1, kRowTile / width_);
@@ -36,33 +36,6 @@ TileProgram::TileProgram(Region region, Simd simd, const Functions* functions)
   plan_loads();
   plan_steps();
   plan_stores();
-}
-
-// Joins neighbours that every tensor walks through as one, and drops dimensions of size 1. A row
-// stays a dimension.
-void TileProgram::join_dimensions() {
-  std::vector<RegionTensor*> tensors;
-  for (RegionTensor& input : region_.inputs) tensors.push_back(&input);
-  for (Output& output : region_.outputs) tensors.push_back(&output.tensor);
-  const auto erase = [&](size_t dim) {
-    sizes_.erase(sizes_.begin() + static_cast<std::ptrdiff_t>(dim));
-    for (RegionTensor* tensor : tensors) {
-      tensor->strides.erase(tensor->strides.begin() + static_cast<std::ptrdiff_t>(dim));
-    }
-  };
-  const size_t num_kept = has_rows_ ? 1 : 0;
-  for (size_t dim = sizes_.size() - num_kept; dim-- > 0;) {
-    if (sizes_[dim] == 1) erase(dim);
-  }
-  for (size_t dim = sizes_.size() - num_kept; dim-- > 1;) {
-    const bool can_join = std::ranges::all_of(tensors, [&](const RegionTensor* tensor) {
-      return tensor->strides[dim - 1] == tensor->strides[dim] * sizes_[dim];
-    });
-    if (!can_join) continue;
-    sizes_[dim] *= sizes_[dim - 1];
-    erase(dim - 1);
-  }
-  region_.sizes = sizes_;
 }
 
 // Whether a tile's elements lie one after the other in memory.

@@ -113,7 +113,6 @@ class TileProgram {
   };
   struct Tile;
 
-  void join_dimensions();
   bool is_direct(const RegionTensor& tensor) const;
   bool is_column(const RegionTensor& tensor) const;
   bool is_row_operand(int input) const;

@@ -1,0 +1,158 @@
+// CUDA kernels of random regions, compiled for the host, give the numbers that 64-bit arithmetic
+// gives for the region, and write no other memory.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "host/compile/kernel_text.h"
+#include "tests/unit/compile/random_region.h"
+#include "tests/unit/temp_folder.h"
+
+namespace rtrain::compile {
+namespace {
+
+// Kernels as a library of the host, by tests/fake_nvidia/cuda_shim.h.
+class HostKernels {
+ public:
+  explicit HostKernels(const std::vector<std::string>& texts,
+                       const std::vector<std::string>& names) {
+    const std::string source = folder_ / "kernels.cpp";
+    const std::string library = folder_ / "kernels.so";
+    std::ofstream file(source);
+    file << "#include \"" RTRAIN_CUDA_SHIM "\"\n" << kernel_prelude();
+    for (const std::string& text : texts) file << text;
+    for (const std::string& name : names) {
+      file << "extern \"C\" void host_" << name
+           << "(unsigned blocks, unsigned threads, void** parameters) {\n"
+           << "  cuda_shim::bind(&" << name << ", blocks, threads, parameters)();\n}\n";
+    }
+    file.close();
+    const std::string command = RTRAIN_CXX
+                                " -std=c++20 -O0 -w -ffp-contract=off -shared -fPIC -o " +
+                                library + " " + source;
+    if (std::system(command.c_str()) != 0) return;
+    library_ = dlopen(library.c_str(), RTLD_NOW);
+  }
+  ~HostKernels() {
+    if (library_ != nullptr) dlclose(library_);
+  }
+
+  bool is_compiled() const { return library_ != nullptr; }
+  void launch(const std::string& name, int64_t blocks, int threads,
+              std::vector<void*> parameters) const {
+    using Launch = void(unsigned, unsigned, void**);
+    auto* run = reinterpret_cast<Launch*>(dlsym(library_, ("host_" + name).c_str()));
+    ASSERT_NE(run, nullptr);
+    run(static_cast<unsigned>(blocks), static_cast<unsigned>(threads), parameters.data());
+  }
+
+ private:
+  TempFolder folder_;
+  void* library_ = nullptr;
+};
+
+constexpr int kMultiprocessors = 2;
+
+void run(const HostKernels& library, const Kernel& kernel, RandomRegion& random) {
+  const int64_t blocks = kernel.schedule.num_blocks(kMultiprocessors, !kernel.column_sums.empty());
+  std::vector<void*> addresses;
+  for (TensorMemory& input : random.inputs) addresses.push_back(input.first());
+  for (const int output : kernel.outputs) {
+    addresses.push_back(random.outputs[static_cast<size_t>(output)].first());
+  }
+  std::vector<float> partial(static_cast<size_t>(kernel.num_partial(blocks)), std::nanf(""));
+  if (!kernel.column_sums.empty()) addresses.push_back(partial.data());
+  std::vector<void*> parameters;
+  for (void*& address : addresses) parameters.push_back(&address);
+  library.launch(kernel.name, blocks, kernel.schedule.threads, parameters);
+  if (kernel.column_sums.empty()) return;
+  std::vector<void*> sums{partial.data()};
+  for (const int output : kernel.column_sums)
+    sums.push_back(random.outputs[static_cast<size_t>(output)].first());
+  auto units = static_cast<unsigned>(kernel.num_units(blocks));
+  parameters.clear();
+  for (void*& address : sums) parameters.push_back(&address);
+  parameters.push_back(&units);
+  library.launch(kernel.columns_name, kernel.num_column_blocks(), Kernel::kColumnThreads,
+                 parameters);
+}
+
+void compare(const RandomRegion& random, unsigned seed) {
+  const auto expected = random.expected();
+  for (size_t i = 0; i < random.outputs.size(); ++i) {
+    const RegionTensor& tensor = random.region.outputs[i].tensor;
+    for (int64_t k = 0; k < random.region.num_elements(); ++k) {
+      const double wanted = expected[i][static_cast<size_t>(k)];
+      const double got = random.outputs[i].at(random.place(tensor, k));
+      const bool is_near = std::abs(wanted - got) <= 1e-3 * std::max(1.0, std::abs(wanted));
+      ASSERT_TRUE(is_near) << "region " << seed << ", output " << i << ", element " << k << ": "
+                           << got << ", not " << wanted;
+    }
+    // What the region does not cover is as it was.
+    std::vector<bool> is_covered(random.outputs[i].size());
+    for (int64_t k = 0; k < random.region.num_elements(); ++k) {
+      is_covered[static_cast<size_t>(random.place(tensor, k) + random.outputs[i].skipped() +
+                                     TensorMemory::kGuards)] = true;
+    }
+    for (size_t k = 0; k < is_covered.size(); ++k) {
+      const auto place =
+          static_cast<int64_t>(k) - random.outputs[i].skipped() - TensorMemory::kGuards;
+      ASSERT_TRUE(is_covered[k] || std::isnan(random.outputs[i].at(place)))
+          << "region " << seed << ", output " << i;
+    }
+  }
+}
+
+TEST(KernelText, RandomRegionsOnTheHost) {
+  constexpr unsigned kRegions = 500;
+  std::vector<RandomRegion> regions;
+  std::vector<Kernel> kernels;
+  std::vector<std::string> texts;
+  std::vector<std::string> names;
+  for (unsigned seed = 0; seed < kRegions; ++seed) {
+    regions.emplace_back(seed);
+    ASSERT_TRUE(regions.back().region.valid()) << seed;
+    kernels.push_back(make_kernel(regions.back().region, regions.back().alignments()));
+    const Kernel& kernel = kernels.back();
+    if (std::ranges::count(names, kernel.name) > 0) continue;
+    texts.push_back(kernel.text);
+    names.push_back(kernel.name);
+    if (!kernel.columns_name.empty()) names.push_back(kernel.columns_name);
+  }
+  const HostKernels library(texts, names);
+  ASSERT_TRUE(library.is_compiled());
+  for (unsigned seed = 0; seed < kRegions; ++seed) {
+    run(library, kernels[seed], regions[seed]);
+    compare(regions[seed], seed);
+    if (HasFatalFailure()) {
+      std::printf("%s\n", kernels[seed].text.c_str());
+      return;
+    }
+  }
+}
+
+TEST(KernelText, EqualRegionsHaveEqualTexts) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const RandomRegion one(seed);
+    const RandomRegion other(seed);
+    EXPECT_EQ(make_kernel(one.region, one.alignments()).text,
+              make_kernel(other.region, other.alignments()).text);
+  }
+}
+
+TEST(KernelText, CommentsStandBeforeTheKernelAndDoNotNameIt) {
+  const RandomRegion random(1);
+  const std::vector<std::string> comments = {"aten::mul.Tensor", "aten::add.Tensor"};
+  const Kernel kernel = make_kernel(random.region, random.alignments(), comments);
+  EXPECT_TRUE(kernel.text.starts_with("// aten::mul.Tensor\n// aten::add.Tensor\nextern"));
+  EXPECT_EQ(kernel.name, make_kernel(random.region, random.alignments()).name);
+}
+
+}  // namespace
+}  // namespace rtrain::compile
