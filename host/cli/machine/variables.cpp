@@ -18,8 +18,8 @@ constexpr std::array kVariables = {
              "object stores"},
     Variable{
         kFiles, "XDG_CACHE_HOME", "~/.cache",
-        "below it, in rtrain/bundles/, what files that rtrain bundle made have unpacked, and in "
-        "rtrain/packed/ tokens of text.pack"},
+        "below it, in rtrain/bundles/, what files that rtrain bundle made have unpacked, in "
+        "rtrain/packed/ tokens of text.pack, and in rtrain/kernels/ kernels of train.compile"},
     Variable{kFiles, "RTRAIN_STORAGE", "~/rtrain_results",
              "folder of the store and the runs, or URI (s3://bucket/folder)"},
     Variable{kFiles, "RTRAIN_DATA", "", "folder of datasets such as MNIST and CIFAR-10"},
@@ -35,6 +35,8 @@ constexpr std::array kVariables = {
              "folder of libxgboost.so, instead of a search"},
     Variable{kFiles, "RTRAIN_LIGHTGBM", "searched for",
              "folder of lib_lightgbm.so, instead of a search"},
+    Variable{kFiles, "RTRAIN_NVRTC", "searched for",
+             "file of libnvrtc.so, which compiles kernels of train.compile, instead of a search"},
     Variable{kRuns, "RTRAIN_CALLBACKS", "",
              "Lua files, separated by commas, that return callbacks for every run"},
     Variable{kRuns, "RTRAIN_CGROUP", "a cgroup where allowed",
