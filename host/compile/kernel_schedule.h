@@ -26,7 +26,7 @@ struct KernelSchedule {
   std::vector<bool> joined;  // for each input, then each output: a group is one access
 
   int units_per_block() const;  // at a time
-  // Blocks for a device with so many multiprocessors. Those of a region with sums of columns are
+  // Blocks for a device with that many multiprocessors. Those of a region with sums of columns are
   // few: each has sums of its own.
   int64_t num_blocks(int multiprocessors, bool has_column_sums) const;
 };

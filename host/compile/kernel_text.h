@@ -15,7 +15,7 @@
 namespace rtrain::compile {
 
 struct Kernel {
-  // The function `name` takes the addresses of the inputs and of the outputs that are no sums of
+  // The function `name` takes the addresses of the inputs and of the outputs, but for sums of
   // columns. If there are such sums it then takes the address of num_partial() numbers, and the
   // function `columns_name` adds these up: it takes that address, the addresses of the sums, and
   // the number of units (unsigned int).
@@ -23,8 +23,8 @@ struct Kernel {
   std::string columns_name;
   std::string text;
   KernelSchedule schedule;
-  std::vector<int> outputs;      // those that are no sums of columns
-  std::vector<int> column_sums;  // the others
+  std::vector<int> outputs;      // but for sums of columns
+  std::vector<int> column_sums;  // the other outputs
   // Each unit (a warp or a block) has a row of partial sums for each sum.
   int64_t num_units(int64_t num_blocks) const;
   int64_t num_partial(int64_t num_blocks) const;

@@ -5,6 +5,7 @@
 #include "host/cuda/events.h"
 #include "host/cuda/graphs.h"
 #include "host/cuda/groups.h"
+#include "host/cuda/kernels.h"
 #include "host/cuda/memory_snapshot.h"
 #include "host/cuda/nvtx.h"
 #include "host/engine/cuda/api.h"
@@ -16,6 +17,7 @@ extern "C" __attribute__((visibility("default"))) const rtrain::engine::CudaApi*
       .events = rtrain::cuda::cuda_events_api(),
       .graphs = rtrain::cuda::cuda_graphs_api(),
       .groups = rtrain::cuda::cuda_groups_api(),
+      .kernels = rtrain::cuda::cuda_kernels_api(),
       .memory_snapshot = rtrain::cuda::cuda_memory_snapshot_api(),
       .nvtx = rtrain::cuda::cuda_nvtx_api()};
   return &kApi;

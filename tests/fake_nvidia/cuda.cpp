@@ -1,13 +1,38 @@
 // A libcuda.so.1 that simulates a driver with FAKE_CUDA_DEVICES devices (FAKE_CUDA_NAME: their
 // name) or returns the error FAKE_CUDA_ERROR, for tests of everything that happens before a device
 // is used. CUDA_VISIBLE_DEVICES may hold numbers and UUIDs, as with the real driver.
+#include <dlfcn.h>
+
 #include <cstdio>
 
 #include "settings.h"
 
 using fake_nvidia::visible_devices;
 
+// What libfake_gpu.so has, which is preloaded.
+template <class... Args>
+static int of_gpu(const char* name, Args... args) {
+  auto* function = reinterpret_cast<int (*)(Args...)>(dlsym(RTLD_DEFAULT, name));
+  constexpr int kNotSupported = 801;
+  return function == nullptr ? kNotSupported : function(args...);
+}
+
 extern "C" {
+
+int cuModuleLoadData(void** module, const void* image) {
+  return of_gpu("fake_gpu_load", module, image);
+}
+
+int cuModuleUnload(void*) { return 0; }
+
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  return of_gpu("fake_gpu_function", function, module, name);
+}
+
+int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned,
+                   unsigned, unsigned, void* stream, void** parameters, void**) {
+  return of_gpu("fake_gpu_launch", function, blocks, threads, stream, parameters);
+}
 
 int cuInit(unsigned) { return static_cast<int>(fake_nvidia::number("FAKE_CUDA_ERROR")); }
 

@@ -2,7 +2,7 @@
 // block's threads are fibers that take turns.
 //
 // A fiber gives its turn away where threads of a device wait for each other (__syncthreads, a
-// shuffle). Threads that do not meet at the same place end the process with a message.
+// shuffle). Threads that wait at different places end the process with a message.
 #pragma once
 
 #include <ucontext.h>

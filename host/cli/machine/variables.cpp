@@ -16,10 +16,9 @@ constexpr std::array kVariables = {
     Variable{kFiles, "XDG_STATE_HOME", "~/.local/state",
              "below it, in rtrain/, the history of rtrain repl, and this machine's folders for "
              "object stores"},
-    Variable{
-        kFiles, "XDG_CACHE_HOME", "~/.cache",
-        "below it, in rtrain/bundles/, what files that rtrain bundle made have unpacked, in "
-        "rtrain/packed/ tokens of text.pack, and in rtrain/kernels/ kernels of train.compile"},
+    Variable{kFiles, "XDG_CACHE_HOME", "~/.cache",
+             "below it, in rtrain/bundles/, what files that rtrain bundle made have unpacked, in "
+             "rtrain/packed/ tokens of text.pack, and in rtrain/kernels/ kernels of train.compile"},
     Variable{kFiles, "RTRAIN_STORAGE", "~/rtrain_results",
              "folder of the store and the runs, or URI (s3://bucket/folder)"},
     Variable{kFiles, "RTRAIN_DATA", "", "folder of datasets such as MNIST and CIFAR-10"},

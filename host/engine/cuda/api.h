@@ -14,13 +14,14 @@
 #include "host/engine/cuda/events_api.h"
 #include "host/engine/cuda/graphs_api.h"
 #include "host/engine/cuda/groups_api.h"
+#include "host/engine/cuda/kernels_api.h"
 #include "host/engine/cuda/memory_snapshot_api.h"
 #include "host/engine/cuda/nvtx_api.h"
 
 namespace rtrain::engine {
 
 struct CudaApi {
-  static constexpr uint32_t kVersion = 4;
+  static constexpr uint32_t kVersion = 5;
   uint32_t version = kVersion;
 
   CudaAllocatorApi allocator;
@@ -28,6 +29,7 @@ struct CudaApi {
   CudaEventsApi events;
   CudaGraphsApi graphs;
   CudaGroupsApi groups;
+  CudaKernelsApi kernels;
   CudaMemorySnapshotApi memory_snapshot;
   CudaNvtxApi nvtx;
 };

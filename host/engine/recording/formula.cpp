@@ -61,6 +61,8 @@ const compile::Functions& Formula::functions() const {
 
 int64_t Formula::num_elements() const { return builder_.region_.num_elements(); }
 
+bool Formula::is_on_gpu() const { return builder_.device().is_cuda(); }
+
 size_t Formula::num_dims() const { return builder_.region_.sizes.size(); }
 
 std::optional<float> Formula::number(int argument) const {
@@ -80,6 +82,11 @@ std::optional<Operand> Formula::constant(std::optional<float> value) {
   return builder_.region_.add_constant(*value);
 }
 
+std::optional<Operand> Formula::inverse(std::optional<Operand> constant) {
+  if (!constant || constant->kind != Operand::Kind::kConstant) return std::nullopt;
+  return builder_.region_.add_constant(1.0F / builder_.region_.constants[at(constant->index)]);
+}
+
 // The operand with a number for each element.
 Operand Formula::spread(const Operand& operand) {
   compile::Region& region = builder_.region_;
@@ -96,7 +103,8 @@ std::optional<Operand> Formula::instruction(
     list.push_back(is_full ? spread(*operand) : *operand);
   }
   has_rows_ = has_rows_ || compile::needs_rows(operation);
-  if (compile::is_function(operation) || compile::is_row_function(operation)) {
+  const bool is_function = compile::is_function(operation) || compile::is_row_function(operation);
+  if (is_function && !is_on_gpu()) {
     if (!functions().has(operation)) return std::nullopt;
     calls_functions_ = true;
     has_tail_ = has_tail_ || functions().at(operation).tail != nullptr;

@@ -41,7 +41,11 @@ class Formula {
   int64_t width() const;
   int64_t num_elements() const;
   size_t num_dims() const;
+  // Whether a kernel of a GPU will compute it: with all functions, and formulas of its own.
+  bool is_on_gpu() const;
   std::optional<Operand> constant(std::optional<float> value);
+  // 1 / number, of a constant.
+  std::optional<Operand> inverse(std::optional<Operand> constant);
   const compile::Functions& functions() const;
 
   template <class... Operands>

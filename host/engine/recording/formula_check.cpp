@@ -83,7 +83,7 @@ class Trial {
 
   // Nothing if it cannot be a region.
   std::vector<at::Tensor> by_region() {
-    RegionBuilder builder(record_, sizes_);
+    RegionBuilder builder(record_, {.sizes = sizes_});
     if (!builder.add(call_)) return {};
     std::vector<int> targets;
     for (const ValuePlace& place : call_.results) targets.push_back(place.value);

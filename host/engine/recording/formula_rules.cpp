@@ -31,6 +31,19 @@ bool binary_with_number(Formula& f) {
   return f.set(f.compute(kOperation, f.tensor(0), f.constant(f.number(1))));
 }
 
+// A GPU's kernels multiply by the inverse of a number that the script gives.
+Maybe quotient(Formula& f, Maybe a, Maybe b) {
+  const Maybe inverse = f.is_on_gpu() ? f.inverse(b) : std::nullopt;
+  if (inverse) return f.compute(Operation::kMultiply, a, inverse);
+  return f.compute(Operation::kDivide, a, b);
+}
+
+bool divide(Formula& f) { return f.set(quotient(f, f.tensor(0), f.tensor(1))); }
+
+bool divide_by_number(Formula& f) {
+  return f.set(quotient(f, f.tensor(0), f.constant(f.number(1))));
+}
+
 Maybe sum(Formula& f, Maybe a, Maybe b, float alpha) {
   if (alpha == 1) return f.compute(Operation::kAdd, a, b);
   if (alpha == -1) return f.compute(Operation::kSubtract, a, b);
@@ -191,6 +204,7 @@ bool is_last_dim(const Formula& f, int64_t dim) {
 // Whether rows fill vectors. Where the last one is not full the compiler of LibTorch may have
 // joined products and sums in another way.
 bool rows_fill_vectors(const Formula& f) {
+  if (f.is_on_gpu()) return true;
   const auto width = static_cast<int64_t>(f.functions().granule() / 2);
   return width > 0 && f.width() % width == 0;
 }
@@ -223,7 +237,7 @@ bool softmax_backward(Formula& f) {
 // Whether the dims are the last one, which stays with one number. LibTorch's threads divide a
 // single row.
 bool keeps_rows(const Formula& f, int dims, int keepdim) {
-  const bool is_divided = f.num_elements() == f.width() && f.width() >= kGrain;
+  const bool is_divided = !f.is_on_gpu() && f.num_elements() == f.width() && f.width() >= kGrain;
   if (is_divided || !f.argument(dims).isIntList() || !f.argument(keepdim).toBool()) return false;
   const std::vector<int64_t> list = f.argument(dims).toIntVector();
   return list.size() == 1 && is_last_dim(f, list[0]);
@@ -238,7 +252,7 @@ bool sum_of_rows(Formula& f) {
 bool mean_of_rows(Formula& f) {
   if (!keeps_rows(f, 1, 2) || !f.is_none(3)) return false;
   const Maybe width = f.constant(static_cast<float>(f.width()));
-  return f.set(f.compute(Operation::kDivide, f.compute(Operation::kRowSum, f.tensor(0)), width));
+  return f.set(quotient(f, f.compute(Operation::kRowSum, f.tensor(0)), width));
 }
 
 // self, dim, keepdim
@@ -322,6 +336,14 @@ bool layer_norm_backward(Formula& f) {
          f.set(2, f.compute(kColumnSum, grad));
 }
 
+// grad_output, mask, scale: only a GPU's dropout is one operator.
+bool dropout_backward(Formula& f) {
+  using enum Operation;
+  if (!f.is_on_gpu()) return false;
+  const Maybe kept = f.compute(kMultiply, f.tensor(0), f.tensor(1));
+  return f.set(f.compute(kMultiply, kept, f.constant(f.number(2))));
+}
+
 // Not maximum and minimum: which of two zeros they give depends on the place in the tensor.
 const std::unordered_map<std::string_view, Rule>& rules() {
   using enum Operation;
@@ -388,10 +410,10 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::mul_.Tensor", {&binary<kMultiply>}},
       {"aten::mul.Scalar", {&binary_with_number<kMultiply>}},
       {"aten::mul_.Scalar", {&binary_with_number<kMultiply>}},
-      {"aten::div.Tensor", {&binary<kDivide>}},
-      {"aten::div_.Tensor", {&binary<kDivide>}},
-      {"aten::div.Scalar", {&binary_with_number<kDivide>}},
-      {"aten::div_.Scalar", {&binary_with_number<kDivide>}},
+      {"aten::div.Tensor", {&divide}},
+      {"aten::div_.Tensor", {&divide}},
+      {"aten::div.Scalar", {&divide_by_number}},
+      {"aten::div_.Scalar", {&divide_by_number}},
       {"aten::tanh_backward", {&binary<kTanhBackward>}},
       {"aten::sigmoid_backward", {&binary<kSigmoidBackward>}},
       {"aten::threshold_backward", {&threshold_backward}},
@@ -399,6 +421,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::addcmul_", {&add_of_two<kAddProduct>}},
       {"aten::addcdiv", {&add_of_two<kAddQuotient>}},
       {"aten::addcdiv_", {&add_of_two<kAddQuotient>}},
+      {"aten::native_dropout_backward", {&dropout_backward}},
       {"aten::where.self", {&where}},
       {"aten::masked_fill.Scalar", {&masked_fill}},
       {"aten::masked_fill_.Scalar", {&masked_fill}},

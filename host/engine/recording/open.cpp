@@ -91,18 +91,20 @@ int start(lua_State* L) {
   return 1;
 }
 
-// modes(): a number for the modes on which operators depend (of gradients, autocast on the CPU, the
-// default dtype, products of rows), whether anomalies are detected, whether this thread is being
-// recorded.
+// modes(): a number for the modes on which operators depend (of gradients, autocast, the default
+// dtype, products of rows), whether anomalies are detected, whether this thread is being recorded.
 int modes(lua_State* L) {
   const int grad = c10::InferenceMode::is_enabled() ? 2 : c10::GradMode::is_enabled() ? 1 : 0;
-  const bool casts = at::autocast::is_autocast_enabled(at::kCPU);
-  const int autocast = casts ? 1 + static_cast<int>(at::autocast::get_autocast_dtype(at::kCPU)) : 0;
+  const auto autocast = [](at::DeviceType device) {
+    if (!at::autocast::is_autocast_enabled(device)) return 0;
+    return 1 + static_cast<int>(at::autocast::get_autocast_dtype(device));
+  };
   const int dtype = static_cast<int>(c10::get_default_dtype_as_scalartype());
   const int rows = takes_row_products_here() ? 3 : 0;
   constexpr int kModes = 6;
-  constexpr int kDtypes = 256;
-  lua_pushinteger(L, grad + rows + kModes * (autocast + kDtypes * dtype));
+  constexpr int kDtypes = 64;
+  const int casts = autocast(at::kCPU) + kDtypes * autocast(at::kCUDA);
+  lua_pushinteger(L, grad + rows + kModes * (casts + kDtypes * kDtypes * dtype));
   lua_pushboolean(L, torch::autograd::AnomalyMode::is_enabled() ? 1 : 0);
   lua_pushboolean(L, Recorder::current() != nullptr ? 1 : 0);
   return 3;
@@ -201,8 +203,8 @@ struct PlanMethods {
         L, std::make_unique<PlanCheck>(*lua::check<StepPlan>(L, 1), check_tensors(L, 2)));
     return 1;
   }
-  // summary(): {recorded, views, dropped, regions, region_calls, bytes_saved, calls = {name =
-  // count}}
+  // summary(): {recorded, views, dropped, regions, region_calls, bytes_saved, kernels,
+  // kernels_ready, launches, kernel_refusal, calls = {name = count}}
   static int summary(lua_State* L) {
     const PlanSummary& summary = lua::check<StepPlan>(L, 1)->summary();
     lua_newtable(L);
@@ -215,6 +217,12 @@ struct PlanMethods {
     lua_newtable(L);
     for (const auto& [name, count] : summary.calls) set_number(L, name.c_str(), count);
     lua_setfield(L, -2, "calls");
+    const KernelSummary kernels = lua::check<StepPlan>(L, 1)->kernel_summary();
+    set_number(L, "kernels", kernels.kernels);
+    set_number(L, "kernels_ready", kernels.ready);
+    set_number(L, "launches", kernels.launches);
+    lua_pushlstring(L, kernels.refusal.data(), kernels.refusal.size());
+    lua_setfield(L, -2, "kernel_refusal");
     return 1;
   }
 };

@@ -25,7 +25,7 @@ class PlanCheck {
   Record recorded_;
   Record copy_;
   std::vector<at::Tensor> arguments_;
-  at::Tensor random_state_;
+  std::vector<at::Tensor> random_states_;  // of the generators, before the step
 };
 
 }  // namespace rtrain::engine

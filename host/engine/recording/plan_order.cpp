@@ -60,7 +60,8 @@ compile::GroupedCall grouped(const Record& record, const RecordedCall& call,
                                       : storage_of(place.value));
   }
   if (auto shape = pointwise_shape(record, call)) {
-    const auto number_of = [&](const std::vector<int64_t>& sizes) {
+    const auto number_of = [&](std::vector<int64_t> sizes) {
+      sizes.push_back(shape->device.index());
       return shapes.try_emplace(sizes, static_cast<int>(shapes.size())).first->second;
     };
     out.shape = number_of(shape->sizes);
@@ -143,8 +144,7 @@ class RegionsOfOrder {
     for (const int call : calls) {
       if (!parts.empty() && !parts.back().is_single && add(parts.back(), call)) continue;
       const auto shape = pointwise_shape(record_, record_.calls[at(call)]);
-      Part& part =
-          parts.emplace_back(RegionBuilder(record_, shape ? shape->sizes : std::vector<int64_t>()));
+      Part& part = parts.emplace_back(RegionBuilder(record_, shape.value_or(PointwiseShape{})));
       part.is_single = !add(part, call);
       if (part.is_single) part.calls.push_back(call);
     }
@@ -152,10 +152,11 @@ class RegionsOfOrder {
     for (size_t i = parts.size(); i-- > 0;) {
       Part& part = parts[i];
       const bool is_region = part.calls.size() > 1 || reads_mask(part.calls[0]);
+      const std::vector<int> with_views = part.calls;
       if (is_region) {
         for (PlanItem& view : taken_views(part)) out.push_back(std::move(view));
       }
-      PlanItem item{.calls = part.calls, .region = {}};
+      PlanItem item{.calls = part.calls, .with_views = with_views, .region = {}};
       if (is_region) item.region = built(part.builder);
       out.push_back(std::move(item));
       for (const int call : part.calls) use(record_.calls[at(call)]);

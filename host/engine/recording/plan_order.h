@@ -12,6 +12,7 @@ namespace rtrain::engine {
 
 struct PlanItem {
   std::vector<int> calls;                      // one, or those of the region
+  std::vector<int> with_views;                 // as above, with views that the region has taken
   std::optional<RegionBuilder::Built> region;  // nothing for a single call
 };
 

@@ -52,7 +52,7 @@ std::optional<PointwiseShape> shape_of_view(const Record& record, const Recorded
       base.dtype == at::kFloat && base.offset == shown.offset &&
       broadcast_strides(base, shown.sizes) == broadcast_strides(shown, shown.sizes);
   if (!is_expansion) return std::nullopt;
-  return PointwiseShape{.sizes = shown.sizes};
+  return PointwiseShape{.device = shown.device, .sizes = shown.sizes};
 }
 
 }  // namespace
@@ -70,17 +70,20 @@ std::optional<PointwiseShape> pointwise_shape(const Record& record, const Record
   if (targets.empty() || !are_plain) return std::nullopt;
   const int sized = rule->reduces ? call.tensors[0].value : targets[0];
   const Geometry& geometry = record.values[at(sized)].geometry;
-  RegionBuilder alone(record, geometry.sizes);
+  PointwiseShape out{.device = geometry.device, .sizes = geometry.sizes};
+  RegionBuilder alone(record, out);
   if (!alone.add(call)) return std::nullopt;
-  if (alone.calls_functions() && !record.has_fast_math &&
-      !gives_bits_of_operator(record, call, geometry.sizes, alone.has_rows())) {
+  out.has_rows = alone.has_rows();
+  if (out.device.is_cpu() && alone.calls_functions() && !record.has_fast_math &&
+      !gives_bits_of_operator(record, call, geometry.sizes, out.has_rows)) {
     return std::nullopt;
   }
-  return PointwiseShape{.sizes = geometry.sizes, .has_rows = alone.has_rows()};
+  return out;
 }
 
-RegionBuilder::RegionBuilder(const Record& record, std::vector<int64_t> sizes) : record_(&record) {
-  region_.sizes = std::move(sizes);
+RegionBuilder::RegionBuilder(const Record& record, PointwiseShape shape)
+    : record_(&record), device_(shape.device) {
+  region_.sizes = std::move(shape.sizes);
 }
 
 std::optional<Operand> RegionBuilder::operand(int number) {
@@ -180,7 +183,8 @@ std::optional<Operand> RegionBuilder::rolled(const Operand& operand, int64_t fir
 std::optional<Operand> RegionBuilder::input(int number, compile::RegionTensor tensor) {
   using compile::Type;
   const Value& value = record_->values[at(number)];
-  if (written_storages_.contains(value.storage)) return std::nullopt;
+  const bool is_here = value.geometry.device == device_;
+  if (!is_here || written_storages_.contains(value.storage)) return std::nullopt;
   const bool has_bytes = value.geometry.dtype == at::kBool || record_->masks.contains(number);
   if (has_bytes) tensor.type = Type::kBool;
   if (value.geometry.dtype == at::kLong) tensor.type = Type::kInt64;
@@ -201,6 +205,7 @@ std::optional<Operand> RegionBuilder::input(int number, compile::RegionTensor te
 bool RegionBuilder::set(int number, Operand result) {
   using compile::Extent;
   const Value& value = record_->values[at(number)];
+  if (value.geometry.device != device_) return false;
   const std::vector<Extent> extents = region_.extents_with_rows();
   const Extent extent = region_.extent(result, extents);
   const std::vector<int64_t>& sizes = value.geometry.sizes;
@@ -268,7 +273,7 @@ bool RegionBuilder::add(const RecordedCall& call) {
 }
 
 RegionBuilder::Built RegionBuilder::build(const std::vector<bool>& is_needed) const {
-  Built out{.region = region_, .inputs = inputs_, .outputs = {}};
+  Built out{.region = region_, .inputs = inputs_, .outputs = {}, .device = device_};
   for (const auto& [number, operand] : current_) {
     if (!is_needed[at(number)]) continue;
     Operand from = operand;

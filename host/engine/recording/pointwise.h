@@ -13,6 +13,7 @@
 namespace rtrain::engine {
 
 struct PointwiseShape {
+  at::Device device = at::kCPU;
   std::vector<int64_t> sizes;  // over which a call works element by element or row by row
   bool has_rows = false;       // it works row by row
 };
@@ -21,10 +22,10 @@ struct PointwiseShape {
 // expanded; nothing if the view shows it in another way.
 std::optional<PointwiseShape> pointwise_shape(const Record& record, const RecordedCall& call);
 
-// Makes a region of calls of equal sizes, in their order.
+// Makes a region of calls of equal sizes on one device, in their order.
 class RegionBuilder {
  public:
-  RegionBuilder(const Record& record, std::vector<int64_t> sizes);
+  RegionBuilder(const Record& record, PointwiseShape shape);
 
   // Returns false if the call cannot be added: no formula, or it looks at memory in another way
   // than a call before it that writes there. A view can be if it shows what such a call writes.
@@ -32,11 +33,13 @@ class RegionBuilder {
   bool has_rows() const { return region_.has_rows(); }
 
   bool calls_functions() const { return calls_functions_; }
+  at::Device device() const { return device_; }
 
   struct Built {
     compile::Region region;
     std::vector<int> inputs;   // values
     std::vector<int> outputs;  // values
+    at::Device device = at::kCPU;
   };
   // The region with the written values that `is_needed` says are needed later.
   Built build(const std::vector<bool>& is_needed) const;
@@ -57,6 +60,7 @@ class RegionBuilder {
   bool is_full(int value) const;
 
   const Record* record_;
+  at::Device device_;
   compile::Region region_;
   std::vector<int> inputs_;                  // values
   std::map<int, compile::Operand> current_;  // of each value that a call wrote

@@ -76,8 +76,11 @@ std::optional<std::string> call_difference(const Record& before, const Record& n
 }
 
 bool has_same_bytes(const at::Tensor& a, const at::Tensor& b) {
-  if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
+  if (a.scalar_type() != b.scalar_type() || a.device() != b.device() || a.sizes() != b.sizes()) {
+    return false;
+  }
   if (a.numel() == 0) return true;
+  if (!a.device().is_cpu()) return a.equal(b);
   return std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
 }
 
@@ -148,14 +151,16 @@ bool allocates(std::string_view name) {
 
 Geometry Geometry::of(const at::Tensor& tensor) {
   return {.dtype = tensor.scalar_type(),
+          .device = tensor.device(),
           .sizes = tensor.sizes().vec(),
           .strides = tensor.strides().vec(),
           .offset = tensor.storage_offset()};
 }
 
 bool Geometry::is_of(const at::Tensor& tensor) const {
-  return tensor.scalar_type() == dtype && tensor.sizes() == at::IntArrayRef(sizes) &&
-         tensor.strides() == at::IntArrayRef(strides) && tensor.storage_offset() == offset;
+  return tensor.scalar_type() == dtype && tensor.device() == device &&
+         tensor.sizes() == at::IntArrayRef(sizes) && tensor.strides() == at::IntArrayRef(strides) &&
+         tensor.storage_offset() == offset;
 }
 
 bool RecordedCall::is_effect() const { return op.operator_name().name == Effect::kOperator; }

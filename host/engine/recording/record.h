@@ -23,6 +23,7 @@ namespace rtrain::engine {
 
 struct Geometry {
   at::ScalarType dtype = at::kFloat;
+  at::Device device = at::kCPU;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
   int64_t offset = 0;

@@ -14,36 +14,23 @@
 
 #include "host/base/error.h"
 #include "host/base/text/text.h"
+#include "host/engine/recording/operator_traits.h"
 #include "host/engine/recording/refusal.h"
 #include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 namespace {
 
-// LibTorch has no kernels for this key, which lies directly below autograd and above the choice of
-// a backend.
-constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;
-
 bool has_tensors(const RecordedCall& call) { return !call.tensors.empty(); }
-
-// Operators whose schema does not say that they write: running statistics.
-bool writes_statistics(std::string_view name) { return name == "aten::native_batch_norm"; }
-
-// Whether the operator only calls others. Autograd resolves these; in inference mode they come
-// here. What they call depends on more than their arguments: on requires_grad, for example.
-bool is_composite(const c10::OperatorHandle& op) {
-  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
-         !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
-}
 
 void record_call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                  torch::jit::Stack* stack) {
   const c10::DispatchKeySet below =
-      keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
+      keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, Recorder::kKey);
   if (is_composite(op)) return op.redispatchBoxed(below, stack);
   // What the operator calls itself is a part of it, and what an effect does in Lua.
-  const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
   Recorder* recorder = Recorder::current();
+  const c10::impl::ExcludeDispatchKeyGuard exclude(Recorder::kKey);
   const RecordingListener::Pause pause;
   if (recorder == nullptr || !recorder->refusal().empty()) return op.redispatchBoxed(below, stack);
   RecordedCall call(op);
@@ -76,6 +63,8 @@ Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> le
                    bool keeps_results)
     : keeps_results_(keeps_results) {
   if (listener != nullptr) throw Error(Code::kInternal, "this thread is recorded already");
+  RecordingListener* none = nullptr;
+  of_devices.compare_exchange_strong(none, this);
   for (const at::Tensor& leaf : leaves) grads_before_.push_back(leaf.grad());
   num_given_leaves_ = leaves.size();
   record_.leaves = std::move(leaves);
@@ -107,6 +96,8 @@ Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> le
 Recorder::~Recorder() { stop(); }
 
 void Recorder::stop() {
+  RecordingListener* self = this;
+  of_devices.compare_exchange_strong(self, nullptr);
   if (!is_active_) return;
   is_active_ = false;
   c10::impl::tls_set_dispatch_key_included(kKey, false);
@@ -119,16 +110,30 @@ void Recorder::refuse(std::string_view reason) {
 
 bool Recorder::is_plain(const at::Tensor& tensor) {
   const bool is_strided = tensor.layout() == at::kStrided && tensor.has_storage();
-  if (is_strided && tensor.device().is_cpu() && !tensor.is_neg() && !tensor.is_conj() &&
-      !tensor.is_quantized() && !tensor.is_nested()) {
+  if (!is_on_its_device(tensor)) return false;
+  if (is_strided && !tensor.is_neg() && !tensor.is_conj() && !tensor.is_quantized() &&
+      !tensor.is_nested()) {
     if (!numbers_.is_in_several(tensor)) return true;
     refuse("it looks at the memory of several gradients at once");
     return false;
   }
-  refuse(cat("it uses a tensor that is ",
-             !tensor.device().is_cpu() ? "on " + tensor.device().str() : "not a plain one",
-             ": train.compile takes plain tensors on the CPU"));
+  refuse("it uses a tensor that is not a plain one");
   return false;
+}
+
+// Whether it is on the CPU or on the step's one GPU.
+bool Recorder::is_on_its_device(const at::Tensor& tensor) {
+  const at::Device device = tensor.device();
+  if (device.is_cpu()) return true;
+  if (!device.is_cuda()) {
+    refuse(cat("it uses a tensor on ", device.str()));
+  } else if (device_.value_or(device) != device) {
+    refuse(cat("it uses tensors on ", device_->str(), " and on ", device.str()));
+  } else if (of_devices != this) {
+    refuse("another thread records a step at the same time");
+  }
+  device_ = device;
+  return refusal_.empty();
 }
 
 int Recorder::storage_of(const at::Tensor& tensor) {
@@ -381,7 +386,7 @@ void Recorder::after(RecordedCall call, const torch::jit::Stack& stack) {
       for (size_t k = 0; k < items.size(); ++k) {
         add_result(call, ValuePlace{.at = at, .item = static_cast<int>(k)}, items[k]);
       }
-    } else if (!results[i].isNone() && has_tensors(call)) {
+    } else if (!results[i].isNone() && has_tensors(call) && !gives_sizes(call.op.schema().name())) {
       refuse(cat("it reads a number out of a tensor (", call.name(), ")"));
     }
   }

@@ -1,14 +1,17 @@
 // host/engine/recording/recorder.h: writes a Record while a step runs.
 //
-// A Recorder belongs to the thread that made it, and records the operators of that thread. It takes
-// a dispatch key below autograd that LibTorch leaves free, so that it sees what forward, backward
-// and optimizers call, without what these calls consist of. The step itself runs as always.
+// A Recorder belongs to the thread that made it, and records the operators of that thread and those
+// that autograd's threads for devices call for it. It takes a dispatch key below autograd that
+// LibTorch leaves free, so that it sees what forward, backward and optimizers call, without what
+// these calls consist of. The step itself runs as always.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -42,9 +45,11 @@ class Recorder final : public RecordingListener {
   // The next call with an argument `lr` takes the learning rate of this group.
   void add_rate(int group) { rate_ = group; }
 
-  // Calls fn(). The recording, but not the step, ends with its exceptions.
+  // Calls fn(). The recording, but not the step, ends with its exceptions. Autograd's threads for
+  // devices call it too.
   template <class Fn>
   void observe(Fn fn) {
+    const std::lock_guard lock(observed_);
     try {
       fn();
     } catch (const std::exception& e) {
@@ -75,6 +80,7 @@ class Recorder final : public RecordingListener {
 
   int leaf_of_grad(const at::Tensor& tensor) const;
   bool is_plain(const at::Tensor& tensor);
+  bool is_on_its_device(const at::Tensor& tensor);
   // The number of a tensor that a call gets. Adds a state where it is not known.
   int number_of(const at::Tensor& tensor);
   int add_value(const at::Tensor& tensor, Origin origin, int source);
@@ -87,6 +93,7 @@ class Recorder final : public RecordingListener {
   void read_versions();
   void read_grads();
 
+  std::mutex observed_;
   Record record_;
   std::string refusal_;
   std::vector<at::Tensor> grads_before_;  // of the given leaves
@@ -103,7 +110,8 @@ class Recorder final : public RecordingListener {
   MemoryNumbers numbers_;
   std::vector<Memory> memory_;  // by number
   int rate_ = -1;
-  int begun_ = 0;  // collectives that were not waited for
+  int begun_ = 0;                     // collectives that were not waited for
+  std::optional<at::Device> device_;  // besides the CPU
   bool keeps_results_ = false;
   bool is_active_ = false;
 };

@@ -159,22 +159,6 @@ void RegionStep::run_on_threads() {
   program_.write_column_sums(targets_, scratch);
 }
 
-int64_t RegionStep::num_bytes() const {
-  const auto& sizes = program_.sizes();
-  const auto bytes = [&](const compile::RegionTensor& tensor) {
-    int64_t count = tensor.type == compile::Type::kBool ? 1 : sizeof(float);
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      if (tensor.strides[i] != 0) count *= sizes[i];
-    }
-    if (tensor.has_window()) count = count / sizes.back() * tensor.window_width;
-    return count;
-  };
-  int64_t out = 0;
-  for (const compile::RegionTensor& input : program_.region().inputs) out += bytes(input);
-  for (const compile::Output& output : program_.region().outputs) out += bytes(output.tensor);
-  return out;
-}
-
 std::optional<at::Tensor> safe_softmax(const at::Tensor& self, int64_t dim) {
   if (self.scalar_type() != at::kFloat) return std::nullopt;
   at::Tensor out = at::_softmax(self, dim, false);
@@ -189,7 +173,7 @@ bool is_mask_draw(const Record& record, const RecordedCall& call) {
     return false;
   }
   const Geometry& geometry = record.values[at(call.written[0])].geometry;
-  return geometry.dtype == at::kFloat && is_without_gaps(geometry) &&
+  return geometry.dtype == at::kFloat && geometry.device.is_cpu() && is_without_gaps(geometry) &&
          call.arguments[1].isDouble() && call.arguments[2].isNone();
 }
 

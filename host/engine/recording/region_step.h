@@ -27,7 +27,7 @@ class RegionStep {
   const std::vector<int>& inputs() const { return inputs_; }
   const std::vector<int>& outputs() const { return outputs_; }
   // Bytes that the region reads and writes.
-  int64_t num_bytes() const;
+  int64_t num_bytes() const { return program_.region().num_bytes(); }
 
  private:
   void make_output(size_t index, std::vector<at::Tensor>& values) const;

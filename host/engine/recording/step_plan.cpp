@@ -86,30 +86,21 @@ int StepPlan::outside_of(int value) const {
   return outside_[at(record_.values[at(value)].storage)];
 }
 
-void StepPlan::note_changes(Step& step, const RecordedCall& call) {
+void StepPlan::note_changes(Step& step, const RecordedCall& call) const {
   step.changes_state =
       step.changes_state || call.op.hasTag(at::Tag::nondeterministic_seeded) ||
       std::ranges::any_of(call.written, [&](int value) { return outside_of(value) >= 0; });
 }
 
-void StepPlan::add_call(int index) {
+StepPlan::Step StepPlan::step_of(int index) const {
   const RecordedCall& call = record_.calls[at(index)];
   Step step;
   step.call = index;
   if (call.is_view) {
     step.kind = Step::Kind::kView;
-    ++summary_.views;
-    const bool is_permanent = std::ranges::all_of(
-        call.tensors, [&](const ValuePlace& place) { return permanent_[at(place.value)]; });
-    if (is_permanent) {
-      run_views(call);
-      for (const ValuePlace& place : call.results) permanent_[at(place.value)] = true;
-      return;
-    }
   } else {
     if (is_mask_draw(record_, call)) step.kind = Step::Kind::kMask;
     step.is_safe_softmax = call.name() == "aten::_safe_softmax" && call.arguments[2].isNone();
-    ++summary_.calls[call.name()];
   }
   const auto& arguments = call.op.schema().arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -120,7 +111,24 @@ void StepPlan::add_call(int index) {
   note_changes(step, call);
   for (const ValuePlace& place : call.tensors) step.uses.push_back(place.value);
   for (const ValuePlace& place : call.results) step.uses.push_back(place.value);
-  steps_.push_back(std::move(step));
+  return step;
+}
+
+void StepPlan::add_call(int index) {
+  const RecordedCall& call = record_.calls[at(index)];
+  if (call.is_view) {
+    ++summary_.views;
+    const bool is_permanent = std::ranges::all_of(
+        call.tensors, [&](const ValuePlace& place) { return permanent_[at(place.value)]; });
+    if (is_permanent) {
+      run_views(call);
+      for (const ValuePlace& place : call.results) permanent_[at(place.value)] = true;
+      return;
+    }
+  } else {
+    ++summary_.calls[call.name()];
+  }
+  steps_.push_back(step_of(index));
 }
 
 int64_t StepPlan::num_bytes(const RecordedCall& call) const {
@@ -137,11 +145,32 @@ int64_t StepPlan::num_bytes(const RecordedCall& call) const {
 }
 
 void StepPlan::add_region(PlanItem& item) {
+  if (item.region->device.is_cuda()) return add_kernel(item);
   Step step;
   step.kind = Step::Kind::kRegion;
   step.region = static_cast<int>(regions_.size());
   regions_.push_back(std::make_unique<RegionStep>(record_, std::move(*item.region)));
-  const RegionStep& region = *regions_.back();
+  finish(std::move(step), *regions_.back(), item);
+}
+
+void StepPlan::add_kernel(PlanItem& item) {
+  Step step;
+  step.kind = Step::Kind::kKernel;
+  step.region = static_cast<int>(kernels_.size());
+  kernels_.push_back(std::make_unique<KernelStep>(record_, std::move(*item.region), item.calls));
+  const KernelStep& kernel = *kernels_.back();
+  for (const int call : item.with_views) {
+    step.eager.push_back(step_of(call));
+    for (const ValuePlace& place : record_.calls[at(call)].results) {
+      const bool is_output = std::ranges::count(kernel.outputs(), place.value) > 0;
+      if (!is_output && !permanent_[at(place.value)]) step.inner.push_back(place.value);
+    }
+  }
+  finish(std::move(step), kernel, item);
+}
+
+template <class Region>
+void StepPlan::finish(Step step, const Region& region, const PlanItem& item) {
   ++summary_.regions;
   summary_.region_calls += static_cast<int>(item.calls.size());
   summary_.bytes_saved -= region.num_bytes();
@@ -157,6 +186,17 @@ void StepPlan::add_region(PlanItem& item) {
   step.uses = region.inputs();
   step.uses.insert(step.uses.end(), region.outputs().begin(), region.outputs().end());
   steps_.push_back(std::move(step));
+}
+
+KernelSummary StepPlan::kernel_summary() const {
+  KernelSummary out;
+  out.kernels = static_cast<int>(kernels_.size());
+  for (const auto& kernel : kernels_) {
+    out.ready += kernel->is_ready() ? 1 : 0;
+    out.launches += kernel->num_launches();
+    if (out.refusal.empty()) out.refusal = kernel->refusal();
+  }
+  return out;
 }
 
 void StepPlan::plan_releases() {
@@ -180,7 +220,9 @@ void StepPlan::plan_releases() {
       is_kept[at(value)] = true;
       step.released.push_back(value);
     }
-    if (step.region >= 0) regions_[at(step.region)]->take_memory_of(record_, step.released);
+    if (step.kind == Step::Kind::kRegion) {
+      regions_[at(step.region)]->take_memory_of(record_, step.released);
+    }
   }
 }
 
@@ -218,8 +260,8 @@ std::optional<std::string> StepPlan::misfit(std::span<const at::Tensor> argument
   for (size_t i = 0; i < arguments.size(); ++i) {
     const at::Tensor& argument = arguments[i];
     const Geometry& wanted = record_.values[at(record_.arguments[i])].geometry;
-    if (argument.layout() != at::kStrided || !argument.device().is_cpu() || argument.is_neg() ||
-        argument.is_conj() || !wanted.is_of(argument)) {
+    if (argument.layout() != at::kStrided || argument.is_neg() || argument.is_conj() ||
+        !wanted.is_of(argument)) {
       return cat("argument ", i + 1, " is ", size_text(argument), " with other strides or offset");
     }
     if (argument.requires_grad()) return cat("argument ", i + 1, " needs a gradient");
@@ -317,9 +359,26 @@ void StepPlan::run_region(const Step& step, const Observer& observer) {
   RegionStep& region = *regions_[at(step.region)];
   has_changed_ = has_changed_ || step.changes_state;
   region.run(values_);
-  if (!observer) return;
+  if (observer) observe(step, region.outputs(), observer);
+}
+
+void StepPlan::run_kernel(const Step& step, std::span<const double> rates,
+                          const Observer& observer) {
+  KernelStep& kernel = *kernels_[at(step.region)];
+  if (kernel.run(values_)) {
+    has_changed_ = has_changed_ || step.changes_state;
+    if (observer) observe(step, kernel.outputs(), observer);
+    return;
+  }
+  for (const Step& each : step.eager) run_step(each, rates, observer);
+  for (const int value : step.inner) values_[at(value)].reset();
+}
+
+// Tells what a region has written.
+void StepPlan::observe(const Step& step, const std::vector<int>& outputs,
+                       const Observer& observer) const {
   for (size_t i = 0; i < step.writers.size(); ++i) {
-    const int value = region.outputs()[i];
+    const int value = outputs[i];
     const std::vector<ValuePlace>& places = record_.calls[at(step.writers[i])].results;
     const auto place = std::ranges::find(places, value, &ValuePlace::value);
     const size_t index = place == places.end() ? 0 : at(place->at);
@@ -339,6 +398,8 @@ void StepPlan::run_step(const Step& step, std::span<const double> rates, const O
       return run_mask(step, observer);
     case Step::Kind::kRegion:
       return run_region(step, observer);
+    case Step::Kind::kKernel:
+      return run_kernel(step, rates, observer);
   }
 }
 

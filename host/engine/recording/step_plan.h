@@ -16,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "host/engine/recording/kernel_step.h"
 #include "host/engine/recording/plan_order.h"
 #include "host/engine/recording/record.h"
 #include "host/engine/recording/region_step.h"
@@ -30,6 +31,14 @@ struct PlanSummary {
   int region_calls = 0;     // calls that are in regions
   int64_t bytes_saved = 0;  // that regions do not read or write
   std::map<std::string, int> calls;
+};
+
+// The regions on a GPU, now.
+struct KernelSummary {
+  int kernels = 0;
+  int ready = 0;
+  int64_t launches = 0;  // in all runs
+  std::string refusal;   // of the first one that there will not be
 };
 
 class StepPlan {
@@ -52,26 +61,34 @@ class StepPlan {
 
   const Record& record() const { return record_; }
   const PlanSummary& summary() const { return summary_; }
+  KernelSummary kernel_summary() const;
 
  private:
   struct Step {
-    enum class Kind { kCall, kView, kMask, kRegion };
+    enum class Kind { kCall, kView, kMask, kRegion, kKernel };
     Kind kind = Kind::kCall;
     int call = -1;
-    int region = -1;
+    int region = -1;  // or kernel
     bool changes_state = false;
     bool is_safe_softmax = false;
     std::vector<int> uses;      // values
     std::vector<int> writers;   // of a region: for each output the last call that writes it
     std::vector<int> lists;     // arguments that are lists of tensors
     std::vector<int> released;  // values that no later step uses
+    // Of a kernel: what runs as long as it is not there, and the values that only this makes.
+    std::vector<Step> eager;
+    std::vector<int> inner;
   };
 
   // The state or argument in whose memory the value is, or -1.
   int outside_of(int value) const;
+  Step step_of(int index) const;
   void add_call(int index);
   void add_region(PlanItem& item);
-  void note_changes(Step& step, const RecordedCall& call);
+  void add_kernel(PlanItem& item);
+  template <class Region>
+  void finish(Step step, const Region& region, const PlanItem& item);
+  void note_changes(Step& step, const RecordedCall& call) const;
   int64_t num_bytes(const RecordedCall& call) const;
   void plan_releases();
   std::optional<std::string> state_misfit() const;
@@ -81,6 +98,8 @@ class StepPlan {
   void run_call(const Step& step, std::span<const double> rates, const Observer& observer);
   void run_mask(const Step& step, const Observer& observer);
   void run_region(const Step& step, const Observer& observer);
+  void run_kernel(const Step& step, std::span<const double> rates, const Observer& observer);
+  void observe(const Step& step, const std::vector<int>& outputs, const Observer& observer) const;
   void run_step(const Step& step, std::span<const double> rates, const Observer& observer);
   void fill(const RecordedCall& call, const Step& step);
   void keep_results(const RecordedCall& call);
@@ -91,6 +110,7 @@ class StepPlan {
   PlanSummary summary_;
   std::vector<Step> steps_;
   std::vector<std::unique_ptr<RegionStep>> regions_;
+  std::vector<std::unique_ptr<KernelStep>> kernels_;
   std::vector<at::Tensor> values_;  // by number
   std::vector<bool> permanent_;     // values that stay from run to run
   std::vector<int> transient_;      // the others

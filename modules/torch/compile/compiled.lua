@@ -231,6 +231,13 @@ local function explain_plan(entry, i, lines)
   lines[#lines + 1] = ('plan %d: %d operators recorded, %d of them called; %d in %d regions, which save %.3g MB of memory '
     .. 'traffic; %d views need no call, the results of %d are not used'):format(i, summary.recorded, count,
     summary.region_calls, summary.regions, summary.bytes_saved / 1e6, summary.views, summary.dropped)
+  if summary.kernels > 0 then
+    lines[#lines + 1] = ('  of the regions %d are for the GPU: %d have their kernel, launched %d times'):format(summary.kernels,
+      summary.kernels_ready, summary.launches)
+    if summary.kernel_refusal ~= '' then
+      lines[#lines + 1] = '  a region whose operators are called instead: ' .. summary.kernel_refusal
+    end
+  end
   for _, name in ipairs(names) do lines[#lines + 1] = ('  %4d  %s'):format(summary.calls[name], name) end
 end
 

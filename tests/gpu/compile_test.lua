@@ -1,0 +1,114 @@
+-- train.compile on a GPU: its kernels give the bits of LibTorch's where they work element by element, nearly the same
+-- numbers where they add up rows, and a training goes as without them.
+local lu = require 'luaunit'
+local torch = require 'torch'
+local train = require 'rtrain'
+local F, nn = torch.nn.functional, torch.nn
+
+local function kernels_of(step)
+  local pattern = 'of the regions (%d+) are for the GPU: (%d+) have their kernel, launched (%d+)'
+  local count, ready, launches = step:explain():match(pattern)
+  return tonumber(count or 0), tonumber(ready or 0), tonumber(launches or 0)
+end
+
+-- Calls the step until its plan has all its kernels.
+local function until_ready(step, ...)
+  for _ = 1, 3 do step(...) end
+  lu.assertEquals({step.state, step.reason}, {'compiled'})
+  for _ = 1, 600 do
+    local count, ready = kernels_of(step)
+    lu.assertTrue(count > 0, step:explain())
+    if count == ready then return end
+    os.execute 'sleep 0.05'
+  end
+  lu.fail('no kernels: ' .. step:explain())
+end
+
+local function compiled(fn, ...)
+  local step = train.compile(fn)
+  until_ready(step, ...)
+  local before = select(3, kernels_of(step))
+  local out = step(...)
+  lu.assertTrue(select(3, kernels_of(step)) > before, step:explain())
+  return out
+end
+
+local FORMULAS = {
+  sums = function(x, y) return (x + y) * x - y / 3 end,
+  products = function(x, y) return torch.addcmul(x, x, y, {value = 0.3}) * y end,
+  quotients = function(x, y) return torch.addcdiv(x, y, y:abs() + 1, {value = 0.7}) * 2 end,
+  roots = function(x) return (x:abs() + 1):sqrt():rsqrt() end,
+  powers = function(x) return x ^ 2 + x ^ 3 end,
+  exponents = function(x) return x:exp() + (x:abs() + 0.1):log() end,
+  waves = function(x) return x:sin() * x:cos() end,
+  sigmoids = function(x) return x:sigmoid() * x:tanh() end,
+  silu = function(x) return F.silu(x) * 2 end,
+  gelu = function(x) return F.gelu(x) * 2 end,
+  gelu_tanh = function(x) return F.gelu(x, {approximate = 'tanh'}) * 2 end,
+  softplus = function(x) return F.softplus(x) * 2 end,
+  masks = function(x, y) return torch.where(x:gt(0), y, x * 2) + 1 end,
+}
+
+TestKernels = {}
+
+function TestKernels:test_bits_of_elements()
+  torch.manual_seed(3)
+  for _, sizes in ipairs{{16, 1000}, {7, 33}} do
+    local x = torch.randn(unpack(sizes)):to('cuda') * 3
+    local y = torch.randn(sizes[#sizes]):to('cuda')
+    for name, fn in pairs(FORMULAS) do
+      lu.assertTrue(torch.equal(compiled(fn, x, y), fn(x, y)), name)
+    end
+  end
+end
+
+function TestKernels:test_numbers_of_rows()
+  torch.manual_seed(3)
+  for _, width in ipairs{5, 192, 1024, 4096, 50257} do
+    local x = torch.randn(33, width):to 'cuda'
+    local weight = torch.randn(width):to 'cuda'
+    for name, fn in pairs{
+      softmax = function(t) return F.softmax(t * 2, -1) * 3 end,
+      log_softmax = function(t) return F.log_softmax(t * 2, -1) * 3 end,
+      norm = function(t) return F.layer_norm(t + 1, {width}, weight) * 2 end,
+      mean = function(t) return (t * 2):mean{dim = -1, keepdim = true} * t end,
+    } do
+      lu.assertTrue(torch.allclose(compiled(fn, x), fn(x), {rtol = 1e-5, atol = 1e-6}), name .. width)
+    end
+  end
+end
+
+local function trained(is_compiled)
+  torch.manual_seed(1)
+  local norm = nn.LayerNorm(64)
+  local model = nn.Sequential(nn.Linear(32, 64), nn.GELU(), norm, nn.Dropout(0.1), nn.Linear(64, 10)):to 'cuda'
+  local optimizer = torch.optim.AdamW(model:parameters(), {lr = 0.01})
+  local function step(x, y)
+    optimizer:zero_grad()
+    local loss = F.cross_entropy(model(x), y)
+    loss:backward()
+    optimizer:step()
+    return loss
+  end
+  if is_compiled then step = train.compile(step) end
+  local x, y = torch.randn(128, 32):to 'cuda', torch.randint(0, 10, {128}):to 'cuda'
+  local losses = {}
+  for i = 1, 40 do
+    losses[i] = step(x, y):item()
+    if is_compiled and i == 10 then os.execute 'sleep 5' end  -- the kernels come in the middle
+  end
+  if is_compiled then
+    local count, ready, launches = kernels_of(step)
+    lu.assertEquals({step.state, ready}, {'compiled', count})
+    lu.assertTrue(launches >= 20 * count)
+  end
+  return losses
+end
+
+function TestKernels:test_a_training_goes_as_without_them()
+  local wanted, got = trained(false), trained(true)
+  for i = 1, #wanted do lu.assertAlmostEquals(got[i], wanted[i], 1e-3 * (1 + i)) end
+  lu.assertTrue(got[40] < got[1] / 2)
+end
+
+os.exit(lu.LuaUnit.run(), true)
