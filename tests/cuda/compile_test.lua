@@ -66,6 +66,18 @@ function TestCompile:test_rows()
   end
 end
 
+function TestCompile:test_norms_without_weights()
+  for i, fn in ipairs{
+    function(x) return F.layer_norm(x * 2, {24}) + 1 end,
+    function(x, gamma) return F.layer_norm(x * 2, {24}, gamma) + 1 end,
+  } do
+    local x, gamma = torch.randn(6, 24), torch.randn(24)
+    local given = {x, i == 2 and gamma or nil}
+    local step, moved = on_gpu(fn, unpack(given))
+    assert_near(step(unpack(moved)), fn(unpack(given)))
+  end
+end
+
 function TestCompile:test_a_training_step_with_gradients()
   local function make(device)
     torch.manual_seed(5)

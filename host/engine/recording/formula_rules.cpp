@@ -299,6 +299,11 @@ bool normalizes_rows(const Formula& f, int argument) {
   return shape.size() == 1 && f.width() > 0 && shape[0] == f.width() && rows_fill_vectors(f);
 }
 
+// An argument of LayerNorm that may be missing. The kernel for the CPU has other formulas then.
+Maybe optional(Formula& f, int argument, float otherwise) {
+  return f.is_on_gpu() && f.is_none(argument) ? f.constant(otherwise) : f.tensor(argument);
+}
+
 // input, normalized_shape, weight, bias, eps
 bool layer_norm(Formula& f) {
   using enum Operation;
@@ -308,8 +313,8 @@ bool layer_norm(Formula& f) {
   const Maybe mean = f.compute(kFirst, moments);
   const Maybe variance = f.compute(kAdd, f.compute(kSecond, moments), f.constant(f.number(4)));
   const Maybe rstd = f.compute(kReciprocalRoot, variance);
-  return f.set(0, f.compute(kNorm, self, f.tensor(2), f.tensor(3), mean, rstd)) && f.set(1, mean) &&
-         f.set(2, rstd);
+  return f.set(0, f.compute(kNorm, self, optional(f, 2, 1), optional(f, 3, 0), mean, rstd)) &&
+         f.set(1, mean) && f.set(2, rstd);
 }
 
 // grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
@@ -320,7 +325,7 @@ bool layer_norm_backward(Formula& f) {
   const Maybe self = f.tensor(1);
   const Maybe mean = f.tensor(3);
   const Maybe rstd = f.tensor(4);
-  const Maybe weight = f.tensor(5);
+  const Maybe weight = optional(f, 5, 1);
   const auto product = [&](Maybe a, Maybe b) { return f.compute(kMultiply, a, b); };
   const auto negated = [&](Maybe a) { return f.compute(kNegate, a); };
   const Maybe dots = f.compute(kNormDots, grad, self, weight);

@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "host/base/background_thread.h"
 #include "host/base/text/text.h"
 #include "host/machine/libraries/kernel_cache.h"
 #include "host/machine/libraries/nvrtc.h"
@@ -71,7 +70,6 @@ class Compiler {
   }
 
   void run() {
-    enter_background();
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [this] { return is_over_ || !work_.empty(); });
