@@ -35,15 +35,17 @@ end
 ---  grad mode and autocast; options of optimizers, training flags of modules, requires_grad. Other arguments get lists of
 ---  their own, at most eight. Learning rates of Adam, AdamW and SGD may change at any time.
 ---* DistributedDataParallel and collectives in the step are parts of the list, in the same order on every rank.
----* On a GPU the kernels of the list are compiled while it runs without them; their sums have other last digits.
+---* On a GPU, with `RTRAIN_COMPILE=gpu`, kernels of the list are compiled while it runs without them; their sums have
+---  other last digits.
 ---* Random numbers are those that the step would draw. Parameters, gradients, buffers and states of optimizers are as after
 ---  the step. The results have no history, as those of `train.graph`.
 ---* Other effects in Lua (counting, printing, reports) happen only while the step runs itself: in the first three calls.
 ---
 ---The step stays as it is, with `state`, `reason` and a warning that say why, if it reads a number of a tensor (`item()`,
----`tolist()`), has tensors on several GPUs, sizes that depend on numbers (boolean masks), or a collective that it does not
----wait for, or if its calls differ, as when it uses a counter of Lua. Environment: `RTRAIN_COMPILE=0` runs all steps eagerly;
----`RTRAIN_COMPILE_CHECK=1` runs the list and the step in each call and names the first operator that differs.
+---`tolist()`), has tensors on a GPU (without `RTRAIN_COMPILE=gpu`) or on several, sizes that depend on numbers (boolean
+---masks), or a collective that it does not wait for, or if its calls differ, as when it uses a counter of Lua. Environment:
+---`RTRAIN_COMPILE=0` runs all steps eagerly; `RTRAIN_COMPILE_CHECK=1` runs the list and the step in each call and names the
+---first operator that differs.
 ---@param step_fn fun(...: any): ... forward, backward and the optimizer's step
 ---@param options? {mode: string, dynamic: boolean, fullgraph: boolean, fast_math: boolean} mode: 'default' or
 ---  'reduce-overhead', which is the same on a CPU; fullgraph = true: a step that cannot be recorded raises code

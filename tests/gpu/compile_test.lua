@@ -5,6 +5,9 @@ local torch = require 'torch'
 local train = require 'rtrain'
 local F, nn = torch.nn.functional, torch.nn
 
+require('ffi').cdef 'int setenv(const char*, const char*, int);'
+require('ffi').C.setenv('RTRAIN_COMPILE', 'gpu', 1)
+
 local function kernels_of(step)
   local pattern = 'of the regions (%d+) are for the GPU: (%d+) have their kernel, launched (%d+)'
   local count, ready, launches = step:explain():match(pattern)
