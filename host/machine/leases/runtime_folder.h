@@ -8,7 +8,7 @@
 
 namespace rtrain::machine {
 
-// Returns $RTRAIN_RUNTIME_DIR, else /tmp/rtrain-<uid>, and makes it with mode 0700 if it does not
+// Returns $RTRAIN_RUNTIME_DIR, else /tmp/rtrain-UID, and makes it with mode 0700 if it does not
 // exist. It does not depend on the login session: a session's folder is removed at its end, while
 // runs continue. Throws Error(kEnvironment) when it cannot be made, is a symbolic link, belongs to
 // another user or is open to others.
