@@ -57,9 +57,14 @@ end
 
 -- Returns the methods of a class that no module exposes: those with comments.
 local function described_methods(owner)
-  local methods = {}
-  for _, entry in ipairs(source.entries(owner.entry.module)) do
-    if entry.owner and entry.name and entry.name ~= 'init' and not entry.name:match '^_' then
+  local methods, is_other = {}, {}
+  local entries = source.entries(owner.entry.module)
+  for _, entry in ipairs(entries) do
+    if entry.doc.class and entry ~= owner.entry then is_other[entry.doc.class:match '[%w_]+$'] = true end
+  end
+  for _, entry in ipairs(entries) do
+    local is_method = entry.owner and not is_other[entry.owner]
+    if is_method and entry.name and entry.name ~= 'init' and not entry.name:match '^_' then
       methods[#methods + 1] = thing(owner, entry.name, 'method', nil, entry)
     end
   end
