@@ -18,3 +18,6 @@ interface Float64Array {
 interface Event {
   data?: any;
 }
+
+// What the documentation's search knows, of the file search-index.js: of each page its address and entries.
+declare var rtrainPages: [address: string, entries: [title: string, id: string, kind: string, text: string][]][];

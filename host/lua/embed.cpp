@@ -22,9 +22,20 @@ constexpr std::string_view kInit = "/init";
 constexpr std::string_view kGuides = "rtrain/guide/";
 constexpr std::string_view kGuideSuffix = ".md";
 constexpr std::string_view kTemplates = "templates/";
+constexpr std::string_view kDocuments = "documents/";
 constexpr std::string_view kPython = "python/";
 constexpr std::string_view kPages = "web/";
 constexpr std::string_view kNotices = "notices/";
+
+// Templates that are examples.
+struct ExampleTemplate {
+  std::string_view name;
+  std::string_view document;
+};
+constexpr ExampleTemplate kExampleTemplates[] = {
+    {"finetune", "examples/llama_lora.lua"},
+    {"pretrain", "examples/gpt2_pretrain.lua"},
+};
 
 std::span<const EmbeddedFile> files() { return {rtrain_embedded_files, rtrain_embedded_count}; }
 
@@ -39,13 +50,14 @@ const char* module_folder() {
   return folder != nullptr && *folder != '\0' ? folder : nullptr;
 }
 
-// Returns the embedded files with this ending and those in $RTRAIN_PATH: "torch/nn/init.lua". The
-// templates, which are not modules, are left out.
+// Returns the embedded files with this ending and those in $RTRAIN_PATH: "torch/nn/init.lua".
+// Templates and documents, which are not modules, are left out.
 std::set<std::string> paths_ending_in(std::string_view suffix) {
   std::set<std::string> out;
   for (const EmbeddedFile& file : files()) {
     const std::string_view name = file.name;
-    if (name.ends_with(suffix) && !name.starts_with(kTemplates)) out.insert(file.name);
+    const bool is_other = name.starts_with(kTemplates) || name.starts_with(kDocuments);
+    if (name.ends_with(suffix) && !is_other) out.insert(file.name);
   }
   const char* folder = module_folder();
   if (folder == nullptr || !std::filesystem::is_directory(folder)) return out;
@@ -124,11 +136,15 @@ std::vector<std::string> embedded_guides() {
 }
 
 std::optional<std::string> find_template(std::string_view name) {
+  for (const ExampleTemplate& example : kExampleTemplates) {
+    if (name == example.name) return text_of(cat(kDocuments, example.document));
+  }
   return text_of(cat(kTemplates, name, kSuffix));
 }
 
 std::vector<std::string> embedded_templates() {
   std::vector<std::string> out;
+  for (const ExampleTemplate& example : kExampleTemplates) out.emplace_back(example.name);
   for (const EmbeddedFile& file : files()) {
     const std::string_view name = file.name;
     if (!name.starts_with(kTemplates)) continue;
@@ -138,6 +154,8 @@ std::vector<std::string> embedded_templates() {
   std::sort(out.begin(), out.end());
   return out;
 }
+
+std::vector<NamedText> embedded_documents() { return files_below(kDocuments); }
 
 std::vector<NamedText> embedded_python() { return files_below(kPython); }
 

@@ -49,10 +49,14 @@ std::optional<std::string> find_template(std::string_view name);
 // The names of all templates, sorted.
 std::vector<std::string> embedded_templates();
 
+// The examples, and the documents that are not guides: paths below the root of the source tree,
+// "examples/hello.lua", "CHANGELOG.md".
+std::vector<NamedText> embedded_documents();
+
 // The files of the Python package, paths below python/.
 std::vector<NamedText> embedded_python();
 
-// The files of the dashboard: "index.html", "chart/axis.js".
+// The files of the dashboard and of `rtrain doc --html`: "index.html", "chart/axis.js".
 std::vector<NamedText> embedded_web_files();
 
 // LICENSE, NOTICE, then the licence of each Debian package that NOTICE names ("libuv1-dev"), in

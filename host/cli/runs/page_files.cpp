@@ -1,5 +1,7 @@
 #include "host/cli/runs/page_files.h"
 
+#include <string_view>
+
 #include "host/base/text/text.h"
 #include "host/dash/script_bundle.h"
 #include "host/lua/embed.h"
@@ -8,6 +10,7 @@ namespace rtrain::cli {
 namespace {
 
 constexpr const char* kScript = "main.js";
+constexpr std::string_view kSite = "site/";  // of rtrain doc --html
 
 std::string type_of(std::string_view name) {
   if (name.ends_with(".html")) return "text/html; charset=utf-8";
@@ -23,6 +26,7 @@ std::vector<dash::PageFile> page_files() {
   std::vector<dash::PageFile> out;
   const std::vector<NamedText> files = lua::embedded_web_files();
   for (const NamedText& page : files) {
+    if (page.name.starts_with(kSite)) continue;
     const bool is_script = page.name.ends_with(".js");
     if (is_script && page.name != kScript) continue;
     const bool is_first = page.name == "index.html";

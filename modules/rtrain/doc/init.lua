@@ -14,6 +14,8 @@ local doc = {}
 ---@field name? string a name, or search words
 ---@field json? boolean
 ---@field stubs? string folder to write declarations to
+---@field html? string folder to write the site to
+---@field material? SiteMaterial what the site is made of, besides modules and guides
 ---@field columns integer width of the output
 ---@field colour? boolean
 
@@ -77,13 +79,18 @@ local function found_for(name)
   return search_page(name) or errors.raise('not_found', ("nothing in the documentation has any of the words '%s'"):format(name))
 end
 
----Runs the command: prints the page or guide, writes the stubs, or returns the document for --json.
+---Runs the command: prints the page or guide, writes the stubs or the site, or returns the document for --json.
 ---@param request DocRequest
 ---@return DocPage|Guide|nil found for --json
 function doc.run(request)
   if request.stubs then
     local count = require('rtrain.doc.stubs').write(request.stubs)
     io.write(('%d files in %s\n'):format(count, request.stubs))
+    return nil
+  end
+  if request.html then
+    local count = require('rtrain.doc.site').write(request.html, request.material)
+    io.write(('%d files in %s: open index.html\n'):format(count, request.html))
     return nil
   end
   local found = request.name and found_for(request.name) or overview()

@@ -42,8 +42,10 @@ local function short(path)
   return path
 end
 
--- Returns the text up to the first full stop before a new sentence.
-local function first_sentence(text)
+---Returns the text up to the first full stop before a new sentence.
+---@param text string
+---@return string
+function page.first_sentence(text)
   local from = 1
   while true do
     local stop, after = text:match('()%.%s+()%S', from)
@@ -56,7 +58,7 @@ end
 ---Returns the first sentence of a comment, '' without a comment.
 ---@param entry? DocEntry
 ---@return string
-function page.summary(entry) return first_sentence(entry and signature.paragraphs(entry)[1] or '') end
+function page.summary(entry) return page.first_sentence(entry and signature.paragraphs(entry)[1] or '') end
 
 local function module_of(thing)
   while thing and thing.kind ~= 'module' do thing = thing.owner end
@@ -247,7 +249,7 @@ end
 ---@param path string
 ---@return string
 function page.module_summary(path)
-  return source.capitalized(first_sentence(source.summary(path)))
+  return source.capitalized(page.first_sentence(source.summary(path)))
 end
 
 local function summary_of(thing)
