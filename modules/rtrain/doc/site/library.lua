@@ -127,7 +127,7 @@ local function types_module(modules)
 end
 
 ---Returns the library, in the order of catalog.modules(), with torch.Tensor behind torch and at the end the types without a
----public name. Loads LibTorch for the signatures of operators, where it is there.
+---public name. Loads LibTorch for the signatures of operators. Raises code 'environment' without one.
 ---@return LibraryModule[]
 function library.modules()
   local modules, places = {}, {}
