@@ -104,3 +104,14 @@ def test_a_small_window_scrolls_in_one_direction(site, browser):
         window.open((site / page).as_uri())
         wide = window.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 1, page
+
+
+def test_on_paper_a_page_is_light_and_only_text(site, browser, screenshot):
+    window = browser(dark=True)
+    window.open((site / "guide-failures.html").as_uri())
+    window.emulate_paper()
+    assert window.run("return getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
+    assert window.run("return document.querySelector('header').getClientRects().length") == 0
+    assert window.run("return document.querySelector('aside').getClientRects().length") == 0
+    assert "Exit codes" in window.text("main")
+    screenshot(window, "doc-paper")

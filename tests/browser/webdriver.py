@@ -140,6 +140,11 @@ class Browser:
     def resize(self, width, height):
         self._call("POST", f"{self._session}/window/rect", {"width": width, "height": height})
 
+    def emulate_paper(self):
+        """Shows the page as it is printed."""
+        command = {"cmd": "Emulation.setEmulatedMedia", "params": {"media": "print"}}
+        self._call("POST", f"{self._session}/goog/cdp/execute", command)
+
     def screenshot(self, path):
         path.write_bytes(base64.b64decode(self._call("GET", f"{self._session}/screenshot")))
 

@@ -12,7 +12,7 @@ import pytest
 from conftest import SOURCE, Rtrain
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
-MOST_BYTES = 3_000_000
+MOST_BYTES = 3 * 1024 * 1024
 
 
 class Page(html.parser.HTMLParser):
