@@ -90,6 +90,10 @@ function TestSite:test_links_lead_from_any_page_to_any_other()
   lu.assertEquals(api.code 'nn.Linear {2}', '#Linear')
   lu.assertEquals(api.code 'rtrain ls --all', '../guide-commands.html#rtrain-ls')
   lu.assertEquals(api.code 'examples/hello.lua', '../examples/hello.html')
+  for _, text in ipairs{'guide/data', 'rtrain doc guide/data', 'rtrain doc data'} do
+    lu.assertEquals(api.code(text), '../guide-data.html', text)
+  end
+  lu.assertEquals(api.code 'rtrain doc nn.Linear', '#Linear')
   lu.assertEquals(api.word 'guide/data', '../guide-data.html')
   for _, other in ipairs{'nn.Linear + 1', 'nn.Nothing', 'rtrain nothing', 'train.lua'} do
     lu.assertNil(api.code(other), other)

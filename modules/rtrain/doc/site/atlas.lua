@@ -40,8 +40,10 @@ end
 
 -- Returns the address of what a piece of code names: a guide, a command, an example, a name of the library.
 local function address_of_code(self, text)
-  local guide = text:match '^rtrain doc (guide/[%l-]+)$' or text:match '^guide/[%l-]+$'
-  if guide then return self.guides[guide] end
+  if self.guides[text] then return self.guides[text] end
+  local asked = text:match '^rtrain doc (%S+)$'
+  local answer = asked and (self.guides[asked] or self.guides['guide/' .. asked] or self.names[asked])
+  if answer then return answer end
   local command, more = text:match '^rtrain (%l+) ?(%l*)'
   if command then return self.commands[command .. ' ' .. more] or self.commands[command] end
   local script = text:match '^[%w_/]+%.lua$'
