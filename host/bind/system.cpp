@@ -24,6 +24,7 @@
 #include "host/lua/libraries/isolated_library.h"
 #include "host/machine/leases/resource_settings.h"
 #include "host/machine/libraries/gpu_state.h"
+#include "host/machine/libraries/gpu_wiring.h"
 #include "host/machine/libraries/nvml.h"
 #include "host/machine/libraries/tree_library.h"
 #include "host/machine/terminal_size.h"
@@ -249,6 +250,11 @@ int gpu_state(lua_State* L) {
   return 2;
 }
 
+int gpu_wiring(lua_State* L) {
+  lua::push_value(L, machine::describe_gpu_wiring(machine::Nvml()));
+  return 1;
+}
+
 int is_terminal(lua_State* L) {
   lua_pushboolean(L, isatty(static_cast<int>(luaL_checkinteger(L, 1))) == 1);
   return 1;
@@ -340,6 +346,7 @@ int open_system(lua_State* L) {
       lua::method<&cores>("cores"),
       lua::method<&cuda>("cuda"),
       lua::method<&gpu_state>("gpu_state"),
+      lua::method<&gpu_wiring>("gpu_wiring"),
       lua::method<&start_command>("start_command"),
       lua::method<&is_terminal>("is_terminal"),
       lua::method<&size_of_terminal>("terminal_size"),

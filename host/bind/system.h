@@ -26,6 +26,7 @@
 //   cores() → the number of cores that runs may use here
 //   cuda() → number of devices, the reason if there are none
 //   gpu_state(uuid) → state of a device from NVIDIA's management library, or nil, reason
+//   gpu_wiring() → how each device is connected (host/machine/libraries/gpu_wiring.h)
 //   enter_phase(number) → depth, leave_phase(depth)   host/base/phase_clock.h; where this thread is
 //     no rank's main thread they do nothing
 //   is_terminal(fd) → boolean

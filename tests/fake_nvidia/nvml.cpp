@@ -1,5 +1,7 @@
 // A libnvidia-ml.so.1 that simulates FAKE_CUDA_DEVICES devices, of which the first is busy, and
-// reports the error FAKE_NVML_XID of the last one, once.
+// reports the error FAKE_NVML_XID of the last one, once. FAKE_NVML_PCIE=4: the devices are in slots
+// of that generation. FAKE_NVML_NVLINKS=18: each has 18 links of FAKE_NVML_NVLINK_MBPS to a switch.
+// Without these it does not say what the links are.
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,6 +29,17 @@ struct Process {
 struct OldProcess {
   unsigned pid;
   unsigned long long used;
+};
+struct PciInfo {
+  char old_address[16];
+  unsigned domain, bus, device, id, subsystem;
+  char address[32];
+};
+struct FieldValue {
+  unsigned field, scope;
+  long long time, latency;
+  int type, code;
+  unsigned long long value;
 };
 struct Event {
   void* device;
@@ -102,7 +115,43 @@ int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* part, void** device) {
   return 0;
 }
 
-int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, unsigned*) { return kNotSupported; }
+int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* info) {
+  *info = {};
+  info->bus = static_cast<unsigned>(number_of(device)) + 1;
+  return 0;
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* generation) {
+  *generation = static_cast<unsigned>(number("FAKE_NVML_PCIE"));
+  return *generation == 0 ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* lanes) {
+  *lanes = 16;
+  return number("FAKE_NVML_PCIE") == 0 ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetNvLinkState(void*, unsigned link, int* is_active) {
+  *is_active = 1;
+  return static_cast<long>(link) < number("FAKE_NVML_NVLINKS") ? 0 : kNotSupported;
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned link, int* kind) {
+  constexpr int kSwitch = 2;
+  *kind = kSwitch;
+  return static_cast<long>(link) < number("FAKE_NVML_NVLINKS") ? 0 : kNotSupported;
+}
+
+int nvmlDeviceGetFieldValues(void*, int count, FieldValue* values) {
+  constexpr unsigned kNvlinkSpeed = 90;
+  for (int i = 0; i < count; ++i) {
+    const bool is_known = values[i].field == kNvlinkSpeed && number("FAKE_NVML_NVLINKS") > 0;
+    values[i].code = is_known ? 0 : kNotSupported;
+    values[i].value = static_cast<unsigned long long>(number("FAKE_NVML_NVLINK_MBPS"));
+  }
+  return 0;
+}
+
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, void*) { return kNotSupported; }
 int nvmlDeviceGetGpuFabricInfoV(void*, void*) { return kNotSupported; }
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cstdio>
 #include <utility>
 
 #include "host/base/text/text.h"
@@ -34,6 +35,32 @@ struct Event {
   unsigned long long type, data;
   unsigned gpu_instance, compute_instance;
 };
+
+struct PciInfo {
+  std::array<char, 16> old_address;
+  unsigned domain, bus, device, id, subsystem;
+  std::array<char, 32> address;
+};
+struct FieldValue {
+  unsigned field, scope;
+  long long time, latency;
+  int type, code;
+  union {
+    double real;
+    unsigned number;
+    unsigned long long large;
+  } value;
+};
+
+constexpr unsigned kMostNvlinks = 18;
+constexpr unsigned kNvlinkSpeedField = 90;  // MB/s of each active link
+constexpr int kSwitch = 2;                  // the kind of what is at the other end of a link
+
+std::string address_text(const PciInfo& info) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x", info.domain, info.bus, info.device);
+  return text.data();
+}
 
 // NVML's GPU_IS_LOST, RESET_REQUIRED and UNKNOWN. Other codes may only mean an old library.
 constexpr std::pair<int, const char*> kDeviceFailures[] = {
@@ -154,6 +181,35 @@ GpuState Nvml::state(const std::string& uuid) const {
     if (processes[i].used != kNotAvailable) {
       process.memory_bytes = static_cast<int64_t>(processes[i].used);
     }
+  }
+  return out;
+}
+
+GpuWiring Nvml::wiring(const std::string& uuid) const {
+  constexpr double kMegabytes = 1000;
+  GpuWiring out;
+  void* handle = device(uuid);
+  if (handle == nullptr) return out;
+  if (const auto info = ask<PciInfo>("nvmlDeviceGetPciInfo_v3", handle))
+    out.bus = address_text(*info);
+  out.pcie_generation =
+      static_cast<int>(ask<unsigned>("nvmlDeviceGetMaxPcieLinkGeneration", handle).value_or(0));
+  out.pcie_width =
+      static_cast<int>(ask<unsigned>("nvmlDeviceGetMaxPcieLinkWidth", handle).value_or(0));
+  for (unsigned link = 0; link < kMostNvlinks; ++link) {
+    if (ask<int>("nvmlDeviceGetNvLinkState", handle, link).value_or(0) == 0) continue;
+    const auto kind = ask<int>("nvmlDeviceGetNvLinkRemoteDeviceType", handle, link);
+    if (kind == kSwitch) {
+      ++out.switch_links;
+    } else if (const auto info =
+                   ask<PciInfo>("nvmlDeviceGetNvLinkRemotePciInfo_v2", handle, link)) {
+      out.peer_links.push_back(address_text(*info));
+    }
+  }
+  FieldValue speed{};
+  speed.field = kNvlinkSpeedField;
+  if (call("nvmlDeviceGetFieldValues", handle, 1, &speed) == kSuccess && speed.code == kSuccess) {
+    out.nvlink_gb_s = speed.value.number / kMegabytes;
   }
   return out;
 }

@@ -37,6 +37,17 @@ struct GpuState {
   std::vector<GpuProcess> processes;   // the processes that compute on it
 };
 
+// How a device is connected to the others and to the processor. A value is 0 if the driver does not
+// say it.
+struct GpuWiring {
+  std::string bus;  // its address, "0000:19:00"; empty if the driver does not say it
+  int pcie_generation = 0;
+  int pcie_width = 0;                   // lanes, as many as device and slot have
+  double nvlink_gb_s = 0;               // of one link, in one direction
+  int switch_links = 0;                 // active NVLinks to a switch, which connects all devices
+  std::vector<std::string> peer_links;  // the address at the other end of each other active NVLink
+};
+
 // A critical error that the driver has recorded. The number is NVIDIA's "Xid".
 struct GpuFault {
   std::string uuid;
@@ -56,6 +67,7 @@ class Nvml {
   std::vector<Gpu> gpus() const;
   // The state of a device, or of a part of one ("MIG-…"), which has its own memory and processes.
   GpuState state(const std::string& uuid) const;
+  GpuWiring wiring(const std::string& uuid) const;
   // Returns why the device cannot be used any more, according to the driver; "" if it can be used.
   std::string problem(const std::string& uuid) const;
   // Returns the device that a part belongs to, since faults concern whole devices; else `uuid`.

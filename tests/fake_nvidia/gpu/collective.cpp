@@ -3,7 +3,7 @@
 // missing rank. FAKE_NCCL_HANG=all_reduce,…: these collectives never end. FAKE_NCCL_ASYNC_ERROR=N:
 // ncclCommGetAsyncError returns N after the first collective. FAKE_NCCL_SEES_DEATHS=1: it returns
 // ncclRemoteError when the process of a rank is gone. FAKE_NCCL_KILL=FILE: a process that connects
-// and finds the file removes it and ends.
+// and finds the file removes it and ends. Collectives pass the links of a ring (link.h).
 #include <fcntl.h>
 #include <nccl.h>
 #include <signal.h>
@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "../settings.h"
+#include "link.h"
 #include "stream.h"
 
 namespace fake_gpu {
@@ -36,6 +37,7 @@ struct Board {
   std::atomic<int> arrived;
   std::atomic<int> round;
   std::atomic<int> pids[kMostRanks];
+  std::atomic<int> devices[kMostRanks];           // numbers among all devices of the machine
   std::atomic<int> mail[kMostRanks][kMostRanks];  // [from][to], 1: a letter waits
   alignas(64) char slots[];  // a chunk for each rank, then one for each pair of ranks
 };
@@ -75,6 +77,13 @@ bool wait_for_all(const Communicator& comm) {
     return true;
   }
   return wait(comm, [&] { return board.round != round; });
+}
+
+// Waits as long as a letter takes between two ranks. Returns false if the communicator was aborted.
+bool cross(const Communicator& comm, int from, int to) {
+  const Link link = link_between(comm.board->devices[from], comm.board->devices[to]);
+  take_time(link);
+  return wait(comm, [&] { return link != Link::kBroken; });
 }
 
 size_t bytes_of(ncclDataType_t type) {
@@ -193,9 +202,18 @@ void in_chunks(const Communicator& comm, size_t bytes, Publish publish, Take tak
   for (size_t at = 0; at < bytes; at += kChunk) {
     const size_t size = std::min(kChunk, bytes - at);
     publish(at, size);
-    if (!wait_for_all(comm)) return;
+    if (!cross(comm, comm.rank, (comm.rank + 1) % comm.ranks) || !wait_for_all(comm)) return;
     take(at, size);
     if (!wait_for_all(comm)) return;
+  }
+}
+
+// Calls pass(at, size) for each letter of a message, until it returns false. A message without
+// bytes is a letter too.
+template <typename Pass>
+void in_letters(size_t bytes, Pass pass) {
+  for (size_t at = 0; at == 0 || at < bytes; at += kChunk) {
+    if (!pass(at, std::min(kChunk, bytes - at))) return;
   }
 }
 
@@ -243,6 +261,7 @@ ncclResult_t join(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int ran
   comm->ranks = ranks;
   comm->device = current_device();
   comm->board->pids[rank] = getpid();
+  comm->board->devices[rank] = fake_nvidia::visible_devices()[static_cast<size_t>(comm->device)];
   const char* const victim = std::getenv("FAKE_NCCL_KILL");
   if (victim != nullptr && unlink(victim) == 0) kill(getpid(), SIGKILL);
   ++comm->board->joined;
@@ -443,24 +462,28 @@ ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDat
 
 ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int to, ncclComm_t comm,
                       cudaStream_t stream) {
-  const size_t bytes = count * fake_gpu::bytes_of(type);
-  if (bytes > fake_gpu::kChunk) return ncclInvalidArgument;
   return fake_gpu::run(comm, stream, "send", [=](const Communicator& c) {
     auto& mail = c.board->mail[c.rank][to];
-    if (!fake_gpu::wait(c, [&] { return mail == 0; })) return;
-    std::memcpy(c.letter(c.rank, to), from, bytes);
-    mail = 1;
+    fake_gpu::in_letters(count * fake_gpu::bytes_of(type), [&](size_t at, size_t size) {
+      if (!fake_gpu::wait(c, [&] { return mail == 0; })) return false;
+      std::memcpy(c.letter(c.rank, to), static_cast<const char*>(from) + at, size);
+      if (!fake_gpu::cross(c, c.rank, to)) return false;
+      mail = 1;
+      return true;
+    });
   });
 }
 
 ncclResult_t ncclRecv(void* to, size_t count, ncclDataType_t type, int from, ncclComm_t comm,
                       cudaStream_t stream) {
-  const size_t bytes = count * fake_gpu::bytes_of(type);
   return fake_gpu::run(comm, stream, "recv", [=](const Communicator& c) {
     auto& mail = c.board->mail[from][c.rank];
-    if (!fake_gpu::wait(c, [&] { return mail == 1; })) return;
-    std::memcpy(to, c.letter(from, c.rank), bytes);
-    mail = 0;
+    fake_gpu::in_letters(count * fake_gpu::bytes_of(type), [&](size_t at, size_t size) {
+      if (!fake_gpu::wait(c, [&] { return mail == 1; })) return false;
+      std::memcpy(static_cast<char*>(to) + at, c.letter(from, c.rank), size);
+      mail = 0;
+      return true;
+    });
   });
 }
 }

@@ -18,7 +18,8 @@ class NvmlTest : public ::testing::Test {
   NvmlTest() : library_(dlopen(RTRAIN_FAKE_NVML, RTLD_NOW)) { setenv("FAKE_CUDA_DEVICES", "2", 1); }
   ~NvmlTest() override {
     for (const char* name :
-         {"FAKE_CUDA_DEVICES", "FAKE_NVML_XID", "FAKE_NVML_ERROR", "FAKE_NVML_LOST"})
+         {"FAKE_CUDA_DEVICES", "FAKE_NVML_XID", "FAKE_NVML_ERROR", "FAKE_NVML_LOST",
+          "FAKE_NVML_PCIE", "FAKE_NVML_NVLINKS", "FAKE_NVML_NVLINK_MBPS"})
       unsetenv(name);
     dlclose(library_);
   }
@@ -43,6 +44,26 @@ TEST_F(NvmlTest, TellsWhatTheDevicesAre) {
   EXPECT_EQ(search.gpus[1].uuid, "GPU-abababab-abab-abab-abab-ababababab01");
   EXPECT_EQ(search.gpus[1].name, "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(search.gpus[1].memory_bytes, int64_t{80} << 30);
+}
+
+TEST_F(NvmlTest, TellsHowADeviceIsConnected) {
+  const Nvml nvml;
+  const std::string uuid = nvml.gpus()[1].uuid;
+  const GpuWiring unknown = nvml.wiring(uuid);
+  EXPECT_EQ(unknown.bus, "0000:02:00");
+  EXPECT_EQ(unknown.pcie_generation, 0);
+  EXPECT_EQ(unknown.pcie_width, 0);
+  EXPECT_EQ(unknown.switch_links, 0);
+  setenv("FAKE_NVML_PCIE", "5", 1);
+  setenv("FAKE_NVML_NVLINKS", "18", 1);
+  setenv("FAKE_NVML_NVLINK_MBPS", "26562", 1);
+  const GpuWiring wiring = nvml.wiring(uuid);
+  EXPECT_EQ(wiring.pcie_generation, 5);
+  EXPECT_EQ(wiring.pcie_width, 16);
+  EXPECT_EQ(wiring.switch_links, 18);
+  EXPECT_DOUBLE_EQ(wiring.nvlink_gb_s, 26.562);
+  EXPECT_TRUE(wiring.peer_links.empty());
+  EXPECT_EQ(nvml.wiring("GPU-unknown").bus, "");
 }
 
 TEST_F(NvmlTest, TellsWhatADeviceDoesAndWhoUsesIt) {
