@@ -6,7 +6,6 @@
 
 #include "host/base/error.h"
 #include "host/base/text/counted.h"
-#include "host/base/text/shell_word.h"
 #include "host/base/text/text.h"
 #include "host/bind/modules.h"
 #include "host/cli/machine/doctor_check.h"
@@ -14,12 +13,11 @@
 #include "host/cli/screen/colour.h"
 #include "host/cli/screen/layout.h"
 #include "host/cli/screen/listing.h"
+#include "host/cli/train/run_options.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
 #include "host/lua/require.h"
 #include "host/lua/state.h"
-#include "host/store/files/file.h"
-#include "host/store/files/folder_copy.h"
 
 namespace rtrain::cli {
 namespace {
@@ -28,27 +26,13 @@ struct DoctorOptions {
   std::string nodes;
   bool json = false;
   bool train = false;
+  std::string gpus;
+  std::string report;
 };
 
 size_t count_of(const std::vector<Check>& checks, CheckStatus status) {
   return static_cast<size_t>(
       std::ranges::count_if(checks, [&](const Check& check) { return check.status == status; }));
-}
-
-Value to_json(const std::vector<Check>& checks) {
-  const bool fails = count_of(checks, CheckStatus::kFailure) > 0;
-  const bool warns = count_of(checks, CheckStatus::kWarning) > 0;
-  List rows;
-  for (const Check& check : checks) {
-    rows.push_back(Map{{"name", check.name},
-                       {"status", std::string(status_name(check.status))},
-                       {"finding", check.finding},
-                       {"mend", check.mend.empty() ? Value() : Value(check.mend)}});
-  }
-  const CheckStatus worst = fails   ? CheckStatus::kFailure
-                            : warns ? CheckStatus::kWarning
-                                    : CheckStatus::kOk;
-  return Map{{"status", std::string(status_name(worst))}, {"checks", std::move(rows)}};
 }
 
 std::string painted(const Check& check) {
@@ -78,7 +62,9 @@ class DoctorReport {
       if (shown_ == Shown::kNothing || (shown_ == Shown::kLacks && !is_lack)) continue;
       std::cout << painted(check) << check.name << std::string(kNameWidth - check.name.size(), ' ')
                 << check.finding << "\n";
-      if (!check.mend.empty()) std::cout << std::string(kIndent, ' ') << "→ " << check.mend << "\n";
+      const std::string indent(kIndent, ' ');
+      for (const std::string& line : check.table) std::cout << indent << line << "\n";
+      if (!check.mend.empty()) std::cout << indent << "→ " << check.mend << "\n";
       std::cout << std::flush;
     }
   }
@@ -92,7 +78,7 @@ class DoctorReport {
 
 // Prints the document if requested, and throws if a check has failed.
 void finish(const DoctorReport& report, bool json) {
-  if (json) print_json(to_json(report.checks()));
+  if (json) print_json(to_json(report.checks(), false));
   std::vector<std::string> failed;
   for (const Check& check : report.checks()) {
     if (check.status == CheckStatus::kFailure) failed.push_back(check.name);
@@ -130,6 +116,10 @@ void run_doctor(const DoctorOptions& options) {
   report.add(check_folders());
   report.add(check_network());
   if (options.train) report.add({check_training()});
+  if (!options.gpus.empty()) {
+    check_gpus(options.gpus, [&](const Check& check) { report.add({check}); });
+  }
+  if (!options.report.empty()) write_report(options.report, report.checks());
   finish(report, options.json);
   if (options.json) return;
   const size_t warnings = count_of(report.checks(), CheckStatus::kWarning);
@@ -139,16 +129,33 @@ void run_doctor(const DoctorOptions& options) {
 
 }  // namespace
 
+Value to_json(const std::vector<Check>& checks, bool with_logs) {
+  const bool fails = count_of(checks, CheckStatus::kFailure) > 0;
+  const bool warns = count_of(checks, CheckStatus::kWarning) > 0;
+  List rows;
+  for (const Check& check : checks) {
+    Map row{{"name", check.name},
+            {"status", std::string(status_name(check.status))},
+            {"finding", check.finding},
+            {"mend", check.mend.empty() ? Value() : Value(check.mend)},
+            {"figures", check.figures}};
+    if (with_logs) {
+      row.set("table", List(check.table.begin(), check.table.end()));
+      row.set("log", check.log);
+    }
+    rows.push_back(std::move(row));
+  }
+  const CheckStatus worst = fails   ? CheckStatus::kFailure
+                            : warns ? CheckStatus::kWarning
+                                    : CheckStatus::kOk;
+  return Map{{"status", std::string(status_name(worst))}, {"checks", std::move(rows)}};
+}
+
 Check check_training() {
   constexpr double kTimeoutS = 120;
   const std::string name = "training";
-  // A short path, because paths of sockets are limited.
-  const std::string folder = store::make_temp_folder("rtrain-doctor-");
-  const std::string environment = cat("RTRAIN_STORAGE=", shell_word(folder + "/storage"),
-                                      " RTRAIN_RUNTIME_DIR=", shell_word(folder + "/runtime"),
-                                      " RTRAIN_CALLBACKS= RTRAIN_LAUNCHER=local");
-  const OwnOutput output = run_own("require('rtrain.doctor.self_test')()", kTimeoutS, environment);
-  store::remove_tree(folder);
+  const OwnRuns runs;
+  const OwnOutput output = runs.run("require('rtrain.doctor.self_test')()", kTimeoutS);
   if (output.has_ended && output.exit_code == 0) {
     return {name, CheckStatus::kOk, last_words(output.text)};
   }
@@ -179,16 +186,31 @@ void add_doctor(Parser& parser) {
   const Option train = command.flag(
       "--train", &options->train, "also train with two ranks, which report and save a checkpoint");
   command
+      .option("--gpus", &options->gpus,
+              "also all or N GPUs: each one, the links between them, a graph, the loss of a "
+              "worker, a checkpoint; two minutes at most")
+      .needs(train)
+      .check(gpus_error)
+      .value_name("all|N")
+      .offers({.words = {"all"}});
+  const Option report =
+      command
+          .option("--report", &options->report,
+                  "write all of it, with versions and devices, to a file for an issue: JSON, "
+                  "without secrets")
+          .value_name("FILE");
+  command
       .option("--nodes", &options->nodes,
               "check these nodes, which ssh reaches, and the way between them (rtrain run --nodes)")
       .value_name("A,B:N|FILE")
       .offers({.sources = {Source::kFiles}})
-      .excludes(train);
+      .excludes(train)
+      .excludes(report);
   command.footer(
       "Each line is ok, a warning or a failure. The exit code is 4 where something fails, else 0.\n"
       "Nothing is left behind, but for rtrain itself in ~/.cache/rtrain/nodes of --nodes. Keys of\n"
-      "--json: status, checks (name, status, finding, mend); with --nodes status, nodes (node,\n"
-      "status, checks)");
+      "--json: status, checks (name, status, finding, mend, figures); with --nodes status, nodes\n"
+      "(node, status, checks)");
   command.action([options] { run_doctor(*options); });
 }
 

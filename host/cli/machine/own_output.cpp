@@ -2,10 +2,12 @@
 #include <filesystem>
 
 #include "host/base/clock.h"
+#include "host/base/error.h"
 #include "host/base/text/shell_word.h"
 #include "host/base/text/text.h"
 #include "host/cli/machine/doctor_check.h"
 #include "host/loop/processes/command_output.h"
+#include "host/store/files/folder_copy.h"
 
 namespace rtrain::cli {
 
@@ -25,6 +27,23 @@ OwnOutput run_own(const std::string& code, double timeout_s, const std::string& 
   std::from_chars(digits.data(), digits.data() + digits.size(), out.exit_code);
   out.text.resize(end);
   return out;
+}
+
+// A short path, because paths of sockets are limited.
+OwnRuns::OwnRuns() : folder_(store::make_temp_folder("rtrain-doctor-")) {}
+
+OwnRuns::~OwnRuns() {
+  try {
+    store::remove_tree(folder_);
+  } catch (const Error&) {
+    // A process that was killed may still hold a file there.
+  }
+}
+
+OwnOutput OwnRuns::run(const std::string& code, double timeout_s) const {
+  return run_own(code, timeout_s,
+                 cat("RTRAIN_STORAGE=", shell_word(folder_ + "/storage"), " RTRAIN_RUNTIME_DIR=",
+                     shell_word(folder_ + "/runtime"), " RTRAIN_CALLBACKS= RTRAIN_LAUNCHER=local"));
 }
 
 std::string last_words(const std::string& text) {

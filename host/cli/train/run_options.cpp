@@ -48,13 +48,6 @@ void exit_on_signals() {
   }
 }
 
-// Returns the error for a wrong value, or "".
-std::string check_gpus(const std::string& text) {
-  const bool is_number =
-      text.find_first_not_of("0123456789") == std::string::npos && text.size() < 5;
-  return text == "all" || is_number ? "" : cat("'", text, "': expected all or a number");
-}
-
 std::optional<std::string> if_given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
@@ -84,6 +77,12 @@ CommandFlags flags_of(const RunOptions& options, const std::vector<std::string>&
 }
 
 }  // namespace
+
+std::string gpus_error(const std::string& text) {
+  const bool is_number =
+      text.find_first_not_of("0123456789") == std::string::npos && text.size() < 5;
+  return text == "all" || is_number ? "" : cat("'", text, "': expected all or a number");
+}
 
 void set_command_flags(lua_State* L, CommandFlags flags) {
   lua::push_module_function(L, "rtrain.run.command_flags", "set");
@@ -121,7 +120,7 @@ void add_run_options(Command& command, RunOptions& options) {
       .option("--gpus", &options.gpus,
               "all: a worker for each GPU, with -n one each; N: that many GPUs; 0: none "
               "(ScalingConfig.use_gpu)")
-      .check(check_gpus)
+      .check(gpus_error)
       .value_name("all|N")
       .offers({.words = {"all"}});
   command

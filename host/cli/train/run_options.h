@@ -39,6 +39,9 @@ struct RunOptions {
 // Adds the options of both commands, except FILE and its arguments.
 void add_run_options(Command& command, RunOptions& options);
 
+// Returns the error for a wrong value of --gpus, or "".
+std::string gpus_error(const std::string& text);
+
 // The command's options, which override the script's in fit(); modules/rtrain/run/command_flags.lua
 // keeps them.
 struct CommandFlags {
