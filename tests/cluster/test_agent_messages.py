@@ -392,7 +392,15 @@ def about_workers(agent):
     """
     now, first = {"attempt": agent.attempt}, agent.first_rank
     spawned = {"type": "spawned", **now, "rank": first, "now": 1.0, "worker": WORKER}
-    facts = {"type": "facts", **now, "now": 1.0, "copied_bytes": 0, "ranks": [FACTS, FACTS], "spares": 0, "has_spare": False}
+    facts = {
+        "type": "facts",
+        **now,
+        "now": 1.0,
+        "copied_bytes": 0,
+        "ranks": [FACTS, FACTS],
+        "spares": 0,
+        "has_spare": False,
+    }
     late = {"attempt": agent.attempt + 1}
     frame = pack({"type": "gpus", "gpus": [0]})
     return [

@@ -61,6 +61,8 @@ function nodes.ask_facts(plan, fleet)
 end
 
 ---Asks rtrain on each node which libraries it finds.
+---@param plan NodesPlan
+---@param fleet table of rtrain.nodes.fleet
 ---@return {node: SshNode, problem: string, advice: string}[] problems
 function nodes.library_problems(plan, fleet)
   local results = fleet:run(steps.ask_rtrain(plan, 'env'), {timeout_s = nodes.UNPACK_S})
@@ -75,6 +77,9 @@ function nodes.library_problems(plan, fleet)
 end
 
 ---Finds the address at which each other node reaches node 0.
+---@param plan NodesPlan
+---@param fleet table of rtrain.nodes.fleet
+---@param facts table[] of each node
 ---@return table<integer, string> ways by node from the second
 ---@return {node: SshNode, problem: string, advice: string}[] problems
 function nodes.find_ways(plan, fleet, facts)
@@ -91,6 +96,9 @@ function nodes.find_ways(plan, fleet, facts)
 end
 
 ---Brings the files to the nodes, and makes the job's folder.
+---@param plan NodesPlan
+---@param fleet table of rtrain.nodes.fleet
+---@param facts table[] of each node
 function nodes.deliver(plan, fleet, facts)
   delivery.send(fleet, plan.files, facts, plan.is_quiet)
   fleet:need(steps.make(plan), 'could not make the folder of the job')

@@ -5,11 +5,11 @@ local ssh = {name = 'ssh', rule = 'RTRAIN_LAUNCHER=ssh'}
 ---@param getenv fun(name: string): string?
 ---@param facts Facts
 ---@return boolean
-function ssh.detect(_, facts) return facts:get 'RTRAIN_LAUNCHER' == 'ssh' end
+function ssh.detect(getenv, facts) return facts:get 'RTRAIN_LAUNCHER' == 'ssh' end
 
 ---@param getenv fun(name: string): string?
 ---@param facts Facts
-function ssh.allocation(_, facts)
+function ssh.allocation(getenv, facts)
   facts:needed_integer('num_nodes', 'RTRAIN_NNODES', 1)
   facts:needed_integer('node_rank', 'RTRAIN_NODE_RANK', 0)
   if facts:text('job_id', 'RTRAIN_JOB_ID') == nil then facts:missing 'RTRAIN_JOB_ID' end
