@@ -97,7 +97,7 @@ class GpuParts {
   const double start_s_ = monotonic_s();
 };
 
-// Returns how many GPUs the request names: 0 and the reason if there are not so many.
+// Returns how many GPUs the request names: 0 and the reason if there are fewer.
 struct GpuCount {
   int devices = 0;
   std::string reason;
