@@ -276,7 +276,7 @@ def test_wrong_values_are_refused(site, args, text):
 
 def test_help_names_every_launcher(site):
     text = site("submit", "--help").stdout
-    assert "slurm, k8s, ray, mpi, or a site's own: FILE.lua" in text and "--dry-run" in text
+    assert "slurm, k8s, ray, mpi, ssh, or a site's own: FILE.lua" in text and "--dry-run" in text
 
 
 def test_scripts_are_ones_of_their_language():
