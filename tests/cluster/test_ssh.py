@@ -135,6 +135,7 @@ def test_a_detached_run_goes_on_and_is_followed_from_here(user):
     assert user.results("show", "far")["status"] == "ABORTED"
 
 
+@nightly
 def test_a_detached_run_is_what_submit_ssh_starts(user):
     shown = user.ok("submit", "ssh", user.hello(), "--hosts", "n0,n1", "--dry-run").stdout
     assert "bob" not in shown and "sha256sum" in shown and "../rtrain agent" in shown
@@ -245,6 +246,7 @@ def test_a_jump_host(user):
     assert hosts_of(user.results("show", "nodes"))[-1] == "n1"
 
 
+@nightly
 def test_a_transfer_that_breaks_goes_on_where_it_was(user):
     user.hosts.hosts.limit(1, 800)
     running = user.start("run", user.hello(), "--nodes", "n0,n1", "--with", "data")

@@ -110,7 +110,7 @@ void compare(const RandomRegion& random, unsigned seed) {
 }
 
 TEST(KernelText, RandomRegionsOnTheHost) {
-  constexpr unsigned kRegions = 500;
+  constexpr unsigned kRegions = 150;
   std::vector<RandomRegion> regions;
   std::vector<Kernel> kernels;
   std::vector<std::string> texts;

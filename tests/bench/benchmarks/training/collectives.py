@@ -31,7 +31,7 @@ def build(config):
     peers, skipped = _other_libraries(config)
     goals = [
         Goal("2x4K", 1 / 20, GLOO),
-        Goal("2x1M", 1.15, EXCHANGE),
+        Goal("2x1M", 1.25, EXCHANGE),
         Goal("2x26M", 1 / 10, GLOO),
         Goal("2x26M", 2, COPY),
     ]
