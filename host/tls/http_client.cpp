@@ -185,8 +185,8 @@ class Call {
 }  // namespace rtrain::tls
 
 // What host/wire/http_client.cpp asks the library for.
-extern "C" __attribute__((visibility("default"))) rtrain::wire::HttpAnswer rtrain_http_call(
-    const rtrain::wire::HttpCall& call) {
+extern "C" __attribute__((visibility("default"))) void rtrain_http_call(
+    const rtrain::wire::HttpCall& call, rtrain::wire::HttpAnswer& answer) {
   rtrain::tls::TlsLibrary::get();  // OpenSSL's settings, before Asio makes its own
-  return rtrain::tls::Call(call).run();
+  answer = rtrain::tls::Call(call).run();
 }

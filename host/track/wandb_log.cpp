@@ -49,7 +49,7 @@ void WandbLog::add(std::string_view record) {
     std::string header;
     add_little_endian(header, static_cast<uint32_t>(sum));
     add_little_endian(header, static_cast<uint16_t>(part.size()));
-    header += type;
+    header += static_cast<char>(type);
     write(header);
     write(part);
     is_first = false;

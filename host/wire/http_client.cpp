@@ -5,9 +5,11 @@
 namespace rtrain::wire {
 
 HttpAnswer http_call(const HttpCall& call) {
-  using Function = HttpAnswer (*)(const HttpCall&);
+  using Function = void (*)(const HttpCall&, HttpAnswer&);
   static const auto function = reinterpret_cast<Function>(tls_symbol("rtrain_http_call"));
-  return function(call);
+  HttpAnswer answer;
+  function(call, answer);
+  return answer;
 }
 
 }  // namespace rtrain::wire

@@ -71,7 +71,7 @@ void KernelStep::request(const Record& record, const std::vector<int>& calls) {
   std::vector<std::string> comments;
   for (const int call : calls) comments.push_back(record.calls[at(call)].name());
   kernel_ = compile::make_kernel(region_, alignments_, comments);
-  const int device = device_.index();
+  const c10::DeviceIndex device = device_.index();
   num_blocks_ = kernel_.schedule.num_blocks(cuda->kernels.multiprocessors(device),
                                             !kernel_.column_sums.empty());
   compiled_ = compile_kernel(kernel_, cuda->kernels.architecture(device));
