@@ -8,7 +8,6 @@
 #include <torch/library.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -21,12 +20,6 @@
 
 namespace rtrain::engine {
 namespace {
-
-// Kernels for GPUs are for those who ask for them, until tests/gpu has run them on a device.
-bool may_use_gpus() {
-  const char* const mode = std::getenv("RTRAIN_COMPILE");
-  return mode != nullptr && mode == std::string_view("gpu");
-}
 
 bool has_tensors(const RecordedCall& call) { return !call.tensors.empty(); }
 
@@ -132,11 +125,8 @@ bool Recorder::is_plain(const at::Tensor& tensor) {
 bool Recorder::is_on_its_device(const at::Tensor& tensor) {
   const at::Device device = tensor.device();
   if (device.is_cpu()) return true;
-  if (!device.is_cuda()) {
-    refuse(cat("it uses a tensor on ", device.str()));
-  } else if (!may_use_gpus()) {
-    refuse(cat("it uses a tensor on ", device.str(),
-               ": RTRAIN_COMPILE=gpu compiles it, with kernels ", "that no real GPU has run yet"));
+  if (std::string reason = refusal_of(device); !reason.empty()) {
+    refuse(std::move(reason));
   } else if (device_.value_or(device) != device) {
     refuse(cat("it uses tensors on ", device_->str(), " and on ", device.str()));
   } else if (of_devices != this) {

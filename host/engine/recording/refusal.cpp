@@ -4,6 +4,7 @@
 #include <ATen/core/enum_tag.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 #include <string_view>
 
@@ -15,6 +16,12 @@ namespace {
 
 bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
+}
+
+// Kernels for GPUs are for those who ask for them, until tests/gpu has run them on a device.
+bool may_use_gpus() {
+  const char* const mode = std::getenv("RTRAIN_COMPILE");
+  return mode != nullptr && mode == std::string_view("gpu");
 }
 
 // Whether a mask of booleans is among the indices, so that the result's size depends on numbers.
@@ -48,6 +55,15 @@ std::string refusal_of(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue>
     return cat("the size of a result depends on numbers (", name, ")");
   }
   return "";
+}
+
+std::string refusal_of(c10::Device device) {
+  if (device.is_cpu() || (device.is_cuda() && may_use_gpus())) return "";
+  std::string reason = cat("it uses a tensor on ", device.str());
+  if (device.is_cuda()) {
+    reason += ": RTRAIN_COMPILE=gpu compiles it, with kernels that no real GPU has run yet";
+  }
+  return reason;
 }
 
 }  // namespace rtrain::engine
