@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +26,9 @@ namespace {
 // Microseconds of waiting, and of the window. Unprivileged windows are multiples of two seconds.
 constexpr std::string_view kTrigger = "some 200000 2000000";
 constexpr std::chrono::seconds kPause{10};
+// Of memory that is touched ahead: large enough that the allocator joins the parts.
+constexpr int64_t kPart = int64_t{4} << 20;
+constexpr int64_t kPage = 4096;
 constexpr const char* kPurgeAllArenas = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
 
 Fd open_trigger(const std::string& path) {
@@ -95,6 +100,18 @@ void MemoryPressure::watch() {
 
 bool give_back_cached_memory() {
   return mallctl != nullptr && mallctl(kPurgeAllArenas, nullptr, nullptr, nullptr, 0) == 0;
+}
+
+void cache_memory(int64_t bytes, const std::function<bool()>& is_over) {
+  if (mallctl == nullptr) return;
+  std::vector<std::unique_ptr<char[]>> parts;
+  for (int64_t left = bytes; left >= kPart && !is_over(); left -= kPart) {
+    parts.emplace_back(new (std::nothrow) char[kPart]);
+    if (parts.back() == nullptr) return;
+    for (int64_t at = 0; at < kPart; at += kPage) {
+      static_cast<volatile char*>(parts.back().get())[at] = 0;
+    }
+  }
 }
 
 void release_thread_cache() {

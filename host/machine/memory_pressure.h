@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -41,6 +42,11 @@ class MemoryPressure {
 // Returns to the kernel the memory that the allocator keeps for later. Returns false with another
 // allocator than jemalloc, which keeps little. Any thread.
 bool give_back_cached_memory();
+
+// Lets the allocator keep that many more bytes for later, in pages that the kernel has given
+// already. Ends early where `is_over` returns true, which is asked every few milliseconds. Does
+// nothing with another allocator than jemalloc.
+void cache_memory(int64_t bytes, const std::function<bool()>& is_over);
 
 // Gives what the calling thread keeps for itself back to the allocator, for the call above.
 void release_thread_cache();

@@ -135,8 +135,10 @@ void LocalNode::replace(int rank) {
 }
 
 void LocalNode::make_spare(std::string_view frame) {
-  if (!affords_spare()) return;
+  const int64_t bytes = rank_bytes();
+  if (!affords_spare(bytes)) return;
   board_.renew(board_.spare());
+  board_.page(board_.spare()).memory_bytes.store(bytes, std::memory_order_relaxed);
   try {
     group_.start_spare({.number = board_.spare(), .frame = std::string(frame)}, place_of_spare());
   } catch (const Error&) {
@@ -144,12 +146,18 @@ void LocalNode::make_spare(std::string_view frame) {
   }
 }
 
-bool LocalNode::affords_spare() {
-  decide::SpareCost cost{.available_bytes = machine::available_memory_bytes()};
+int64_t LocalNode::rank_bytes() const {
+  int64_t most = 0;
   for (int rank = order_.first_rank; rank < board_.size(); ++rank) {
-    if (const int pid = living_pid(rank)) {
-      cost.bytes = std::max(cost.bytes, machine::process_facts(pid).memory_bytes);
-    }
+    const int pid = living_pid(rank);
+    if (pid != 0) most = std::max(most, machine::process_facts(pid).memory_bytes);
+  }
+  return most;
+}
+
+bool LocalNode::affords_spare(int64_t bytes) {
+  decide::SpareCost cost{.bytes = bytes, .available_bytes = machine::available_memory_bytes()};
+  for (int rank = order_.first_rank; rank < board_.size(); ++rank) {
     cost.has_devices |= !gpus_of(rank).empty();
   }
   cost.idle_cores = machine::available_cores() - order_.num_workers * threads_;

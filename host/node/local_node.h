@@ -86,7 +86,9 @@ class LocalNode : public Node,
   bool start(int rank, const std::function<void(const WorkerPlace& place)>& spawn);
   void on_dying(int rank);
   void offer_endpoints();
-  bool affords_spare();
+  // Of the largest rank that lives.
+  int64_t rank_bytes() const;
+  bool affords_spare(int64_t bytes);
   WorkerPlace place_of_spare() const;
 
   NodeOrder order_;

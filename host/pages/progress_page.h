@@ -26,7 +26,7 @@
 
 namespace rtrain::pages {
 
-inline constexpr uint32_t kProgressVersion = 9;
+inline constexpr uint32_t kProgressVersion = 10;
 
 // Text in a page. A longer text is cut off.
 template <size_t Size>
@@ -169,6 +169,7 @@ struct ProgressPage {
   std::atomic<uint64_t> batches{0};      // that loaders have made
   std::atomic<uint64_t> bytes{0};        // copied to storage
   std::atomic<int> program{0};           // pid of the user's program, where the rank runs one
+  std::atomic<int64_t> memory_bytes{0};  // of a spare: as much as a rank of its node has
   PhaseCounts phases;                    // the time of its main thread
   std::atomic<double> report_wait_s{0};  // of it, in waits of WaitKind::kReport that have ended
   PageCell<BlockedCall> blocked;

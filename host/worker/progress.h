@@ -59,6 +59,8 @@ class Progress {
   // with 0 this rank's latest. Empty: all have called it. Nullopt: the board has only this rank.
   std::optional<std::string> absent_ranks(uint64_t number,
                                           const api::CollectiveGroup* group = nullptr) const;
+  // Memory that the ranks of this node have, each; of a spare.
+  int64_t wanted_bytes() const { return page_.memory_bytes.load(std::memory_order_relaxed); }
   // For this time no silence of this rank counts as a hang.
   void set_busy(std::string_view reason, double seconds);
 

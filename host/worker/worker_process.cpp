@@ -24,7 +24,9 @@
 #include "host/loop/signal.h"
 #include "host/loop/timer.h"
 #include "host/lua/libraries/engine_loader.h"
+#include "host/machine/memory_pressure.h"
 #include "host/machine/processes/build_id.h"
+#include "host/machine/processes/process_facts.h"
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/worker/crash_handler.h"
 #include "host/worker/profile/device_trace.h"
@@ -231,6 +233,7 @@ void WorkerProcess::begin_place() {
   begin_attempt(*std::exchange(next_, std::nullopt));
   place_ = context_.place;
   progress_->set_rank(place_);
+  has_place_ = true;
   replies_.set(kPlaceKey, {});
 }
 
@@ -243,6 +246,9 @@ void WorkerProcess::take_place() {
     awaits_place_ = true;
     begin_place();
   });
+  // The first steps in a rank's place take memory without waiting for the kernel.
+  const int64_t missing = progress_->wanted_bytes() - machine::process_facts(getpid()).memory_bytes;
+  machine::cache_memory(missing, [this] { return has_place_.load(); });
   while (!replies_.wait(kPlaceKey, std::chrono::hours(1))) replies_.expect_lasting(kPlaceKey);
   is_spare_ = false;
   set_fault_process(place_);

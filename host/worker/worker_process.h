@@ -228,6 +228,7 @@ class WorkerProcess {
   std::optional<machine::StepBack> steps_back_;  // control thread only, as the next two
   std::optional<loop::WorkerContext> next_;      // of its place
   bool awaits_place_ = false;
+  std::atomic<bool> has_place_{false};
   // In local mode a copy of the channel's descriptor: the channel ends when this object does.
   int held_open_ = -1;
 };

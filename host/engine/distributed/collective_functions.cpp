@@ -147,6 +147,11 @@ int call_barrier(lua_State* L) {
   return 1;
 }
 
+int call_check_peers(lua_State* L) {
+  group_argument(L, 1)->check_peers("forward");
+  return 0;
+}
+
 int call_monitored_barrier(lua_State* L) {
   const lua::Options given(L, 1, "monitored_barrier", {"group", "timeout_s"});
   given.push("group");
@@ -235,6 +240,7 @@ void add_collectives(lua_State* L) {
       torch_method<&call_all_to_all>("all_to_all"),
       torch_method<&call_all_to_all_single>("all_to_all_single"),
       torch_method<&call_barrier>("barrier"),
+      torch_method<&call_check_peers>("check_peers"),
       torch_method<&call_monitored_barrier>("monitored_barrier"),
       torch_method<&call_send>("send"),
       torch_method<&call_recv>("recv"),

@@ -359,6 +359,12 @@ void Group::guard(const char* operation, const std::function<void()>& body) {
   throw Error(*failure_);
 }
 
+void Group::check_peers(const char* operation) {
+  guard(operation, [this] {
+    if (connections_->is_cut()) throw lost_peer();
+  });
+}
+
 int Group::global_rank(int rank) const {
   return members_ == nullptr ? rank : members_->ranks[static_cast<size_t>(rank)];
 }

@@ -122,6 +122,10 @@ class Group {
   // Throws like a collective.
   void wait_for_device(const char* operation);
 
+  // Throws like a collective once a rank is known to be lost: for what computes for a long time
+  // between two collectives.
+  void check_peers(const char* operation);
+
   // Registers a reducer, which close() closes before the group.
   void add_reducer(const std::shared_ptr<Reducer>& reducer) { reducers_.push_back(reducer); }
 

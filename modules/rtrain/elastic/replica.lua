@@ -31,7 +31,7 @@ local function make_kept(self)
   for _, param in ipairs(self._params) do
     local range, shape = rows.range(param, self._previous, self._world_size), {unpack(param.shape)}
     shape[1] = range.count
-    self._kept[param] = torch.zeros(shape, {dtype = param.dtype, device = param.device})
+    self._kept[param] = torch.empty(shape, {dtype = param.dtype, device = param.device})
     self._begin[param] = range.begin
   end
 end
@@ -115,7 +115,7 @@ end
 
 local function keep(self, param, given)
   local kept = self._kept[param]
-  torch.no_grad(function() kept:copy_(given.rows) end)
+  kept.data = given.rows  -- nobody else has that memory
   for i, optimizer in ipairs(self._optimizers) do
     local twin = self._twins[optimizer]
     twin.state[kept], twin._plans = given.states[i] or nil, {}
@@ -223,7 +223,9 @@ function Replica:restore(context, holders)
   for i, param in ipairs(self._params) do pieces[i] = holders:pass_on(self, param) end
   if holders:is_resized() then torch.distributed.barrier() end  -- until here each rank can go back
   for i, param in ipairs(self._params) do
-    if pieces[i] then rows.set(param, self._optimizers, rows.join(pieces[i])) end
+    -- A rank of a group of the same size has got all of its rows in one piece.
+    local own = pieces[i] and (holders:is_resized() and rows.join(pieces[i]) or pieces[i][1])
+    if own then rows.set(param, self._optimizers, own) end
     pieces[i] = nil
   end
   self:connect(context)

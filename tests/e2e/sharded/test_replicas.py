@@ -162,6 +162,36 @@ def test_a_change_of_the_rows_between_two_steps(rtrain):
     assert ends(result) == calm
 
 
+# Rank 1 ends in its sixth forward. Until it is back each further layer of the other one takes 0.1 s.
+SLOW_LAYERS = """
+  for _ = 1, 60 do net:append(nn.Linear(1, 1)) end
+  local calls = 0
+  net[1]:register_forward_pre_hook(function()
+    calls = calls + 1
+    if rank == 1 and calls == 6 and files.once 'lost' then os.execute 'kill -9 $PPID' end
+    if rank == 1 and files.exists 'lost' then files.write('back', '') end
+    if rank == 0 and calls == 6 then files.wait_for 'lost' end
+  end)
+  for i = 7, #net do
+    net[i]:register_forward_pre_hook(function()
+      if rank == 1 or not files.exists 'lost' or files.exists 'back' then return end
+      files.write('layer-' .. i, '')
+      os.execute 'sleep 0.1'
+    end)
+  end
+  """
+
+
+def test_a_forward_pass_ends_with_the_loss(rtrain, tmp_path):
+    """A rank does not compute the rest of a forward pass whose other half is lost."""
+    calm = SLOW_LAYERS.replace("calls == 6", "false")
+    wanted = ends(rtrain.run_ok(training(calm + FSDP), "--name", "calm"))
+    result = rtrain.run_ok(training(SLOW_LAYERS + FSDP))
+    assert statuses(rtrain) == ["HEALED", "FINISHED"]
+    assert ends(result) == wanted
+    assert not (tmp_path / "layer-66").exists()
+
+
 def test_what_is_not_healed_is_said(rtrain):
     muon = training().replace(
         "torch.optim.AdamW(model:parameters(), {lr = 0.01})", "torch.optim.Muon({model[1].weight})"

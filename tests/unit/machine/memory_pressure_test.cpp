@@ -92,5 +92,28 @@ TEST(CachedMemory, IsGivenBack) {
   EXPECT_LT(resident_bytes(), in_use - static_cast<int64_t>(kSize * kCount / 2));
 }
 
+TEST(CachedMemory, IsTakenFromTheKernelAhead) {
+  if (mallctl == nullptr) GTEST_SKIP() << "another allocator keeps no memory";
+  ssize_t never = -1;
+  ASSERT_EQ(mallctl("arena.0.dirty_decay_ms", nullptr, nullptr, &never, sizeof(never)), 0);
+  EXPECT_TRUE(give_back_cached_memory());
+  constexpr int64_t kSize = int64_t{100} << 20, kPart = int64_t{2} << 20;
+  const int64_t before = resident_bytes();
+  int asked = 0;
+  cache_memory(kSize, [&] { return ++asked == 3; });
+  EXPECT_EQ(asked, 3);
+  EXPECT_LT(resident_bytes(), before + kSize / 2);
+  cache_memory(kSize, [] { return false; });
+  const int64_t cached = resident_bytes();
+  EXPECT_GT(cached, before + kSize / 2);
+  std::vector<std::unique_ptr<char[]>> used;
+  for (int64_t left = kSize / 2; left > 0; left -= kPart) {
+    used.emplace_back(new char[kPart]);
+    std::memset(used.back().get(), 1, kPart);
+  }
+  EXPECT_LT(resident_bytes(), cached + kSize / 4);
+  EXPECT_TRUE(give_back_cached_memory());
+}
+
 }  // namespace
 }  // namespace rtrain::machine

@@ -77,6 +77,7 @@ end
 function pass.show(group)
   group:show()
   if backward or not outermost then return end
+  engine.joined().check_peers(group.process_group)  -- in shared memory a forward has no collective before its end
   if latest and latest ~= group then latest.next, group.previous = group, latest end
   latest = group
   prefetch(group.forward_prefetch or {group.next})
