@@ -37,11 +37,13 @@ end
 ---Makes the context of the session one that waits for the rank where it is read, and `session.take_place` wait for it.
 ---@param host table rtrain._worker
 ---@param state table state of the session
+---@param on_wait function called once, before it waits
 ---@param on_place function called once, with the context
-function spare.begin(host, state, on_place)
+function spare.begin(host, state, on_wait, on_place)
   local context, unwatch = state.context, nil
   local function place()
     if state.place == nil then return end
+    on_wait()
     host.take_place()
     state.place = nil
     setmetatable(context, nil)

@@ -97,9 +97,17 @@ local function begin_rank(host, job, state)
   end
 end
 
+-- Modules of a heal and of the first step after it, which a spare loads while nobody waits for them.
+local AHEAD = {'rtrain.elastic', 'rtrain.elastic.synchronize', 'rtrain.functions.report', 'torch.nn.functional.loss',
+               'torch.nn.functional.activation', 'torch.nn.functional.dropout', 'torch.nn.functional.pooling'}
+
+local function load_ahead()
+  for _, name in ipairs(AHEAD) do require(name) end
+end
+
 -- A spare computes with one thread until it has a rank.
 local function begin_spare(host, job, state, threads)
-  spare.begin(host, state, function(context)
+  spare.begin(host, state, load_ahead, function(context)
     variables.set_rank(context)
     state.checkpoint = starting_checkpoint(context, job)
     local engine = package.loaded['torch._C']
