@@ -1,4 +1,4 @@
-"""The CycloneDX document of a packed folder: the third-party code in it, and its files with their hashes."""
+"""The CycloneDX document of a package: the third-party code in it, and its files with their hashes."""
 
 import datetime
 import hashlib
@@ -36,10 +36,11 @@ def file_entry(name, path):
     return {"type": "file", "bom-ref": f"file:{name}", "name": name, "hashes": [{"alg": "SHA-256", "content": digest}]}
 
 
-def document(folder, version):
-    """The document as text. Its serial number depends on all files, which distinguishes documents of a version."""
-    files = [file_entry(name, path) for name, path in archive.files_below(folder)]
-    libraries = [library(*row) for row in notice.inside(folder)]
+def document(files, libraries, version):
+    """The document of files [(name, path)] and rows of NOTICE, as text. Its serial number depends on all files, which
+    distinguishes documents of a version."""
+    files = [file_entry(name, path) for name, path in files]
+    libraries = [library(*row) for row in libraries]
     made = datetime.datetime.fromtimestamp(archive.epoch(), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     own = {
         "type": "application",

@@ -1,4 +1,4 @@
-"""The SPDX document of a packed folder: its files with their hashes, and the third-party code in them."""
+"""The SPDX document of a package: its files with their hashes, and the third-party code in them."""
 
 import datetime
 import hashlib
@@ -28,13 +28,14 @@ def package(name, version, licence, **more):
     }
 
 
-def file_entry(name, path):
+def file_entry(number, name, path):
+    """The number distinguishes names that differ only in characters that an identifier cannot have."""
     data = path.read_bytes()
     checksums = [
         {"algorithm": kind, "checksumValue": hashlib.new(kind.lower(), data).hexdigest()} for kind in ("SHA1", "SHA256")
     ]
     return {
-        "SPDXID": identifier(f"File-{name}"),
+        "SPDXID": identifier(f"File-{number}-{name}"),
         "fileName": f"./{name}",
         "checksums": checksums,
         "licenseConcluded": "NOASSERTION",
@@ -42,9 +43,10 @@ def file_entry(name, path):
     }
 
 
-def document(folder, version):
-    """The document as text. Its namespace has the hash of all files, which distinguishes documents of a version."""
-    files = [file_entry(name, path) for name, path in archive.files_below(folder)]
+def document(files, libraries, version):
+    """The document of files [(name, path)] and rows of NOTICE, as text. Its namespace has the hash of all files, which
+    distinguishes documents of a version."""
+    files = [file_entry(number, *row) for number, row in enumerate(files)]
     digest = hashlib.sha256(json.dumps(files).encode()).hexdigest()
     code = hashlib.sha1("".join(sorted(entry["checksums"][0]["checksumValue"] for entry in files)).encode()).hexdigest()
     own = package(
@@ -56,7 +58,7 @@ def document(folder, version):
     )
     parts = [
         package(name, notice.version_of(kind, origin), licence, filesAnalyzed=False, comment=f"{kind}: {origin}")
-        for name, licence, kind, origin in notice.inside(folder)
+        for name, licence, kind, origin in libraries
     ]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     relations += [(own["SPDXID"], "CONTAINS", entry["SPDXID"]) for entry in [*files, *parts]]

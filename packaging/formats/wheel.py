@@ -48,6 +48,11 @@ def place_of(name, data, info):
     return f"{data}/data/{name}"
 
 
+def own_files():
+    """[(name, path)] of the files that only the wheel has: the Jupyter kernel."""
+    return [(path.relative_to(JUPYTER).as_posix(), path) for path in sorted(JUPYTER.glob("rtrain_jupyter/*.py"))]
+
+
 def write(folder, out, version):
     info, data = f"rtrain-{version}.dist-info", f"rtrain-{version}.data"
     staged = archive.files_below(folder)
@@ -58,7 +63,7 @@ def write(folder, out, version):
         (f"{info}/WHEEL", WHEEL.encode()),
         (f"{info}/entry_points.txt", ENTRY_POINTS.encode()),
     ]
-    files += [(path.relative_to(JUPYTER).as_posix(), path) for path in sorted(JUPYTER.glob("rtrain_jupyter/*.py"))]
+    files += own_files()
     documents = [path for name, path in staged if name.endswith((".spdx.json", ".cdx.json"))]
     files += [(f"{info}/sboms/{path.name}", path) for path in documents]
     files.append((f"{info}/RECORD", record(files, f"{info}/RECORD")))

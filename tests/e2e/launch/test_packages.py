@@ -121,6 +121,31 @@ def test_the_tarball_runs_where_it_is_unpacked(packed, tmp_path):
     assert subprocess.run([folder / "bin" / "rtrain"], capture_output=True, text=True).stdout == "packed\n"
 
 
+def test_the_documents_of_the_wheel_list_its_own_files_too(packed):
+    with zipfile.ZipFile(packed["wheel"]) as wheel:
+        names = wheel.namelist()
+        texts = [json.loads(wheel.read(name)) for name in names if "/sboms/" in name]
+    own = {name for name in names if name.startswith("rtrain_jupyter/")}
+    assert len(texts) == 2 and "rtrain_jupyter/kernel.py" in own
+    for document in texts:
+        listed = [
+            row.get("fileName", row.get("name")).removeprefix("./")
+            for row in document.get("files", document.get("components"))
+        ]
+        assert own <= set(listed) and len(set(listed)) == len(listed)
+
+
+def test_names_that_differ_in_one_character_have_identifiers_of_their_own(tmp_path):
+    folder = stage(tmp_path / "stage", False)
+    for name in ("share/doc/rtrain/a-b", "share/doc/rtrain/a_b", "share/doc/rtrain/a/b"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(name)
+    pack(folder, tmp_path / "out", "tarball")
+    document = json.loads((folder / "share/doc/rtrain/rtrain.spdx.json").read_text())
+    identifiers = [row["SPDXID"] for row in document["files"]]
+    assert len(identifiers) == 10 and len(set(identifiers)) == 10
+
+
 def test_the_spdx_document_lists_every_file_and_what_is_inside(packed, tmp_path):
     with tarfile.open(packed["tarball"]) as archive:
         files = {
