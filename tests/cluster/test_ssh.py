@@ -91,6 +91,23 @@ def test_ctrl_c_saves_and_no_command_line_has_the_key(user):
 
 
 @nightly
+def test_many_small_files_come_through_one_connection(user):
+    names = [f"data/{number}/word.txt" for number in range(300)]
+    for number, name in enumerate(names):
+        (user.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (user.folder / name).write_text(f"{number}\n")
+    calls = user.rtrain.folder / "bin" / "ssh"
+    calls.parent.mkdir()
+    calls.write_text('#!/bin/sh\necho >>"$0.log"\nexec /usr/bin/ssh "$@"\n')
+    calls.chmod(0o755)
+    path = f"{calls.parent}:{os.environ['PATH']}"
+    user.ok("run", user.hello(), "--nodes", "n0,n1", "--with", "data", PATH=path)
+    assert user.on(1, f"cat {user.job()}/work/data/*/word.txt | sort -n | tail -1") == "299\n"
+    assert user.on(0, f"ls {user.job()}/work/data | wc -l") == "301\n"
+    assert len(pathlib.Path(f"{calls}.log").read_text()) < 30
+
+
+@nightly
 def test_a_run_goes_on_from_a_checkpoint_that_the_other_node_fetches(user):
     running = user.start("run", user.script(saving()), "--nodes", "n0,n1")
     user.wait_for_steps(running)

@@ -3,9 +3,11 @@
 -- A node keeps the part that has come when the connection breaks, and gets the rest the next time.
 
 local amount = require 'rtrain.nodes.amount'
+local joined_files = require 'rtrain.nodes.joined_files'
 local remote = require 'rtrain.nodes.remote'
 local system = require 'base._system'
 local texts = require 'rtrain.display.texts'
+local with_folder = require 'rtrain.nodes.with_folder'
 
 local delivery = {}
 
@@ -57,8 +59,8 @@ local function send_next(fleet, queues, sent, total, shown)
     if next_one then
       local file = next_one.file
       local pack = not file.is_packed and queue.can_unpack
-      list[#list + 1] = {node = fleet.nodes[i], command = remote.receive(file, next_one.offset, pack), input = file.path,
-        offset = next_one.offset, pack = pack}
+      local command = file.is_joined and remote.receive_joined(pack) or remote.receive(file, next_one.offset, pack)
+      list[#list + 1] = {node = fleet.nodes[i], command = command, input = file.path, offset = next_one.offset, pack = pack}
       receivers[#receivers + 1] = i
     end
   end
@@ -66,7 +68,9 @@ local function send_next(fleet, queues, sent, total, shown)
   local results = fleet:run(list, {on_progress = function(positions)
     local parts = {}
     for k, i in ipairs(receivers) do
-      now[k] = math.max(now[k] or 0, (positions[k] or 0) - list[k].offset)
+      local queue = queues[i]
+      local read = math.min(positions[k] or 0, queue[1].file.size) - list[k].offset
+      now[k] = math.max(now[k] or 0, read)
       parts[k] = ('%s %s of %s'):format(fleet.nodes[i].target, amount(sent[i] + now[k]), amount(total[i]))
     end
     shown.show(parts)
@@ -81,23 +85,8 @@ local function is_left(queues)
   return false
 end
 
----Sends all files that nodes lack.
----@param fleet Fleet
----@param files JobFile[]
----@param facts table<string, string>[] by node
----@param is_quiet boolean
----Errors: 'environment', for all nodes together.
-function delivery.send(fleet, files, facts, is_quiet)
-  local queues, sent, total, sum = {}, {}, {}, 0
-  for i in ipairs(fleet.nodes) do
-    queues[i], total[i] = delivery.missing(files, facts[i])
-    queues[i].can_unpack = facts[i].gzip == 'yes'
-    sent[i], sum = 0, sum + total[i]
-  end
-  if sum == 0 then return end
-  if not is_quiet then
-    io.stderr:write(('rtrain: sending %s to %s\n'):format(amount(sum), texts.counted(#fleet.nodes, 'node')))
-  end
+-- Sends the queues, one file of each at a time.
+local function send_queues(fleet, queues, sent, total, is_quiet)
   local shown, again = shower(is_quiet), {}
   while is_left(queues) do
     local results, receivers = send_next(fleet, queues, sent, total, shown)
@@ -117,6 +106,32 @@ function delivery.send(fleet, files, facts, is_quiet)
     fleet:refuse(problems, 'did not get their files')
   end
   shown.finish()
+end
+
+---Sends all files that nodes lack.
+---@param fleet Fleet
+---@param files JobFile[]
+---@param facts table<string, string>[] by node
+---@param is_quiet boolean
+---Errors: 'environment', for all nodes together.
+function delivery.send(fleet, files, facts, is_quiet)
+  local missing, sent, total, sum = {}, {}, {}, 0
+  for i in ipairs(fleet.nodes) do
+    missing[i], total[i] = delivery.missing(files, facts[i])
+    sent[i], sum = 0, sum + total[i]
+  end
+  if sum == 0 then return end
+  if not is_quiet then
+    io.stderr:write(('rtrain: sending %s to %s\n'):format(amount(sum), texts.counted(#fleet.nodes, 'node')))
+  end
+  with_folder('rtrain-joined-', function(folder)
+    local queues, made = {}, {}
+    for i in ipairs(fleet.nodes) do
+      queues[i] = joined_files.of(missing[i], folder, made)
+      queues[i].can_unpack = facts[i].gzip == 'yes'
+    end
+    send_queues(fleet, queues, sent, total, is_quiet)
+  end)
 end
 
 return delivery

@@ -100,6 +100,21 @@ function remote.receive(file, offset, is_packed)
     remote.INCOMPLETE, remote.DIFFERS))
 end
 
+local RECEIVE_JOINED = [=[umask 077; cd "%s/files" || exit 4; p=joined.part.$$; %s{ while read -r f size; do ]=]
+  .. [=[[ $f != end ] || exit 0; head -c $size >$p || exit 4; ]=]
+  .. [=[[ $(($(wc -c <$p))) -eq $size ] || { rm -f $p; echo "the transfer has broken off"; exit %d; }; ]=]
+  .. [=[[ "$(sha256sum <$p)" = "$f  -" ] || { rm -f $p; echo "the copy differs"; exit %d; }; ]=]
+  .. [=[chmod 500 $p && mv -f $p $f || exit 4; done; echo "the transfer has broken off"; exit %d; }]=]
+
+---Returns the command that takes the files of a joined one (rtrain.nodes.joined_files) from its input. Those that have come
+---stay when the connection breaks.
+---@param is_packed boolean whether the input is packed with gzip
+---@return string command
+function remote.receive_joined(is_packed)
+  return remote.line(RECEIVE_JOINED:format(remote.FOLDER, is_packed and 'gzip -dc | ' or '', remote.INCOMPLETE,
+    remote.DIFFERS, remote.INCOMPLETE))
+end
+
 local MAKE = [=[
 set -eu
 umask 077

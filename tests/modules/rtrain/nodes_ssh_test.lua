@@ -3,6 +3,7 @@
 local lu = require 'luaunit'
 local checks = require 'rtrain.nodes.checks'
 local delivery = require 'rtrain.nodes.delivery'
+local joined_files = require 'rtrain.nodes.joined_files'
 local launch = require 'rtrain.launch'
 local node_list = require 'rtrain.nodes.node_list'
 local refusal = require 'refusal'
@@ -178,6 +179,47 @@ function TestRemote.test_a_file_goes_once_to_each_node_and_only_its_rest()
   local missing, bytes = delivery.missing(files, {['has.a'] = '10', ['part.b'] = '8', ['part.c'] = '9'})
   lu.assertEquals({#missing, missing[1].file.hash, missing[1].offset, missing[2].offset}, {2, 'b', 8, 0})
   lu.assertEquals(bytes, 12 + 5)
+end
+
+-- Returns a new folder, which `use` gets, and removes it.
+local function with_folder(use)
+  local path = os.tmpname()
+  os.remove(path)
+  os.execute('mkdir ' .. path)
+  use(path)
+  os.execute('rm -rf ' .. path)
+end
+
+function TestRemote.test_small_files_come_in_one_stream()
+  with_folder(function(home)
+    local missing = {{file = {path = '/nowhere', size = 2 ^ 21, hash = 'large'}, offset = 0}, {file = {size = 5}, offset = 3}}
+    local hashes = {}
+    for i, text in ipairs {'one\n', '', 'end 0\nthree', ('x'):rep(70000)} do
+      local path = ('%s/file%d'):format(home, i)
+      local file = io.open(path, 'w')
+      file:write(text)
+      file:close()
+      hashes[i] = shell_output('sha256sum <' .. path):match '%x+'
+      missing[#missing + 1] = {file = {path = path, size = #text, hash = hashes[i]}, offset = 0}
+    end
+    local made = {}
+    local sent = joined_files.of(missing, home, made)
+    lu.assertEquals({#sent, sent[1].file.hash, sent[2].offset, sent[3].file.is_joined}, {3, 'large', 3, true})
+    lu.assertIs(joined_files.of(missing, home, made)[3].file, sent[3].file)
+    local take = ('export XDG_CACHE_HOME=%s; mkdir -p %s/rtrain/nodes/files; '):format(home, home)
+    local joined = sent[3].file.path
+    local function receive(input, is_packed)
+      return shell_output(('%s%s | sh -c %s; echo $?'):format(take, input,
+        "'" .. remote.receive_joined(is_packed):gsub("'", "'\\''") .. "'"))
+    end
+    lu.assertEquals(receive('head -c 90 ' .. joined, false), 'the transfer has broken off\n66\n')
+    lu.assertEquals(shell_output(('ls %s/rtrain/nodes/files'):format(home)), hashes[1] .. '\n')
+    lu.assertEquals(receive(('sed s/three/THREE/ %s | gzip'):format(joined), true), 'the copy differs\n65\n')
+    lu.assertEquals(receive('gzip <' .. joined, true), '0\n')
+    for i, hash in ipairs(hashes) do
+      lu.assertEquals(shell_output(('cd %s; cmp file%d rtrain/nodes/files/%s; echo $?'):format(home, i, hash)), '0\n')
+    end
+  end)
 end
 
 TestSteps = {}
