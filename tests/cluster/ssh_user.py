@@ -22,12 +22,12 @@ class SshUser:
         (self.folder / name).write_text(text)
         return name
 
-    def hello(self):
-        """Writes the script HELLO, its module and its data."""
+    def hello(self, script=HELLO):
+        """Writes the script HELLO, or one like it, its module and its data."""
         for name, text in (("lib/greeting.lua", "return 'hello'"), ("data/words.txt", "one\ntwo\n")):
             (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).write_text(text)
-        return self.script(HELLO)
+        return self.script(script)
 
     def start(self, *args, **env):
         command = self.hosts.laptop.command(RTRAIN, *args, folder=self.folder)

@@ -10,7 +10,7 @@ import pytest
 
 import ssh_hosts
 from conftest import RTRAIN, nightly, wait_until
-from ssh_scripts import saving
+from ssh_scripts import HELLO, saving
 from ssh_user import NODES, SshUser
 from test_examples import example, with_images
 
@@ -105,6 +105,18 @@ def test_many_small_files_come_through_one_connection(user):
     assert user.on(1, f"cat {user.job()}/work/data/*/word.txt | sort -n | tail -1") == "299\n"
     assert user.on(0, f"ls {user.job()}/work/data | wc -l") == "301\n"
     assert len(pathlib.Path(f"{calls}.log").read_text()) < 30
+
+
+@nightly
+def test_files_below_rtrain_data_are_found_by_that_variable(user):
+    (user.rtrain.folder / "images").mkdir()
+    (user.rtrain.folder / "images" / "words.txt").write_text("far\n")
+    user.rtrain.env["RTRAIN_DATA"] = str(user.rtrain.folder / "images")
+    user.hello(HELLO.replace("'data/words.txt'", "os.getenv 'RTRAIN_DATA' .. '/words.txt'"))
+    result = user("run", "train.lua", "--nodes", "n0,n1", "--with", "/etc/hostname")
+    assert result.returncode == 2 and f"project or $RTRAIN_DATA, {user.rtrain.folder}/images" in result.stderr
+    user.ok("run", "train.lua", "--nodes", "n0,n1", "--with", user.rtrain.folder / "images" / "words.txt")
+    assert user.results("metrics", "nodes")[0]["metrics"]["word"] == "far"
 
 
 @nightly

@@ -93,7 +93,7 @@ function checks.libraries(env, first)
   if not torch.found then
     local place = (torch.places or {})[1]
     add(out, 'there is no LibTorch that rtrain can use' .. (place and ('; %s: %s'):format(place.path, place.finding) or ''),
-      '`pip install torch` there, set RTRAIN_LIBTORCH, or --bundle a file with LibTorch inside')
+      '`pip install torch` there, in an environment at the path of yours or for the user, or --bundle a file that has LibTorch')
   elseif other.found and torch.version ~= other.version then
     add(out, ('its LibTorch is %s, and that of the first node %s'):format(torch.version, other.version),
       'install the same on all nodes, or --bundle a file with LibTorch inside')

@@ -10,6 +10,7 @@ local job_files = {}
 local HASHED_AT_A_TIME = 200  -- files: the output of a command is limited
 local HASH_TIMEOUT_S = 600
 local HEAD_BYTES = 16
+local LIBRARY = 'libstdc++.so.6'
 
 ---A file that each node gets.
 ---@class JobFile
@@ -29,18 +30,34 @@ local function root_of(script)
   return below(script, here) and here or folder_of(script)
 end
 
-local function add_data(out, root, path)
+-- Returns where a path of this machine is below the job's folder: relative names, and those below $RTRAIN_DATA, mean the same.
+local function place_of(roots, path)
+  for _, root in ipairs(roots) do
+    if path == root.folder then return root.place end
+    local rest = below(path, root.folder)
+    if rest then return ('%s/%s'):format(root.place, rest) end
+  end
+end
+
+local function add_data(out, roots, path)
   local kind = system.path_kind(path)
   if kind == nil then errors.raise('usage', ('--with %s: there is no such file'):format(path)) end
-  local place = below(path, root)
-  if place == nil and path ~= root then
-    errors.raise('usage', ('--with %s is not below %s: the script would not find it there'):format(path, root))
+  local place = place_of(roots, path)
+  if place == nil then
+    errors.raise('usage', ('--with %s is not below %s%s: the script would not find it there'):format(path, roots[1].folder,
+      roots[2] and (' or $RTRAIN_DATA, %s'):format(roots[2].folder) or ''))
   end
   if kind ~= 'folder' then
-    out[#out + 1] = {path = path, place = 'work/' .. place}
+    out[#out + 1] = {path = path, place = place}
     return
   end
-  for _, name in ipairs(system.list_folder(path)) do add_data(out, root, ('%s/%s'):format(path, name)) end
+  for _, name in ipairs(system.list_folder(path)) do add_data(out, roots, ('%s/%s'):format(path, name)) end
+end
+
+-- Adds the library that a package has next to the executable: the node's own may be older.
+local function add_library(out, program)
+  local path = program:gsub('/[^/]*$', '') .. '/../lib/rtrain/' .. LIBRARY
+  if system.path_kind(path) == 'file' then out[#out + 1] = {path = path, place = 'lib/rtrain/' .. LIBRARY} end
 end
 
 local function hash_some(files, first, last)
@@ -79,27 +96,34 @@ local function check_names(files)
 end
 
 ---Returns the job's files, with what they are on the nodes.
----@param request {script?: string, program: string, with?: string[]} program: the executable, or the file of --bundle
+---@param request {script?: string, program: string, with?: string[], data?: string} program: the executable, or the file of
+---  --bundle; data: the absolute path in $RTRAIN_DATA
 ---@return JobFile[] files the first is the program
 ---@return string? script its place below the working folder
----Errors: 'usage' for files that do not exist or are not below the working folder, 'environment' without sha256sum.
+---@return string? data_place where files below `data` are, below the job's folder; nil if none are sent
+---Errors: 'usage' for files that do not exist or are not below the working folder or `data`, 'environment' without sha256sum.
 function job_files.of(request)
-  local files, place = {{path = request.program, place = 'rtrain'}}, nil
+  local files, place, data_place = {{path = request.program, place = 'rtrain'}}, nil, nil
+  add_library(files, request.program)
   if request.script then
     local script = system.absolute(request.script)
-    local root = root_of(script)
+    local root, data = root_of(script), request.data
     place = below(script, root)
-    files[2] = {path = script, place = 'work/' .. place}
+    files[#files + 1] = {path = script, place = 'work/' .. place}
     local folder = folder_of('work/' .. place)
     for _, module in ipairs(requires.of(script)) do
       files[#files + 1] = {path = module.path, place = ('%s/%s'):format(folder, module.place)}
     end
-    for _, data in ipairs(request.with or {}) do add_data(files, root, system.absolute(data)) end
+    local roots, first = {{folder = root, place = 'work'}, data and {folder = data, place = 'data'}}, #files + 1
+    for _, path in ipairs(request.with or {}) do add_data(files, roots, system.absolute(path)) end
+    for i = first, #files do
+      if data and below(files[i].path, data) then data_place = place_of(roots, data) end
+    end
   end
   check_names(files)
   for first = 1, #files, HASHED_AT_A_TIME do hash_some(files, first, math.min(first + HASHED_AT_A_TIME - 1, #files)) end
   for _, file in ipairs(files) do measure(file) end
-  return files, place
+  return files, place, data_place
 end
 
 return job_files

@@ -1,5 +1,6 @@
 -- rtrain/nodes/plan.lua: makes the plan of a run on nodes from the options of the command line.
 
+local environment = require 'rtrain.nodes.environment'
 local errors = require 'base.errors'
 local job_files = require 'rtrain.nodes.job_files'
 local node_list = require 'rtrain.nodes.node_list'
@@ -23,6 +24,13 @@ end
 local function storage_there(storage)
   if storage == nil or storage:find '^[/~]' or system.is_object_uri(storage) then return storage end
   return '~/' .. storage
+end
+
+-- Returns the absolute path in $RTRAIN_DATA.
+local function data_folder(home)
+  local given = os.getenv 'RTRAIN_DATA'
+  if not given or given == '' then return nil end
+  return system.absolute((given:gsub('^~', home or '~')))
 end
 
 local function words_of(request, out, script)
@@ -62,8 +70,13 @@ function plan.of(request)
     is_quiet = request.quiet, is_detached = request.detach, name = request.name, storage = storage_there(request.storage),
   }
   if request.detach and not out.name then out.name = run_name.make(request.script) end
-  local script
-  out.files, script = job_files.of {script = request.script, program = request.bundle or executable, with = request.with}
+  local home = os.getenv 'HOME'
+  local data = data_folder(home)
+  local script, place
+  out.files, script, place = job_files.of {script = request.script, program = request.bundle or executable,
+    with = request.with, data = data}
+  out.environment = environment.script {python = environment.python(executable, os.getenv), home = home, data = data,
+    data_place = place}
   if script then out.words = words_of(request, out, script) end
   return out
 end

@@ -3,7 +3,9 @@
 -- Everything is below ~/.cache/rtrain/nodes, which only the user can read:
 --   files/<sha256>        each file once, whatever its name; <sha256>.part: a part of one, .part.<pid>: one that comes
 --   jobs/<id>/work/…      hard links to them, under the names that they have here: the run's working folder
---   jobs/<id>/rtrain      the executable, likewise
+--   jobs/<id>/rtrain      the executable, likewise; lib/rtrain/ has the library of its package
+--   jobs/<id>/data/…      files below $RTRAIN_DATA, likewise
+--   jobs/<id>/environment sets variables for all that is called in the working folder
 --   jobs/<id>/key         with it the nodes prove to each other that they belong to the job
 --   jobs/<id>/start       starts this node's process; jobs/<id>/pid, /output: the process, what a detached one prints
 --   jobs/<id>/list        the links, which are removed when later jobs have come
@@ -127,11 +129,12 @@ put() {
   printf '%%s\n' "$2" >>$job/list
 }
 %s
+printf '%%s' %s >$job/environment
 # The links of jobs before the last %d are removed if they have ended; what else is there, a script has written.
 ls -t jobs | tail -n +%d | while read -r old; do
   if [ -f "jobs/$old/list" ] && ! { [ -f "jobs/$old/pid" ] && kill -0 "$(cat "jobs/$old/pid")" 2>/dev/null; }; then
     while IFS= read -r name; do rm -f "jobs/$old/$name"; done <"jobs/$old/list"
-    rm -f "jobs/$old/list" "jobs/$old/start" "jobs/$old/pid" "jobs/$old/key" "jobs/$old/output"
+    for name in list start pid key output environment; do rm -f "jobs/$old/$name"; done
     find "jobs/$old" -depth -type d -exec rmdir {} \; 2>/dev/null || :
   fi
 done
@@ -141,11 +144,13 @@ find files -type f -links 1 -mtime +1 -exec rm -f {} \; 2>/dev/null || :
 ---Returns the script that makes the job's folder on a node, from files that the node has.
 ---@param job string
 ---@param files {hash: string, place: string}[]
+---@param environment string the script that sets the variables
 ---@return string script
-function remote.make(job, files)
+function remote.make(job, files, environment)
   local lines = {}
   for i, file in ipairs(files) do lines[i] = ('put %s %s'):format(file.hash, shell.word(file.place)) end
-  return MAKE:format(remote.FOLDER, job, table.concat(lines, '\n'), KEPT_JOBS, KEPT_JOBS + 1)
+  return MAKE:format(remote.FOLDER, job, table.concat(lines, '\n'), shell.word(environment), KEPT_JOBS,
+    KEPT_JOBS + 1)
 end
 
 local PREPARE = [=[
@@ -168,6 +173,7 @@ local START = [=[
 #!/bin/sh
 # Starts this node's process of the job; written by rtrain run --nodes. `sh start` starts it again after a reboot.
 cd "$(dirname "$0")/work" || exit 4
+. ../environment
 export %s
 case ${1-detached} in
   attached) # Each line of the input is a signal; its end is the end of the connection.
@@ -216,12 +222,15 @@ function remote.last_lines(job)
   return remote.line(('tail -n %d "%s/jobs/%s/output" 2>/dev/null; :'):format(LAST_LINES, remote.FOLDER, job))
 end
 
----Returns a command that calls rtrain in the job's folder.
+local CALL = [=[cd "%s/jobs" && { cd %s/work 2>/dev/null || cd "$(ls -t | head -n 1)/work"; } && ]=]
+  .. [=[{ [ ! -f ../environment ] || . ../environment; } && exec %s]=]
+
+---Returns a command that calls rtrain in the job's folder, or in that of the newest job if this one's was removed.
 ---@param job string
 ---@param words string[] rtrain's words, the first is its program
 ---@return string command
 function remote.call(job, words)
-  return remote.line(('cd "%s/jobs/%s/work" && exec %s'):format(remote.FOLDER, job, shell.command(words)))
+  return remote.line(CALL:format(remote.FOLDER, job, shell.command(words)))
 end
 
 return remote

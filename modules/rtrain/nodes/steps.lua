@@ -17,6 +17,7 @@ local SHELL = remote.line 'exec sh -s'
 ---@field key string with which the nodes prove to each other that they belong to it
 ---@field port integer of node 0
 ---@field files JobFile[]
+---@field environment string the script that sets variables of this machine's environment there
 ---@field words string[] the command of node 0, in the job's working folder
 ---@field program string[] the words of rtrain there
 ---@field is_detached boolean
@@ -48,7 +49,7 @@ end
 ---@param plan NodesPlan
 ---@return table[] commands
 function steps.make(plan)
-  local script = remote.make(plan.job, plan.files)
+  local script = remote.make(plan.job, plan.files, plan.environment)
   return each(plan, function() return {command = SHELL, text = script} end)
 end
 

@@ -3,6 +3,7 @@
 local lu = require 'luaunit'
 local checks = require 'rtrain.nodes.checks'
 local delivery = require 'rtrain.nodes.delivery'
+local environment = require 'rtrain.nodes.environment'
 local joined_files = require 'rtrain.nodes.joined_files'
 local launch = require 'rtrain.launch'
 local node_list = require 'rtrain.nodes.node_list'
@@ -222,11 +223,32 @@ function TestRemote.test_small_files_come_in_one_stream()
   end)
 end
 
+function TestRemote.test_nodes_get_the_python_environment_at_the_same_place_and_the_data()
+  with_folder(function(home)
+    os.execute(('mkdir -p %s/venv/lib/python3.11/site-packages/torch %s/here/bin'):format(home, home))
+    io.open(home .. '/here/pyvenv.cfg', 'w'):close()
+    local getenv = function(name) return ({VIRTUAL_ENV = '/home/me/venv'})[name] end
+    lu.assertEquals(environment.python(home .. '/here/bin/rtrain', getenv), home .. '/here')
+    lu.assertEquals(environment.python('/usr/bin/rtrain', getenv), '/home/me/venv')
+    local function there(given)
+      local text = ('HOME=%s PATH=/bin; unset VIRTUAL_ENV; %scd %s\n'):format(home, given.own or 'unset RTRAIN_DATA; ', home)
+      return shell_output(text .. environment.script(given) .. 'echo "$VIRTUAL_ENV $PATH $RTRAIN_DATA"')
+    end
+    lu.assertEquals(there {python = '/home/me/venv', home = '/home/me', data = '/the data'},
+      ('%s/venv %s/venv/bin:/bin /the data\n'):format(home, home))
+    lu.assertEquals(there {python = '/home/me/other', home = '/home/me'}, ' /bin \n')
+    lu.assertEquals(there {data = '/data', own = 'export RTRAIN_DATA=/own; '}, ' /bin /own\n')
+    lu.assertEquals(there {data = '/data', data_place = "work/my 'data'", own = 'export RTRAIN_DATA=/own; '},
+      (" /bin %s/../work/my 'data'\n"):format(home))
+  end)
+end
+
 TestSteps = {}
 
 local function plan_of(nodes)
   return {nodes = node_list.parse(nodes), job = 'abc', key = ('k'):rep(64), port = 20001, program = {'../rtrain'},
-    words = {'../rtrain', 'run', 'train.lua'}, is_detached = false,
+    words = {'../rtrain', 'run', 'train.lua'}, environment = '',
+    is_detached = false,
     files = {{path = '/x/rtrain', place = 'rtrain', hash = ('a'):rep(64), size = 3}}}
 end
 
