@@ -28,6 +28,9 @@ def user(rtrain):
         made.end()
 
 
+TORCH = {"RTRAIN_LIBTORCH": f"{ssh_hosts.SITE}/torch/lib"}
+
+
 def hosts_of(run):
     return [worker["host"] for worker in run["attempts"][-1]["workers"]]
 
@@ -35,7 +38,9 @@ def hosts_of(run):
 def test_a_script_with_its_modules_and_data_trains_on_both_nodes(user):
     result = user.ok("run", user.hello(), "--nodes", "n0,n1", "--with", "data", "--", "a b", "$(id)")
     assert result.stdout == "hello a b,$(id)\n"
-    assert "the results are on n0: ssh n0 .cache/rtrain/nodes/jobs/" in result.stderr
+    assert "the results are on n0; here `rtrain show nodes` reads them" in result.stderr
+    shown = json.loads(user.ok("show", "nodes", "--json").stdout)
+    assert shown["environment"]["command"][1:6] == ["run", "train.lua", "--nodes", "n0,n1", "--with"]
     assert hosts_of(user.results("show", "nodes")) == ["n0", "n0", "n1", "n1"]
     assert [rank["word"] for rank in user.results("metrics", "nodes", "--ranks")[0]["ranks"]] == ["one"] * 4
 
@@ -79,6 +84,7 @@ def test_ctrl_c_saves_and_no_command_line_has_the_key(user):
     user.interrupt(running)
     result = running.wait()
     assert result.returncode == 130, result.stderr
+    assert "rtrain run --name nodes --resume auto train.lua --nodes n0,n1\n" in result.stderr, "to go on"
     run = user.results("show", "nodes")
     assert run["status"] == "ABORTED"
     files = user.on(
@@ -120,6 +126,13 @@ def test_files_below_rtrain_data_are_found_by_that_variable(user):
 
 
 @nightly
+def test_a_run_of_this_machine_takes_the_name_of_a_far_one(user):
+    user.ok("run", user.hello(), "--nodes", "n0,n1", "--with", "data")
+    user.ok("run", "train.lua", "-n", "1", **TORCH)
+    assert json.loads(user.ok("show", "nodes", "--json").stdout)["scaling"]["num_workers"] == 1
+
+
+@nightly
 def test_a_run_goes_on_from_a_checkpoint_that_the_other_node_fetches(user):
     running = user.start("run", user.script(saving()), "--nodes", "n0,n1")
     user.wait_for_steps(running)
@@ -133,9 +146,6 @@ def test_a_run_goes_on_from_a_checkpoint_that_the_other_node_fetches(user):
     result = running.wait()
     assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "done"), result.stderr
     assert {rank["first"] for rank in user.results("metrics", "nodes", "--ranks")[-1]["ranks"]} == {last}
-
-
-TORCH = {"RTRAIN_LIBTORCH": f"{ssh_hosts.SITE}/torch/lib"}
 
 
 @nightly

@@ -25,6 +25,7 @@ struct NodesRequest {
   std::string script;
   std::vector<std::string> options;
   std::vector<std::string> args;
+  std::vector<std::string> command;
   std::vector<std::string> with;
   std::optional<std::string> bundle = {};
   std::optional<std::string> name = {};
@@ -34,12 +35,12 @@ struct NodesRequest {
   bool terminal = false;
 
   static constexpr RecordFields kFields{
-      required("nodes", &NodesRequest::nodes),      required("script", &NodesRequest::script),
-      required("options", &NodesRequest::options),  required("args", &NodesRequest::args),
-      required("with", &NodesRequest::with),        optional("bundle", &NodesRequest::bundle),
-      optional("name", &NodesRequest::name),        optional("storage", &NodesRequest::storage),
-      required("detach", &NodesRequest::detach),    required("quiet", &NodesRequest::quiet),
-      required("terminal", &NodesRequest::terminal)};
+      required("nodes", &NodesRequest::nodes),     required("script", &NodesRequest::script),
+      required("options", &NodesRequest::options), required("args", &NodesRequest::args),
+      required("command", &NodesRequest::command), required("with", &NodesRequest::with),
+      optional("bundle", &NodesRequest::bundle),   optional("name", &NodesRequest::name),
+      optional("storage", &NodesRequest::storage), required("detach", &NodesRequest::detach),
+      required("quiet", &NodesRequest::quiet),     required("terminal", &NodesRequest::terminal)};
 };
 
 std::optional<std::string> if_given(const std::string& text) {
@@ -77,7 +78,8 @@ void add_nodes_options(Command& command, NodesOptions& options) {
       .needs(nodes);
 }
 
-int run_on_nodes(const NodesOptions& options, const RunOptions& run) {
+int run_on_nodes(const NodesOptions& options, const RunOptions& run,
+                 const std::vector<std::string>& command_line) {
   lua::State state;
   bind::add_host_modules(state);
   RunOptions others = run;
@@ -87,6 +89,7 @@ int run_on_nodes(const NodesOptions& options, const RunOptions& run) {
                              .script = run.file,
                              .options = words_of(others),
                              .args = unmarked(run.args),
+                             .command = command_line,
                              .with = options.with,
                              .bundle = if_given(options.bundle),
                              .name = if_given(run.name),

@@ -20,6 +20,7 @@ struct NodesOptions {
 void add_nodes_options(Command& command, NodesOptions& options);
 
 // Returns the exit code of the run; of one that goes on by itself, 0.
-int run_on_nodes(const NodesOptions& options, const RunOptions& run);
+int run_on_nodes(const NodesOptions& options, const RunOptions& run,
+                 const std::vector<std::string>& command_line);
 
 }  // namespace rtrain::cli

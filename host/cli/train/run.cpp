@@ -75,7 +75,7 @@ void add_run(Parser& parser, const std::vector<std::string>& command_line) {
   add_nodes_options(command, *nodes);
   command.argument("ARGS", &options->args, "after --: the script's own arguments (global `arg`)");
   command.action([options, nodes, &command_line] {
-    if (!nodes->nodes.empty()) std::exit(run_on_nodes(*nodes, *options));
+    if (!nodes->nodes.empty()) std::exit(run_on_nodes(*nodes, *options, command_line));
     run_with(*options, command_line, [&](lua::State& state) { run_script(state, *options); });
   });
 }

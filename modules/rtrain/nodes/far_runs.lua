@@ -1,5 +1,6 @@
 -- rtrain/nodes/far_runs.lua: which runs are on other machines: commands such as `rtrain logs RUN` are then called there.
 
+local far_job = require 'rtrain.launch.far_job'
 local write_file = require 'base.write_file'
 local read_file = require 'base.read_file'
 local remote = require 'rtrain.nodes.remote'
@@ -8,19 +9,14 @@ local system = require 'base._system'
 
 local far_runs = {}
 
-local function folder()
-  local state = os.getenv 'XDG_STATE_HOME'
-  if not state or state == '' then state = (os.getenv 'HOME' or '') .. '/.local/state' end
-  return state .. '/rtrain/nodes'
-end
-
 ---Remembers where a run is.
 ---@param name string of the run
 ---@param plan NodesPlan
 function far_runs.add(name, plan)
-  system.make_folders(folder())
+  local path = far_job.path_of_run(name)
+  system.make_folders((path:gsub('/[^/]*$', '')))
   local node = plan.nodes[1]
-  write_file(('%s/%s'):format(folder(), name), system.to_json {target = node.target, is_local = node.is_local, job = plan.job,
+  write_file(path, system.to_json {target = node.target, is_local = node.is_local, job = plan.job,
     program = plan.program, storage = plan.storage})
 end
 
@@ -28,7 +24,7 @@ end
 local function find(words)
   for _, word in ipairs(words) do
     local is_name = system.run_name_problem(word) == nil
-    local text = is_name and read_file(('%s/%s'):format(folder(), word))
+    local text = is_name and read_file(far_job.path_of_run(word))
     if text then return system.from_json(text) end
   end
 end

@@ -161,11 +161,23 @@ local function show_agents(plan, fleet)
   end
 end
 
+-- Remembers where the job's runs are. Returns their names, and the answer of node 0.
+local function remember_runs(plan, fleet)
+  local answer = fleet:run({{node = plan.nodes[1], command = remote.runs(plan.job)}}, {timeout_s = ANSWER_S})[1]
+  local names = {}
+  for name in (answer.status == 0 and answer.output or ''):gmatch '[^\n]+' do
+    if system.run_name_problem(name) == nil then
+      names[#names + 1] = name
+      far_runs.add(name, plan)
+    end
+  end
+  return names, answer
+end
+
 local LOST = 255  -- ssh's own exit status, also for a process that a signal has killed
 
--- Returns why ssh has ended without the run's exit code.
-local function why_lost(fleet, first)
-  local answer = fleet:run({{node = first, command = remote.line 'true'}}, {timeout_s = ANSWER_S})[1]
+-- Returns why ssh has ended without the run's exit code. `answer`: of node 0, afterwards.
+local function why_lost(answer, first)
   if answer.status == 0 then
     return ('the process of the run on %s was killed: its memory may have been full (ssh %s dmesg)'):format(first.target,
       shell.word(first.target))
@@ -180,14 +192,17 @@ end
 ---Errors: 'environment' if the connection was lost.
 function nodes.finish(status)
   local plan, fleet, first = current.plan, current.fleet, current.plan.nodes[1]
-  local is_lost = status == LOST and not first.is_local
   if status ~= 0 then show_agents(plan, fleet) end
-  local why = is_lost and why_lost(fleet, first)
+  if first.is_local then
+    fleet:close()
+    return status
+  end
+  local names, answer = remember_runs(plan, fleet)
   fleet:close()
-  if why then errors.raise('environment', why) end
-  if first.is_local then return status end
-  note(plan, ('the results are on %s: ssh %s %s show last'):format(first.target, shell.word(first.target),
-    table.concat(plan.program, ' '):gsub('^%.%.', ('.cache/rtrain/nodes/jobs/%s'):format(plan.job))))
+  if status == LOST then errors.raise('environment', why_lost(answer, first)) end
+  if #names > 0 then
+    note(plan, ('the results are on %s; here `rtrain show %s` reads them'):format(first.target, shell.word(names[#names])))
+  end
   return status
 end
 

@@ -51,6 +51,7 @@ end
 ---@field script? string
 ---@field options string[] words of `rtrain run` for node 0, but for --name and --storage
 ---@field args string[] the script's
+---@field command? string[] what the user has typed
 ---@field name? string
 ---@field storage? string
 ---@field with? string[]
@@ -68,6 +69,7 @@ function plan.of(request)
     nodes = node_list.parse(request.nodes), job = random_hex(6), key = random_hex(32), port = port_of(),
     executable = executable, program = request.bundle and {'../rtrain', '--rtrain'} or {'../rtrain'},
     is_quiet = request.quiet, is_detached = request.detach, name = request.name, storage = storage_there(request.storage),
+    command = request.command,
   }
   if request.detach and not out.name then out.name = run_name.make(request.script) end
   local home = os.getenv 'HOME'

@@ -7,10 +7,12 @@
 --   jobs/<id>/data/…      files below $RTRAIN_DATA, likewise
 --   jobs/<id>/environment sets variables for all that is called in the working folder
 --   jobs/<id>/key         with it the nodes prove to each other that they belong to the job
+--   jobs/<id>/command     on node 0: what the user has typed; jobs/<id>/runs: the names of the job's runs
 --   jobs/<id>/start       starts this node's process; jobs/<id>/pid, /output: the process, what a detached one prints
 --   jobs/<id>/list        the links, which are removed when later jobs have come
 
 local shell = require 'rtrain.launch.submit.shell'
+local system = require 'base._system'
 
 local remote = {}
 
@@ -134,7 +136,7 @@ printf '%%s' %s >$job/environment
 ls -t jobs | tail -n +%d | while read -r old; do
   if [ -f "jobs/$old/list" ] && ! { [ -f "jobs/$old/pid" ] && kill -0 "$(cat "jobs/$old/pid")" 2>/dev/null; }; then
     while IFS= read -r name; do rm -f "jobs/$old/$name"; done <"jobs/$old/list"
-    for name in list start pid key output environment; do rm -f "jobs/$old/$name"; done
+    for name in list start pid key output environment command runs; do rm -f "jobs/$old/$name"; done
     find "jobs/$old" -depth -type d -exec rmdir {} \; 2>/dev/null || :
   fi
 done
@@ -168,6 +170,13 @@ printf '%%s' '%s' >key
 ---@param key string
 ---@return string script
 function remote.prepare(job, start, key) return PREPARE:format(remote.FOLDER, job, shell.word(start), key) end
+
+---Returns the lines behind those of `prepare` that note the command which the user has typed, for rtrain.launch.far_job.
+---@param words string[]
+---@return string script
+function remote.note_command(words)
+  return ("printf '%%s' %s >command\n"):format(shell.word(system.to_json(words)))
+end
 
 local START = [=[
 #!/bin/sh
@@ -224,6 +233,11 @@ end
 
 local CALL = [=[cd "%s/jobs" && { cd %s/work 2>/dev/null || cd "$(ls -t | head -n 1)/work"; } && ]=]
   .. [=[{ [ ! -f ../environment ] || . ../environment; } && exec %s]=]
+
+---Returns the command that prints the names of the job's runs, on node 0.
+---@param job string
+---@return string command
+function remote.runs(job) return remote.line(('cat "%s/jobs/%s/runs" 2>/dev/null; :'):format(remote.FOLDER, job)) end
 
 ---Returns a command that calls rtrain in the job's folder, or in that of the newest job if this one's was removed.
 ---@param job string

@@ -19,6 +19,7 @@ local SHELL = remote.line 'exec sh -s'
 ---@field files JobFile[]
 ---@field environment string the script that sets variables of this machine's environment there
 ---@field words string[] the command of node 0, in the job's working folder
+---@field command? string[] what the user has typed: the run's records and messages show it
 ---@field program string[] the words of rtrain there
 ---@field is_detached boolean
 
@@ -106,7 +107,9 @@ function steps.prepare(plan, ways)
       words[#words + 1] = 'agent'
     end
     local way = i == 1 and own_way(ways, #plan.nodes) or ways[i]
-    return {command = SHELL, text = remote.prepare(plan.job, remote.start(variables_of(plan, i, way), words), plan.key)}
+    local text = remote.prepare(plan.job, remote.start(variables_of(plan, i, way), words), plan.key)
+    if i == 1 and plan.command then text = text .. remote.note_command(plan.command) end
+    return {command = SHELL, text = text}
   end)
 end
 

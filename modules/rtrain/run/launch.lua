@@ -20,6 +20,7 @@ local NotebookDisplay = require 'rtrain.display.notebook_display'
 local number = require 'base.number'
 local storage_option = require 'rtrain.run.storage_option'
 local system = require 'base._system'
+local far_job = require 'rtrain.launch.far_job'
 local FirstLoop = require 'rtrain.run.first_loop'
 local find_allocation = require('rtrain.launch').find
 local overrides = require 'base.overrides'
@@ -123,6 +124,7 @@ local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
   local failures = run_config.failure_config
   local allocation = find_allocation(os.getenv, {launcher = flags.launcher})
+  flags.command = far_job.command(allocation, system.absolute '.') or flags.command
   local num_hosts = flags.has_agents and allocation.num_nodes or 1
   if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
   if flags.gpus then scaling = with_gpus(scaling, flags.gpus, flags.num_workers, num_hosts) end
@@ -134,6 +136,11 @@ local function job_of(trainer, flags)
   if is_local then local_fits = local_fits + 1 end
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
   local name, resume = identity_of(flags, run_config, allocation, place)
+  if allocation.engine == 'ssh' then
+    far_job.add_run(allocation, system.absolute '.', name)
+  elseif not flags.tryout then
+    far_job.forget(name)
+  end
   local config = run_config:with {name = name, resume = resume, failure_config = failures}
   local workers_backend = backend_of_workers(trainer.backend_config, place)
   if workers_backend then  -- a worker that replaces a lost one would miss on_start

@@ -4,6 +4,7 @@ local lu = require 'luaunit'
 local checks = require 'rtrain.nodes.checks'
 local delivery = require 'rtrain.nodes.delivery'
 local environment = require 'rtrain.nodes.environment'
+local far_job = require 'rtrain.launch.far_job'
 local joined_files = require 'rtrain.nodes.joined_files'
 local launch = require 'rtrain.launch'
 local node_list = require 'rtrain.nodes.node_list'
@@ -247,7 +248,7 @@ TestSteps = {}
 
 local function plan_of(nodes)
   return {nodes = node_list.parse(nodes), job = 'abc', key = ('k'):rep(64), port = 20001, program = {'../rtrain'},
-    words = {'../rtrain', 'run', 'train.lua'}, environment = '',
+    words = {'../rtrain', 'run', 'train.lua'}, command = {'rtrain', 'run', 'my train.lua', '--nodes', nodes}, environment = '',
     is_detached = false,
     files = {{path = '/x/rtrain', place = 'rtrain', hash = ('a'):rep(64), size = 3}}}
 end
@@ -260,6 +261,21 @@ function TestSteps.test_the_key_is_on_no_command_line()
     for _, each in ipairs(list) do lu.assertNotStrContains(each.command, plan.key) end
   end
   lu.assertStrContains(steps.prepare(plan, ways)[1].text, plan.key)
+end
+
+function TestSteps.test_node_0_knows_the_command_of_the_user_and_tells_the_names_of_runs()
+  with_folder(function(home)
+    local plan = plan_of 'gpu1,gpu2'
+    local lists = steps.prepare(plan, {nil, '10.0.0.2'})
+    lu.assertNotStrContains(lists[2].text, '>command')
+    shell_output(('XDG_CACHE_HOME=%s; mkdir -p %s/rtrain/nodes/jobs/abc\n'):format(home, home) .. lists[1].text)
+    local work, allocation = home .. '/rtrain/nodes/jobs/abc/work', {engine = 'ssh', job_id = 'abc'}
+    lu.assertEquals(far_job.command(allocation, work), {'rtrain', 'run', 'my train.lua', '--nodes', 'gpu1,gpu2'})
+    lu.assertNil(far_job.command({engine = 'slurm', job_id = 'abc'}, work))
+    lu.assertNil(far_job.command({engine = 'ssh', job_id = 'other'}, work))
+    for _, name in ipairs {'one', 'two'} do far_job.add_run(allocation, work, name) end
+    lu.assertEquals(shell_output(('export XDG_CACHE_HOME=%s; '):format(home) .. remote.runs 'abc'), 'one\ntwo\n')
+  end)
 end
 
 function TestSteps.test_the_variables_are_those_of_the_launcher()
