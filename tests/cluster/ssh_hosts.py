@@ -27,7 +27,7 @@ KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 AuthorizedKeysFile .ssh/authorized_keys
 MaxStartups 100
-SetEnv RTRAIN_LIBTORCH={torch} OMP_NUM_THREADS=1{more}
+SetEnv OMP_NUM_THREADS=1{more}
 """
 
 
@@ -46,10 +46,20 @@ def python_folder():
     return found[0] if found else None
 
 
+def modules_variable():
+    """RTRAIN_PATH as these tests have it, if they do."""
+    modules = os.environ.get("RTRAIN_PATH")
+    return {"RTRAIN_PATH": modules} if modules else {}
+
+
 class SshHosts:
-    def __init__(self, folder, count=2, users=()):
-        """`users`: the user of each node, root for those left out."""
+    def __init__(self, folder, count=2, users=(), variables=None):
+        """`users`: the user of each node, root for those left out. `variables`: of everything that ssh starts there; by
+        default those with which the rtrain of these tests finds LibTorch."""
         self.folder = folder
+        self.variables = (
+            {"RTRAIN_LIBTORCH": f"{SITE}/torch/lib", **modules_variable()} if variables is None else variables
+        )
         self.hosts = hosts_module.Hosts(folder, count=count, own_pids=True)
         self.laptop = self.hosts.switch
         self.users = dict(enumerate(users))
@@ -94,10 +104,8 @@ class SshHosts:
             script += "mount -t tmpfs -o mode=700 tmpfs /root\n"
         else:
             script += f"mount --bind {home} /root\n"
-        more = f" RTRAIN_PATH={os.environ['RTRAIN_PATH']}" if os.environ.get("RTRAIN_PATH") else ""
-        (keys / "sshd_config").write_text(
-            SERVER.format(address=host.address, keys="/srv/keys", torch=f"{SITE}/torch/lib", more=more)
-        )
+        more = "".join(f" {name}={value}" for name, value in self.variables.items())
+        (keys / "sshd_config").write_text(SERVER.format(address=host.address, keys="/srv/keys", more=more))
         script += f"mkdir -p /srv/keys && mount --bind {keys} /srv/keys\nmount -t tmpfs -o mode=1777 tmpfs /tmp\n"
         script += "mount -t tmpfs -o mode=1777 tmpfs /dev/shm\n"
         self.sh(host, script)

@@ -13,6 +13,7 @@ from conftest import RTRAIN, nightly, wait_until
 from ssh_scripts import HELLO, saving
 from ssh_user import NODES, SshUser
 from test_examples import example, with_images
+from test_terminal import OnTerminal
 
 
 @pytest.fixture
@@ -94,6 +95,31 @@ def test_ctrl_c_saves_and_no_command_line_has_the_key(user):
     wait_until(
         lambda: "agent" not in user.on(1, "ps ax -o args | grep '[r]train agent' || :"), message="the agent's end"
     )
+
+
+@nightly
+def test_ctrl_c_at_a_terminal(user):
+    """ssh has the terminal: the block below the reports is drawn, and a key is a signal of node 0."""
+    user.script(saving())
+    program = user.hosts.laptop.command(RTRAIN, folder=user.folder)
+    running = OnTerminal(user.rtrain, "run", "train.lua", "--nodes", "n0,n1", has_keys=True, program=program)
+    running.read_until(rb"(?s)report 1 .*nodes  RUNNING  attempt 1  4 workers")
+    running.write(b"\x03")
+    output = running.end()
+    assert running.process.returncode == 130, output
+    assert user.results("show", "nodes")["status"] == "ABORTED"
+    assert b"to go on from its checkpoint: " in output
+
+
+@nightly
+def test_a_kill_of_the_process_on_node_0_is_said(user):
+    running = user.start("run", user.script(saving()), "--nodes", "n0,n1")
+    user.wait_for_steps(running)
+    user.on(0, f"kill -9 $(cat {user.job()}/pid)")
+    result = running.wait()
+    assert result.returncode == 4
+    assert "rtrain: the process of the run on n0 was killed: its memory may have been full" in result.stderr
+    assert json.loads(user.ok("show", "nodes", "--json").stdout)["status"] == "LOST", "this machine knows where it is"
 
 
 @nightly

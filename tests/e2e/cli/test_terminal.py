@@ -43,14 +43,14 @@ SCRIPT = r"""
 
 class OnTerminal:
     """A command with stdout and stderr on a terminal of that width. With `has_keys` stdin is the terminal, too, and
-    Ctrl-C a signal."""
+    Ctrl-C a signal. `program`: the words before the command's."""
 
-    def __init__(self, rtrain, *args, columns=80, has_keys=False):
+    def __init__(self, rtrain, *args, columns=80, has_keys=False, program=(RTRAIN,)):
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         own = {"stdin": slave, "start_new_session": True, "preexec_fn": lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)}
         self.process = subprocess.Popen(
-            [RTRAIN, *map(str, args)],
+            [*program, *map(str, args)],
             cwd=rtrain.folder,
             env=rtrain.env,
             stdout=slave,
