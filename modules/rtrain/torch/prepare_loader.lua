@@ -5,23 +5,26 @@ local data = require 'torch.utils.data'
 local errors = require 'base.errors'
 local session = require 'rtrain.session'
 
+-- Returns whether a sampler's order is a permutation, as that of a DistributedSampler.
+local function is_permutation(sampler, dataset)
+  return class.of(sampler) == data.RandomSampler and not sampler.replacement and sampler:len() == dataset:len()
+end
+
 -- Returns the sampler of one rank: the same kind of order as before, split.
 local function split_at(sampler, dataset, place)
-  local kind = class.of(sampler)
-  if kind == data.SequentialSampler then
+  if class.of(sampler) == data.SequentialSampler then
     place.shuffle = false
     return data.DistributedSampler(dataset, place)
   end
-  if kind == data.RandomSampler and not sampler.replacement and sampler:len() == dataset:len() then
-    return data.DistributedSampler(dataset, place)
-  end
+  if is_permutation(sampler, dataset) then return data.DistributedSampler(dataset, place) end
   return data.DistributedSamplerWrapper(sampler, place)
 end
 
 -- The sampler of a spare gets its rank when the process does (rtrain/session/spare.lua), at the latest at its first order.
-local function split(sampler, dataset, context)
+-- With `drop_last` it repeats no samples: then whole steps alone are left, as many as one worker with their batches has.
+local function split(sampler, dataset, context, drop_last)
   local rank = rawget(context, 'world_rank')
-  local part = split_at(sampler, dataset, {num_replicas = context.world_size, rank = rank or 0})
+  local part = split_at(sampler, dataset, {num_replicas = context.world_size, rank = rank or 0, drop_last = drop_last})
   if rank == nil then part.rank, part.wait_for_rank = nil, session.take_place end
   return part
 end
@@ -31,20 +34,31 @@ local function split_batches(batches, dataset, context)
     errors.raise('argument', ('prepare_data_loader: the batch_sampler is a %s, whose batches cannot be dealt out: make it of a '
       .. 'DistributedSampler, or pass add_dist_sampler = false'):format(tostring(batches)))
   end
-  return data.BatchSampler(split(batches.sampler, dataset, context), batches.batch_size, batches.drop_last)
+  return data.BatchSampler(split(batches.sampler, dataset, context, batches.drop_last), batches.batch_size, batches.drop_last)
+end
+
+-- Returns whether the loader gives one worker the samples of all as it is. In a run that may have more workers its order is
+-- theirs.
+local function is_whole(loader, context)
+  if context.world_size > 1 then return false end
+  if not context.can_grow or class.of(loader.sampler) == data.SequentialSampler then return true end
+  if loader.batch_sampler and class.of(loader.batch_sampler) ~= data.BatchSampler then return true end
+  local is_random = is_permutation(loader.sampler, loader.dataset)
+  if is_random then loader.sampler:_set_seed(0) end
+  return is_random
 end
 
 ---@param loader data.DataLoader
----@param context table world_size, world_rank
+---@param context table world_size, world_rank, can_grow
 ---@return data.DataLoader
 local function distributed(loader, context)
   local is_split = class.is(loader.sampler, data.DistributedSampler)
-  if context.world_size == 1 or is_split or loader.is_iterable then return loader end
+  if is_split or loader.is_iterable or is_whole(loader, context) then return loader end
   local given = loader:options()
   if given.batch_sampler then
     given.batch_sampler = split_batches(given.batch_sampler, loader.dataset, context)
   else
-    given.shuffle, given.sampler = nil, split(loader.sampler, loader.dataset, context)
+    given.shuffle, given.sampler = nil, split(loader.sampler, loader.dataset, context, loader.drop_last)
   end
   return data.DataLoader(given)
 end
@@ -66,7 +80,7 @@ local function virtual_batches(loader, ranks, options)
     batches = given.batch_sampler
   end
   local sampler = given.batch_sampler and batches.sampler
-    or split(loader.sampler, loader.dataset, {world_size = ranks.count, world_rank = 0})
+    or split(loader.sampler, loader.dataset, {world_size = ranks.count, world_rank = 0}, batches.drop_last)
   sampler.is_of_all = true
   given.shuffle, given.sampler, given.batch_size, given.drop_last = nil, nil, nil, nil
   given.batch_sampler = require 'rtrain.virtual.batches'(sampler, batches, ranks, options.padding ~= false)

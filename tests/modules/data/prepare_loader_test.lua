@@ -126,6 +126,51 @@ function TestPrepare:test_without_padding_each_sample_is_there_once()
   end
 end
 
+-- An epoch has the whole steps of one worker with the batches of all.
+function TestPrepare:test_drop_last_leaves_whole_steps_for_any_number_of_workers()
+  for count = 1, 30 do
+    local few = data.TensorDataset(torch.arange(count))
+    for _, workers in ipairs {1, 2, 3, 4, 6} do
+      local options = {batch_size = 12 / workers, shuffle = true, drop_last = true}
+      for _, loader in ipairs(ranks_of(data.DataLoader(few, options), workers)) do
+        lu.assertEquals(#loader, math.floor(count / 12))
+      end
+      local batches = data.BatchSampler(data.RandomSampler(few), 12 / workers, true)
+      for _, loader in ipairs(ranks_of(data.DataLoader(few, {batch_sampler = batches}), workers)) do
+        lu.assertEquals(#loader, math.floor(count / 12))
+      end
+    end
+  end
+end
+
+-- The order of a run that may have more workers is that of more workers, also with one.
+function TestPrepare:test_one_worker_of_a_run_that_may_have_more()
+  local function alone(options)
+    return prepare(data.DataLoader(set, options), {world_size = 1, world_rank = 0, can_grow = true}, 'cpu', {})
+  end
+  local loader = alone {batch_size = 12, shuffle = true}
+  local two = ranks_of(data.DataLoader(set, {batch_size = 6, shuffle = true}), 2)
+  for epoch = 0, 2 do
+    for _, each in ipairs {loader, unpack(two)} do each.sampler:set_epoch(epoch) end
+    local order, dealt = order_of(loader), {}
+    local first, second = order_of(two[1]), order_of(two[2])
+    for i in ipairs(first) do dealt[2 * i - 1], dealt[2 * i] = first[i], second[i] end
+    lu.assertEquals(order, dealt)
+  end
+  local weighted = data.WeightedRandomSampler(torch.arange(12) + 1, 12, true)
+  local own, all = alone {batch_size = 12, sampler = weighted}, {}
+  own.sampler:set_epoch(1)
+  for _, each in ipairs(ranks_of(data.DataLoader(set, {batch_size = 6, sampler = weighted}), 2)) do
+    each.sampler:set_epoch(1)
+    for _, i in ipairs(order_of(each)) do all[#all + 1] = i end
+  end
+  local order = order_of(own)
+  table.sort(order)
+  table.sort(all)
+  lu.assertEquals(order, all)
+  lu.assertFalse(data.DistributedSampler == getmetatable(alone({batch_size = 2}).sampler).__class)
+end
+
 function TestPrepare:test_batch_samplers()
   local batches = data.BatchSampler(data.SequentialSampler(set), 4, true)
   local loaders = ranks_of(data.DataLoader(set, {batch_sampler = batches}), 2)

@@ -189,6 +189,9 @@ local function draw_seeds(self)
   self._seed, self._first = seed:item(), first
 end
 
+-- Makes the orders those of a DistributedSampler with that seed, which more workers have.
+function RandomSampler:_set_seed(seed) self._seed, self._first = seed, nil end
+
 function RandomSampler:indices()
   if not is_replay(self) then draw_seeds(self) end
   local options = {generator = epoch_generator(self._seed, self.epoch, self._first)}
