@@ -85,7 +85,9 @@ end
 ---  run in the worker itself
 ---@field ingest_resources? table `{CPU = n}` of each ingest worker (default 1). If `resources_per_worker` names CPUs,
 ---  the run also gets the CPUs of its ingest workers, and each process is bound to its own
----@field enable_shard_locality boolean accepted for compatibility with Ray: on a single node all data is local
+---@field enable_shard_locality boolean whether a worker has neighbouring rows where it would have to read all files for
+---  others (default true). With false rows are always dealt by steps: a step of all workers has the same rows for any
+---  number of workers with the same global batch (`rtrain doc guide/reproducibility`), and each worker reads all files
 local DataConfig = schema.define('DataConfig', {
   {'datasets_to_split', default = 'all', check = check_split},
   {'execution_options', check = check_execution},

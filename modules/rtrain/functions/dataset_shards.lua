@@ -35,7 +35,7 @@ local function iterator_of(state, entry, dataset, ingest, part)
   local threads = entry.execution.threads or entry.context.num_threads or WORKER_THREADS
   local memory = entry.execution.memory_bytes
   local feed = require 'rtrain.data.executor.feed'(dataset._plan, {
-    seed = entry.seed, may_count = entry.is_split,
+    seed = entry.seed, may_count = entry.is_split, by_steps = entry.by_steps,
     options = {num_threads = threads, memory_bytes = memory and math.ceil(memory / part.of), ingest = ingest}})
   return require 'rtrain.data.loop.iterator' {
     feed = feed, name = entry.name, seed = entry.seed, world_size = part.world_size, rank = part.rank,

@@ -84,7 +84,7 @@ function datasets.for_workers(list, config, num_cpus)
     if is_split and type(entry.value) ~= 'function' then entry.value._plan:sliceable_rows() end
     out[i] = {
       name = entry.name, value = entry.value, is_split = is_split, execution = config:execution(entry.name),
-      ingest = ingest_of(config, num_cpus), seed = seeds.of(seed, i),
+      ingest = ingest_of(config, num_cpus), seed = seeds.of(seed, i), by_steps = not config.enable_shard_locality,
       context = require('rtrain.data.executor.context').settings()}
   end
   return out

@@ -103,7 +103,9 @@ end
 ---
 ---If the dataset cannot be divided evenly, a DistributedSampler repeats the first samples, so that all workers make the
 ---same number of steps; a mean over the workers would count these twice. With `padding = false` each sample is used
----once, for an evaluation: a worker may then have one batch less, so the loop must not wait for the other workers.
+---once, for an evaluation: a worker may then have one batch less, so the loop must not wait for the other workers. Where
+---the loader has `drop_last` no sample is repeated: an epoch has the whole steps. A step of all workers has the same samples
+---for any number of workers with the same global batch (`rtrain doc guide/reproducibility`).
 ---@param loader data.DataLoader
 ---@param options? {add_dist_sampler: boolean, move_to_device: boolean, auto_transfer: boolean, padding: boolean} all true
 ---@return data.DataLoader

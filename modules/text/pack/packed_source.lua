@@ -89,7 +89,7 @@ function PackedSource:take(indices)
 end
 
 function PackedSource:read(fragment)
-  return once(self:take(torch.arange(fragment.start, fragment.start + fragment.rows)))
+  return once(self:take(fragment.indices or torch.arange(fragment.start, fragment.start + fragment.rows)))
 end
 
 return {PackedSource = PackedSource,

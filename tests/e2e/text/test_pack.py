@@ -122,10 +122,12 @@ train.TorchTrainer {
   train_loop_per_worker = function(config)
     local file = io.open(('rows-%d-%d'):format(config.workers, train.get_context():get_world_rank()), 'w')
     local shard = train.get_dataset_shard 'train'
-    for epoch = 1, 2 do
-      for batch in shard:iter_torch_batches {batch_size = 2} do
+    local step = 0
+    for _ = 1, 2 do
+      for batch in shard:iter_torch_batches {batch_size = train.torch.local_batch_size(6)} do
+        step = step + 1
         for row = 0, batch.input_ids.shape[1] - 1 do
-          file:write(json.encode {epoch, batch.input_ids[row]:tolist(), batch.position_ids[row]:tolist()}, '\\n')
+          file:write(json.encode {step, batch.input_ids[row]:tolist(), batch.position_ids[row]:tolist()}, '\\n')
         end
       end
     end
@@ -154,7 +156,7 @@ def test_any_number_of_workers_takes_the_same_blocks(rtrain, shuffle):
         rtrain.run_ok(WORKERS, "-n", workers, *settings)
         of_ranks = [(rtrain.folder / f"rows-{workers}-{rank}").read_text().splitlines() for rank in range(workers)]
         rows = [json.loads(line) for lines in of_ranks for line in lines]
-        together[workers] = sorted(rows, key=lambda row: row[0])  # by epoch, then by rank
+        together[workers] = sorted(rows, key=lambda row: row[0])  # by step, then by rank
     assert len(together[1]) == 48 and together[1] == together[2] == together[3]
     first, second = together[1][:24], together[1][24:]
     assert ([row[1] for row in first] == [row[1] for row in second]) == (shuffle == "false")

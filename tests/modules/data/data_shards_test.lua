@@ -9,7 +9,8 @@ local exchange = require 'rtrain.data.exchange'
 local intervals = require 'rtrain.data.rows.intervals'
 
 -- Rows 0 … n - 1 in blocks of the given sizes; `shuffled` gives each epoch another order. `keeps` makes it a filtering
--- plan: the number of rows is unknown, and a rank takes its part of the unfiltered rows.
+-- plan: the number of rows is unknown, and a rank takes its part of the unfiltered rows. `by_steps`: ranks take the rows by
+-- steps.
 local Feed = class('Feed')
 
 function Feed:init(fields)
@@ -18,6 +19,10 @@ function Feed:init(fields)
 end
 
 function Feed:num_rows() return not self.keeps and self.n or nil end
+
+function Feed:deals_by_steps() return self.by_steps or false end
+
+function Feed:gives_views() return false and self end
 
 function Feed:stats() return {} end
 
@@ -32,7 +37,7 @@ end
 local function rows_of(self, options)
   local list = options.rows or (options.part and part_of(self.n, options.part)) or intervals.all(self.n)
   local places = {}
-  for _, interval in ipairs(list) do
+  for interval in intervals.each(list) do
     for place = interval[1], interval[2] - 1 do places[#places + 1] = place end
   end
   local ids = torch.tensor(places, {dtype = 'int64'})
@@ -160,7 +165,10 @@ local function each_setting(fn)
         for _, shuffle in ipairs {'none', 'local', 'global', 'both'} do
           local options = {batch_size = batch_size, drop_last = drop_last}
           if shuffle == 'local' or shuffle == 'both' then options.local_shuffle_buffer_size = 5 end
-          fn(n, options, Feed {n = n, sizes = {3, 1, 8, 0, 2}, shuffled = shuffle == 'global' or shuffle == 'both'})
+          for _, by_steps in ipairs(options.local_shuffle_buffer_size and {false} or {false, true}) do
+            fn(n, options, Feed {n = n, sizes = {3, 1, 8, 0, 2}, shuffled = shuffle == 'global' or shuffle == 'both',
+                                 by_steps = by_steps})
+          end
         end
       end
     end

@@ -19,7 +19,7 @@ local OVERRIDES = {
 local DATA_OVERRIDES = {
   stream = true, apply = true, schema = true, schema_of = true, rows_of = true, num_rows = true, count_rows = true,
   is_random = true, fragments = true, read = true, cut = true, describe = true, input_files = true, select = true,
-  size_bytes = true, blocks = true,
+  size_bytes = true, blocks = true, cut_parts = true, gather = true, gives_any_rows = true,
 }
 -- Methods that aggregates of rtrain.data override.
 local AGGREGATE_OVERRIDES = {partial = true, merge = true, finalize = true, type_of = true, values = true}

@@ -30,4 +30,23 @@ function batches.of(next_block, batch_size, drop_last, copies)
   end
 end
 
+---Returns a batch for each interval of rows, of a stream with all rows between the first and the last.
+---@param next_block fun(): data.Block|nil
+---@param rows data.StepRows
+---@param options data.Batching
+---@return fun(): data.Block|nil next_batch
+function batches.of_steps(next_block, rows, options)
+  local queue, next_interval, at = RowQueue(next_block, options.copies), rows:each(), rows:span()[1]
+  return function()
+    local interval = next_interval()
+    if interval == nil then return nil end
+    local skip, count = interval[1] - at, interval[2] - interval[1]
+    if options.drop_last and count < options.batch_size then return nil end
+    while queue:num_rows() < skip + count and queue:pull() do end
+    queue:skip(skip)
+    at = interval[2]
+    return queue:take(count)
+  end
+end
+
 return batches

@@ -31,6 +31,21 @@ function RowQueue:pull()
   end
 end
 
+---Removes the first rows.
+---@param count integer at most num_rows()
+function RowQueue:skip(count)
+  self._rows = self._rows - count
+  while count > 0 do
+    local front = self._list[1]:num_rows()
+    local here = math.min(count, front - self._start)
+    self._start, count = self._start + here, count - here
+    if self._start == front then
+      table.remove(self._list, 1)
+      self._start = 0
+    end
+  end
+end
+
 ---Removes and returns the first rows.
 ---@param count integer at most num_rows()
 ---@return data.Block

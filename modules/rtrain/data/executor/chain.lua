@@ -4,14 +4,16 @@
 local Block = require 'rtrain.data.blocks.block'
 local class = require 'base.class'
 local count = require 'rtrain.data.executor.count'
+local intervals = require 'rtrain.data.rows.intervals'
 local once = require 'rtrain.data.blocks.once'
 local Selection = require 'rtrain.data.rows.selection'
 
----A request: {fragment, number, name} of the chain's source, or {block, first_row, number, name}.
+---A request: {fragment, number, name} of the chain's source, or {block, first_row, numbers, number, name}.
 ---@class data.Request
 ---@field fragment? table
 ---@field block? table a result of Block:pack()
 ---@field first_row? integer number of the block's first row
+---@field numbers? torch.Tensor int64: numbers of its rows, counted from the first; nil: neighbouring rows
 ---@field number integer number of the fragment
 ---@field name string the place of the rows, for messages; '' if unknown
 
@@ -71,10 +73,10 @@ local function input(self, request)
   if request.block then return once(Block.unpack(request.block)) end
   local fragment = request.fragment
   local next_block = self.source:read(fragment, self._options)
-  if self.source.in_memory then next_block = copies(next_block) end
   if request.name ~= '' then next_block = with_origins(next_block, request.name, fragment.start or 0) end
   if fragment.count then next_block = cut(next_block, fragment.skip, fragment.count) end
-  return fragment.keep and Selection(fragment.keep):blocks(next_block) or next_block
+  next_block = Selection.of_fragment(fragment, next_block)
+  return self.source.in_memory and copies(next_block) or next_block
 end
 
 ---Returns the blocks that a request produces.
@@ -89,12 +91,15 @@ function Chain:run(request)
     next_block = count.stream(counts[1], next_block)
   end
   local fragment = request.fragment or request
-  local position = {label = request.name, number = request.number, seed = self._options.seed,
-                    first_row = (fragment.first_row or fragment.start or 0) + (fragment.skip or 0)}
+  local first_row = (fragment.first_row or fragment.start or 0) + (fragment.skip or 0)
+  local numbers = fragment.keep and intervals.places(fragment.keep) or fragment.numbers
   for _, operator in ipairs(self.operators) do
     local entry = count.new()
     counts[#counts + 1] = entry
-    next_block = count.stream(entry, operator:stream(next_block, position))
+    next_block = count.stream(entry, operator:stream(next_block, {
+      label = request.name, number = request.number, seed = self._options.seed, first_row = first_row, numbers = numbers}))
+    -- Rows behind an operator that changes their number are counted.
+    numbers = operator.preserves_rows and numbers or nil
   end
   return next_block, counts
 end

@@ -13,6 +13,7 @@ local count = require 'rtrain.data.executor.count'
 local errors = require 'base.errors'
 local fragments = require 'rtrain.data.rows.fragments'
 local monotonic = require('base._system').monotonic
+local Numbering = require 'rtrain.data.rows.numbering'
 local sampler = require 'torch.utils.data.sampler'
 local seeds = require 'base.seed'
 local Selection = require 'rtrain.data.rows.selection'
@@ -21,14 +22,15 @@ local Stats = require 'rtrain.data.executor.stats'
 local executor = {}
 
 ---@class data.ExecutionOptions
----@field slices? data.Interval[] only these rows: of the source, or of the result of the last global operator
----@field part? {rank: integer, world_size: integer} instead, every world_size-th row, if the number of rows is not
----  known
+---@field slices? data.Slices only these rows: of the source, or of the result of the last global operator
+---@field part? {rank: integer, world_size: integer}|data.StepShare instead, if the number of rows is not known: every
+---  world_size-th row, or the rows of each step
 ---@field epoch? integer default 0
 ---@field seed? integer seed of shuffles and random transforms; default: drawn from the default generator
 ---@field threads? integer default DataContext's num_threads; 0: everything runs in the consuming thread
 ---@field memory_bytes? integer default DataContext's
 ---@field ingest? data.IngestPool runs the work of the threads, unless `threads` is 0
+---@field views? boolean see data.ExecutionContext
 ---@field max_rows? integer limits the rows of a source's block, if only a few are needed
 
 ---An execution: an iterator over blocks. Its threads end when it is closed, exhausted or collected.
@@ -45,7 +47,7 @@ function Execution:init(plan, options)
   self.threads = options.threads or current.num_threads
   self.memory_bytes = options.memory_bytes or current.memory_bytes
   self._max_bytes = math.min(current.target_max_block_size, math.max(2 ^ 10, self.memory_bytes / 8))
-  self._max_rows, self._ingest = options.max_rows, options.ingest
+  self._max_rows, self._ingest, self._views = options.max_rows, options.ingest, options.views
   self._stats, self._closers = Stats(), {}
   self._next = self:run(plan, options.slices, options.part)
 end
@@ -148,77 +150,69 @@ local function run_stage(self, stage)
   return (threads == 0 and inline_stage or pooled_stage)(self, chain, stage.requests, entries)
 end
 
--- Yields a request for each fragment.
-local function of_fragments(source, list)
-  local i = 0
+-- Yields a request for each fragment of `fragments.each`.
+local function of_fragments(source, next_fragment)
   return function()
-    i = i + 1
-    return list[i] and {fragment = list[i], number = i - 1, name = source:describe(list[i])}
+    local fragment, number = next_fragment()
+    return fragment and {fragment = fragment, number = number, name = source:describe(fragment)}
   end
 end
 
--- Returns the blocks of a stream, each with the number of its first row among all rows. The stream returns only the
--- rows in `slices`; random numbers do not depend on the slices. A block ends where a slice ends.
+-- Returns the blocks of a stream, each with the numbers of its rows among all rows: random numbers do not depend on the
+-- slices. The stream returns only the rows in `slices`.
 local function numbered(next_block, slices)
-  local list, k, given, rest = slices or {{0, math.huge}}, 1, 0, nil
+  local numbering = Numbering(slices)
   return function()
-    local block = rest or next_block()
+    local block = next_block()
     while block and block:num_rows() == 0 do block = next_block() end
-    if block == nil then return nil end
-    local first, rows = list[k][1] + given, block:num_rows()
-    local taken = math.min(rows, list[k][2] - first)
-    rest = taken < rows and block:narrow(taken, rows - taken) or nil
-    given = given + taken
-    if first + taken == list[k][2] then k, given = k + 1, 0 end
-    return rest and block:narrow(0, taken) or block, first
+    if block then return block, numbering:next(block:num_rows()) end
   end
 end
 
 -- Yields a request for each block of `numbered`. Rows in memory are copied before a user function may write to them.
 local function of_blocks(next_block, options)
   return function()
-    local block, first_row = next_block()
+    local block, first_row, numbers = next_block()
     if block == nil then return nil end
-    return {block = (options.copies and block:copy() or block):pack(), first_row = first_row,
+    return {block = (options.copies and block:copy() or block):pack(), first_row = first_row, numbers = numbers,
             number = options.number or 0, name = ''}
   end
 end
 
--- Yields a request for each block of the fragments in memory, which are read in this thread.
-local function in_memory_requests(self, source, list, copies)
+-- Yields a request for each block of the fragments in memory, which are read in this thread. Where user functions may write to
+-- the rows, these are copies, and have their numbers: random numbers must not depend on how the rows were cut.
+local function in_memory_requests(self, source, next_fragment, copies)
   local entry = self._stats:add_stage{source.name}[1]
-  local i, next_block, seed = 0, nil, seeds.of(self.seed, self.epoch)
+  local options = {max_bytes = self._max_bytes, max_rows = self._max_rows, seed = seeds.of(self.seed, self.epoch)}
+  local next_block, numbering, start
   local function read()
     while true do
       local block = next_block and next_block()
       if block then return block end
-      i = i + 1
-      if list[i] == nil then return nil end
-      next_block = source:read(list[i], {max_bytes = self._max_bytes, max_rows = self._max_rows, seed = seed})
+      local fragment = next_fragment()
+      if fragment == nil then return nil end
+      next_block, start = Selection.of_fragment(fragment, source:read(fragment, options)), fragment.start or 0
+      numbering = Numbering(copies and (fragment.keep or fragment.numbers) or nil)
     end
   end
   local counted = count.stream(entry, read)
-  local j, first = 0, nil
   return of_blocks(function()
     local block = counted()
     if block == nil then return nil end
-    -- The position of the block in its source: random numbers must not depend on how the rows were cut.
-    if i ~= j then j, first = i, list[i].start or 0 end
-    local at = first
-    first = first + block:num_rows()
-    return block, at
+    local first, numbers = numbering:next(block:num_rows())
+    return block, start + first, numbers
   end, {copies = copies})
 end
 
 local function first_stage(self, plan, last, slices)
   local source, operators = plan.source, {}
   for i = 1, last do operators[i] = plan.operators[i] end
-  local list = source:fragments{seed = self.seed, epoch = self.epoch}
-  if slices then list = fragments.cut(source, list, slices) end
+  local list = source:fragments{seed = self.seed, epoch = self.epoch, views = self._views}
+  local next_fragment = fragments.each(source, list, slices)
   if not source.in_memory then
-    return run_stage(self, {source = source, operators = operators, requests = of_fragments(source, list)})
+    return run_stage(self, {source = source, operators = operators, requests = of_fragments(source, next_fragment)})
   end
-  local requests = in_memory_requests(self, source, list, calls_user(operators))
+  local requests = in_memory_requests(self, source, next_fragment, calls_user(operators))
   return run_stage(self, {operators = operators, requests = requests, is_in_memory = true})
 end
 
@@ -227,8 +221,9 @@ local function later_stage(self, plan, first, last, next_block, of)
   if first > last then return next_block end
   local operators = {}
   for i = first, last do operators[#operators + 1] = plan.operators[i] end
+  local slices = calls_user(operators) and of.slices or nil
   -- The rows of a part without slices have no numbers in the whole: each rank counts its own rows.
-  local requests = of_blocks(numbered(next_block, of.slices), {number = of.part and of.part.rank})
+  local requests = of_blocks(numbered(next_block, slices), {number = not slices and of.part and of.part.rank or nil})
   return run_stage(self, {operators = operators, requests = requests, is_in_memory = true})
 end
 
@@ -257,6 +252,12 @@ local function last_combined(operators)
   return 0
 end
 
+-- Returns a rank's part of a stream, and the numbers of its rows if they are known.
+local function of_part(next_block, part)
+  if part.batch_size then return Selection.by_steps(next_block, part) end
+  return Selection.strided(next_block, part.world_size, part.rank)
+end
+
 -- Returns the place of the next global operator, one past the end if there is none.
 local function next_global(operators, from)
   for i = from, #operators do
@@ -267,14 +268,15 @@ end
 
 ---Returns the blocks of a plan, with the seed and the epoch of this execution. Called by operators that combine plans.
 ---@param plan data.Plan
----@param slices? data.Interval[]
----@param part? {rank: integer, world_size: integer}
+---@param slices? data.Slices
+---@param part? {rank: integer, world_size: integer}|data.StepShare
 ---@return fun(): data.Block|nil
 function Execution:run(plan, slices, part)
   local last, combined = plan:last_global(), last_combined(plan.operators)
   local place = next_global(plan.operators, combined + 1)
   local next_block
-  local function of(global) return global == last and {slices = slices, part = part} or {} end
+  local numbers = slices
+  local function of(global) return global == last and {slices = numbers, part = part} or {} end
   if combined > 0 then
     next_block = combined_stage(self, plan, combined, of(combined))
     next_block = later_stage(self, plan, combined + 1, place - 1, next_block, of(combined))
@@ -282,8 +284,8 @@ function Execution:run(plan, slices, part)
     next_block = first_stage(self, plan, place - 1, of(0).slices)
   end
   while place <= #plan.operators do
-    next_block = global_stage(self, plan, place, next_block, of(place).slices)
-    if part and place == last then next_block = Selection.strided(next_block, part.world_size, part.rank) end
+    next_block = global_stage(self, plan, place, next_block, place == last and slices or nil)
+    if part and place == last then next_block, numbers = of_part(next_block, part) end
     local following = next_global(plan.operators, place + 1)
     next_block = later_stage(self, plan, place + 1, following - 1, next_block, of(place))
     place = following

@@ -83,6 +83,23 @@ function Plan:keeps_slices()
   return true
 end
 
+---Returns whether a part of the rows to which `slices` refer costs as much as any other part with as many rows, wherever
+---its rows are.
+---@return boolean
+function Plan:gives_any_rows()
+  local place = self:last_global()
+  if place == 0 then return self.source:gives_any_rows() end
+  return self.operators[place]:gives_any_rows(self:first(place - 1))
+end
+
+---Returns whether a rank that has the rows of some steps saves the work behind the last global operator, which reads all its
+---input anyway.
+---@return boolean
+function Plan:selects_steps()
+  local place = self:last_global()
+  return place > 0 and not self.operators[place].runs_inputs and self:keeps_slices()
+end
+
 ---Returns the columns if they are known without running anything.
 ---@return {name: string, type: string}[]|nil
 function Plan:schema()

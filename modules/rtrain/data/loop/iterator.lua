@@ -24,6 +24,8 @@ local GAP_ROWS = 4096
 ---The source of an iterator's rows: a dataset's plan, ready to run.
 ---@class data.Feed
 ---@field num_rows fun(self): integer|nil rows of an epoch; nil if that requires executing it
+---@field deals_by_steps fun(self): boolean whether ranks take the rows by steps
+---@field gives_views fun(self): boolean whether the blocks of a stream are views of memory, so that more rows cost nothing
 ---@field stream fun(self, options: data.FeedOptions): data.Stream
 ---@field schema fun(self): table[]
 ---@field stats fun(self): table
@@ -31,8 +33,10 @@ local GAP_ROWS = 4096
 ---@class data.FeedOptions
 ---@field epoch integer
 ---@field seed integer seed of operators without a seed
----@field rows? data.Interval[] intervals of the epoch's order; nil: see `part`
----@field part? {rank: integer, world_size: integer} nil: everything
+---@field rows? data.Slices intervals of the epoch's order; nil: see `part`
+---@field part? {rank: integer, world_size: integer} nil: see `steps`
+---@field steps? data.StepShare nil: everything
+---@field views? boolean see data.ExecutionContext
 ---@field ahead boolean whether threads may make rows before they are used
 
 ---@class data.Stream
@@ -93,22 +97,34 @@ local function timed(self, next_block)
   end
 end
 
+-- Returns the rank's batches out of a stream that gives the rows of all ranks as views of memory, and the stream.
+local function viewed(self, start, batching)
+  local stream = self._feed:stream {epoch = start.epoch, seed = self._position.seed, rows = {start.rows:span()},
+                                    views = true, ahead = batching.prefetch_batches > 0}
+  local next_block = timed(self, function() return stream:next() end)
+  return batches.of_steps(next_block, start.rows, batching), stream
+end
+
 -- Returns the rank's rows if their number is known, and the stream to close.
 local function dealt(self, start, batching)
-  local coarse, places = intervals.coarse(start.rows, GAP_ROWS)
+  local rows, places = start.rows, {}
+  if not start.state.by_steps then rows, places = intervals.coarse(rows, GAP_ROWS) end
   local stream = self._feed:stream {
-    epoch = start.epoch, seed = self._position.seed, rows = coarse, ahead = batching.prefetch_batches > 0}
+    epoch = start.epoch, seed = self._position.seed, rows = rows, ahead = batching.prefetch_batches > 0}
   local next_block = timed(self, function() return stream:next() end)
   if #places > 1 then next_block = Selection(places):blocks(next_block) end
   if start.shuffle then next_block = start.shuffle:blocks(next_block, start.shuffle_position) end
   return next_block, stream
 end
 
--- Returns the rank's remaining rows if their number is not known: as many as every other rank has.
+-- Returns the rank's remaining rows if their number is not known: as many as every other rank has. Those dealt by steps are
+-- as many by themselves.
 local function agreed(self, start, batching)
   local rest = Rest(self._feed, start, batching.prefetch_batches > 0)
   local next_block = timed(self, rest:blocks(start.state, self._rank))
-  if self._world_size > 1 then next_block = self._agreement:blocks(next_block, batching.batch_size or 1) end
+  if self._world_size > 1 and not start.state.by_steps then
+    next_block = self._agreement:blocks(next_block, batching.batch_size or 1)
+  end
   return next_block, rest
 end
 
@@ -116,12 +132,19 @@ end
 function DataIterator:_begin(batching)
   self:close()
   local num_rows = self._feed:num_rows()
+  batching.by_steps = self._feed:deals_by_steps()
   local start = self._position:begin(num_rows, batching)
-  local next_block, stream = (num_rows and dealt or agreed)(self, start, batching)
+  local next_batch, stream
+  if start.rows and start.rows.span and self._feed:gives_views() then
+    next_batch, stream = viewed(self, start, batching)
+  else
+    next_batch, stream = (num_rows and dealt or agreed)(self, start, batching)
+    next_batch = batches.of(next_batch, batching.batch_size, batching.drop_last, batching.copies)
+  end
   self._times:begin()
   self._epoch = {
     stream = stream,
-    next_batch = batches.of(next_block, batching.batch_size, batching.drop_last, batching.copies),
+    next_batch = next_batch,
     advance = function(rows) self._position:advance(rows) end,
   }
   return self._epoch
@@ -304,7 +327,8 @@ end
 ---Returns the position of this rank as plain data, to be saved with a checkpoint. A shard that loads it by `load_state`
 ---yields exactly the rest of the epoch, then continues with the next epoch. All ranks take equal steps, so the state of
 ---rank 0 serves all ranks. With another number of workers, batch size or local shuffle, the rows that no rank has used
----are divided again, each once.
+---are dealt again, each once. Where rows are dealt by steps (`rtrain doc guide/reproducibility`) the next step begins where
+---the last one ended.
 ---@return table state
 ---
 ---```lua

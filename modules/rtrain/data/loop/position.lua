@@ -1,9 +1,11 @@
 -- rtrain/data/loop/position.lua: Position: the rows of an epoch that a rank takes, and its progress: plain data for
 -- checkpoints.
 --
--- The rows of an epoch are divided into intervals of its order, with the same number for each rank. All ranks take
--- equal steps, so the state of one rank describes all ranks: a run that continues with another number of workers
--- divides the unused rows again, each row once. With the same number each rank continues exactly where it was.
+-- The rows of an epoch are dealt by steps (rtrain.data.rows.step_rows), or where that would cost too much divided into
+-- neighbouring rows of each rank, with the same number for each. All ranks take equal steps, so the state of one rank
+-- describes all ranks: a run that continues with another number of workers deals the unused rows again, each row once. With
+-- the same number each rank continues exactly where it was. The state says how its rows were dealt: the rest of an epoch
+-- that was saved before there were steps is of neighbouring rows.
 
 local args = require 'base.args'
 local class = require 'base.class'
@@ -11,11 +13,12 @@ local errors = require 'base.errors'
 local intervals = require 'rtrain.data.rows.intervals'
 local LocalShuffle = require 'rtrain.data.loop.local_shuffle'
 local ordered = require 'base.ordered'
+local StepRows = require 'rtrain.data.rows.step_rows'
 local seeds = require 'base.seed'
 
 local VERSION = 1
 local STATE_FIELDS = {'version', 'epoch', 'finished', 'rows', 'num_rows', 'world_size', 'remaining', 'batch_size',
-                      'shuffle_size', 'shuffle_seed', 'seed', 'base'}
+                      'shuffle_size', 'shuffle_seed', 'seed', 'base', 'by_steps'}
 
 -- Integer fields, with their smallest value.
 local COUNTS = {epoch = -1, rows = 0, world_size = 1, seed = 0}
@@ -25,6 +28,7 @@ local OPTIONAL_COUNTS = {num_rows = 0, batch_size = 1, shuffle_size = 1, shuffle
 ---@field batch_size? integer nil: whole blocks
 ---@field shuffle_size? integer size of the local shuffle
 ---@field shuffle_seed? integer default: the position's seed
+---@field by_steps? boolean whether the rows are dealt by steps, if there is a batch_size and no local shuffle
 
 ---Arguments: name of the dataset; world_size, rank; seed, for operators without a seed. A loaded state replaces the
 ---seed, since the used rows belong to the orders of its seed.
@@ -67,6 +71,7 @@ end
 -- Returns the rows that no rank has used, including those that were not assigned to any rank.
 local function left_of_all(state)
   local list, lists = whole(state), {}
+  if state.by_steps then return intervals.slice(list, state.rows * state.world_size, math.huge) end
   local dealt = math.floor(intervals.count(list) / state.world_size) * state.world_size
   for rank = 0, state.world_size - 1 do lists[rank + 1] = left_of(state, rank) end
   lists[#lists + 1] = intervals.slice(list, dealt, intervals.count(list))
@@ -90,7 +95,8 @@ local function start_of(self, num_rows, batching)
   local state = self._loaded
   self._loaded = nil
   local out = {version = VERSION, num_rows = num_rows, world_size = self._world_size, finished = false, seed = self.seed,
-               batch_size = batching.batch_size, shuffle_size = batching.shuffle_size, shuffle_seed = batching.shuffle_seed}
+               batch_size = batching.batch_size, shuffle_size = batching.shuffle_size, shuffle_seed = batching.shuffle_seed,
+               by_steps = batching.by_steps and batching.batch_size and not batching.shuffle_size or nil}
   if not state or state.finished then
     out.epoch, out.rows = self._next_epoch, 0
     return out
@@ -101,7 +107,7 @@ local function start_of(self, num_rows, batching)
   end
   out.epoch = state.epoch
   if state.world_size == self._world_size and same_batching(state, batching) then
-    out.remaining, out.base, out.rows = state.remaining, state.base, state.rows
+    out.remaining, out.base, out.rows, out.by_steps = state.remaining, state.base, state.rows, state.by_steps
     return out
   end
   check_dealt_again(self, state)
@@ -112,8 +118,8 @@ end
 
 ---@class data.Start
 ---@field epoch integer
----@field rows? data.Interval[] the rows that the stream must return; nil if the number of rows is not known
----@field state? table the state from which Rest continues, if the number of rows is not known
+---@field rows? data.Slices the rows that the stream must return; nil if the number of rows is not known
+---@field state table from which Rest continues, if the number of rows is not known
 ---@field shuffle? data.LocalShuffle
 ---@field shuffle_position? data.ShufflePosition
 
@@ -125,7 +131,11 @@ function Position:begin(num_rows, batching)
   local state = start_of(self, num_rows, batching)
   self._state, self._next_epoch = state, state.epoch + 1
   if num_rows == nil then return {epoch = state.epoch, state = state} end
-  local out = {epoch = state.epoch, shuffle = Position.shuffle_of(state, state.epoch, self._rank)}
+  if state.by_steps then
+    local share = {world_size = self._world_size, rank = self._rank}
+    return {epoch = state.epoch, state = state, rows = StepRows.of(left_of_all(state), share, state.batch_size)}
+  end
+  local out = {epoch = state.epoch, state = state, shuffle = Position.shuffle_of(state, state.epoch, self._rank)}
   local own = intervals.deal(whole(state), self._world_size, self._rank)
   local count = intervals.count(own)
   if not out.shuffle then
@@ -192,6 +202,7 @@ function problem_of(state)
   if remaining ~= nil and not (type(remaining) == 'table' and is_ascending(remaining, state.num_rows or 0)) then
     return 'remaining'
   end
+  if state.by_steps ~= nil and (type(state.by_steps) ~= 'boolean' or state.batch_size == nil) then return 'by_steps' end
   if state.base ~= nil and (type(state.base) ~= 'table' or problem_of(state.base)) then return 'base' end
 end
 

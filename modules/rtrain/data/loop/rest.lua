@@ -3,11 +3,12 @@
 -- The rows of such a plan have no numbers: a rank must execute its part again to know which rows it has used. With the
 -- same number of workers each rank executes its own part and skips the used rows. With another number each rank
 -- executes the parts of all former ranks, one after the other, and takes every n-th of the remaining rows. This is
--- exact, but costs more in that epoch.
+-- exact, but costs more in that epoch. Where the rows are dealt by steps each rank executes the whole plan, always.
 
 local class = require 'base.class'
 local exchange = require 'rtrain.data.exchange'
 local Position = require 'rtrain.data.loop.position'
+local Selection = require 'rtrain.data.rows.selection'
 
 ---Arguments: feed; start, of a Position; ahead.
 ---@class data.Rest
@@ -18,14 +19,13 @@ function Rest:init(feed, start, ahead)
   self._feed, self._epoch, self._seed, self._ahead = feed, start.epoch, start.state.seed, ahead
 end
 
--- Returns the part of a rank, as the plan produces it.
-local function part_of(self, state, rank)
-  local part = state.world_size > 1 and {rank = rank, world_size = state.world_size} or nil
+-- Returns rows as the plan produces them: of a rank's part, of steps, or all.
+local function part_of(self, of)
   local stream
   return function()
     if not stream then
       stream = self._feed:stream {
-        epoch = self._epoch, seed = self._seed, part = part, ahead = self._ahead}
+        epoch = self._epoch, seed = self._seed, part = of.part, steps = of.steps, ahead = self._ahead}
       self:close()
       self._stream = stream
     end
@@ -33,23 +33,29 @@ local function part_of(self, state, rank)
   end
 end
 
--- Returns the rows of a stream after the first `count`.
-local function behind(next_block, count)
-  return function()
-    while count > 0 do
-      local block = next_block()
-      if block == nil then return nil end
-      local rows = block:num_rows()
-      local left_out = math.min(rows, count)
-      count = count - left_out
-      if left_out < rows then return block:narrow(left_out, rows - left_out) end
-    end
-    return next_block()
-  end
+-- Returns how many rows of the plan's order were used by the steps of a state and of those before it; nil if other rows
+-- were used too.
+local function used_by_steps(state)
+  if not state.by_steps then return nil end
+  local before = 0
+  if state.base then before = used_by_steps(state.base) end
+  return before and before + state.rows * state.world_size
 end
 
--- Returns the remaining rows of all ranks of a state, one rank after the other.
-local function left_by_all(self, state)
+-- Returns the rank's rows of each step behind the used ones.
+local function of_steps(self, state, rank)
+  local share = {world_size = state.world_size, rank = rank, batch_size = state.batch_size, skip = used_by_steps(state)}
+  if share.skip then return part_of(self, {steps = share}) end
+  share.skip = state.rows * state.world_size
+  return Selection.by_steps(self:_left(state.base), share)
+end
+
+-- Returns the remaining rows of all ranks of a state: in their order, or one rank after the other.
+function Rest:_left(state)
+  if state.by_steps then
+    local rows = state.base and self:_left(state.base) or part_of(self, {})
+    return Selection.behind(rows, state.rows * state.world_size)
+  end
   local rank, next_block = 0, nil
   return function()
     while rank < state.world_size do
@@ -67,14 +73,15 @@ end
 ---@return fun(): data.Block|nil
 function Rest:blocks(state, rank)
   local next_block
+  if state.by_steps then return of_steps(self, state, rank) end
   if state.base then
-    next_block = exchange.select(left_by_all(self, state.base), {every = state.world_size, from = rank})
+    next_block = exchange.select(self:_left(state.base), {every = state.world_size, from = rank})
   else
-    next_block = part_of(self, state, rank)
+    next_block = part_of(self, {part = state.world_size > 1 and {rank = rank, world_size = state.world_size} or nil})
   end
   local shuffle = Position.shuffle_of(state, self._epoch, rank)
   if shuffle then next_block = shuffle:blocks(next_block) end
-  return behind(next_block, state.rows)
+  return Selection.behind(next_block, state.rows)
 end
 
 ---Closes the open stream.

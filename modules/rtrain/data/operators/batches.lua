@@ -4,6 +4,7 @@ local batches = require 'rtrain.data.blocks.batches'
 local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
 local once = require 'rtrain.data.blocks.once'
+local Numbering = require 'rtrain.data.rows.numbering'
 local Operator = require 'rtrain.data.operators.operator'
 local torch = require 'torch'
 
@@ -42,17 +43,18 @@ end
 function MapBatches:batches_of(upstream) return batches.of(upstream, self._batch_size) end
 
 function MapBatches:stream(upstream, position)
-  local fn, at = self._fn:callable(), position.first_row
+  local fn, at = self._fn:callable(), 0
   local next_batch = self:batches_of(upstream)
-  local pending, first
-  local function call(what) return self._fn:call_batch(position, first, at - first, what) end
+  local pending, rows
+  local function call(what) return self._fn:call_batch(position, rows, what) end
   return function()
     while true do
       local block = pending and call(pending)
       if block == nil then
         local batch = next_batch()
         if batch == nil then return nil end
-        first, at = at, at + batch:num_rows()
+        rows = Numbering.tensor(position, at, batch:num_rows())
+        at = at + batch:num_rows()
         pending = call(function() return results_of(self, batch, fn(batch:to_batch())) end)
       elseif block:num_rows() > 0 then
         return block
@@ -85,13 +87,13 @@ local function column_of(self, block, value)
 end
 
 function AddColumn:stream(upstream, position)
-  local fn, at = self._fn:callable(), position.first_row
+  local fn, at = self._fn:callable(), 0
   return function()
     local block = upstream()
     if block == nil then return nil end
-    local first = at
+    local rows = Numbering.tensor(position, at, block:num_rows())
     at = at + block:num_rows()
-    return self._fn:call_batch(position, first, block:num_rows(), function()
+    return self._fn:call_batch(position, rows, function()
       return block:with(self._column, column_of(self, block, fn(block:to_batch())))
     end)
   end

@@ -42,8 +42,8 @@ local function check_columns(first, i, schema)
     .. 'select_columns, rename_columns or map {dtypes = …}'):format(first.i, describe(first.schema), i, describe(schema)))
 end
 
--- Interleaves the rows of the inputs. Arguments: streams, one for each input; turns; left: how many rows each input has
--- left, nil if that is not known.
+-- Interleaves the rows of the inputs. Arguments: streams, one for each input; left: how many rows each input has left, nil if
+-- that is not known.
 local Weaver = class('Weaver')
 
 -- Reserves another row of an input; returns false if it has no more rows.
@@ -72,8 +72,8 @@ local function has_row(self, i)
   return true
 end
 
-function Weaver:init(streams, turns, left)
-  self._turns, self._left = turns, left
+function Weaver:init(streams, left)
+  self._left = left
   self._queues, self._reserved, self._order = {}, {}, {}
   self._has_row = function(i) return has_row(self, i) end
   for i, stream in ipairs(streams) do self._queues[i], self._reserved[i] = RowQueue(stream), 0 end
@@ -94,12 +94,13 @@ local function woven(self)
 end
 
 ---Returns the next rows.
----@param most number largest number of rows
+---@param next_turn fun(reserves: fun(i: integer): boolean): integer|nil returns the input that gives the next row; nil at the
+---  end
 ---@return data.Block|nil block nil at the end
-function Weaver:next(most)
+function Weaver:next(next_turn)
   self._is_full = false
-  while #self._order < math.min(most, MOST_ROWS) and not self._is_full do
-    local i = self._turns:next(self._has_row)
+  while #self._order < MOST_ROWS and not self._is_full do
+    local i = next_turn(self._has_row)
     if i == nil then break end
     self._order[#self._order + 1] = i
   end
@@ -135,15 +136,30 @@ local function slices_of_inputs(self, counts, slices)
   local turns, left, at, out = turns_of(self), {unpack(counts)}, 0, {}
   for i in ipairs(counts) do out[i] = {} end
   local function given(i) return counts[i] - left[i] end
-  for _, slice in ipairs(slices) do
+  local first = {}
+  for slice in intervals.each(slices) do
     turns:skip(slice[1] - at, left)
-    for i in ipairs(counts) do out[i][#out[i] + 1] = {given(i)} end
+    for i in ipairs(counts) do first[i] = given(i) end
     turns:skip(slice[2] - slice[1], left)
-    for i in ipairs(counts) do out[i][#out[i]][2] = given(i) end
+    for i, list in ipairs(out) do intervals.append(list, first[i], given(i)) end
     at = slice[2]
   end
-  for i, list in ipairs(out) do out[i] = intervals.union{list} end
   return out
+end
+
+-- Returns the turns of a part of the mix.
+local function turns_of_part(turns, left, slices)
+  local next_slice, at, slice = intervals.each(slices), 0, nil
+  return function(reserves)
+    while slice == nil or at == slice[2] do
+      slice = next_slice()
+      if slice == nil then return nil end
+      at = at + turns:skip(slice[1] - at, left)
+      if at < slice[1] then return nil end
+    end
+    at = at + 1
+    return turns:next(reserves)
+  end
 end
 
 -- Returns a part of the mix; all of it if `slices` is nil.
@@ -151,19 +167,8 @@ local function dealt(self, plans, execution, counts, slices)
   local streams, turns, left = {}, turns_of(self), {unpack(counts)}
   local of_inputs = slices and slices_of_inputs(self, counts, slices) or {}
   for i, plan in ipairs(plans) do streams[i] = execution:run(plan, of_inputs[i]) end
-  local weaver, list, k, at = Weaver(streams, turns, left), slices or {{0, math.huge}}, 1, 0
-  return function()
-    while list[k] do
-      local first, last = list[k][1], list[k][2]
-      if at < first then at = at + turns:skip(first - at, left) end
-      local block = at < last and weaver:next(last - at) or nil
-      if block then
-        at = at + block:num_rows()
-        return block
-      end
-      k = k + 1
-    end
-  end
+  local weaver, next_turn = Weaver(streams, left), turns_of_part(turns, left, slices or {{0, math.huge}})
+  return function() return weaver:next(next_turn) end
 end
 
 -- Returns the whole mix, or the mix of a rank's part of each input.
@@ -173,14 +178,15 @@ local function undealt(self, plans, execution, part)
     local slices = part and parts.slices(plan, part, {seed = execution.seed, epoch = execution.epoch})
     streams[i] = execution:run(plan, slices, not slices and part or nil)
   end
-  local weaver = Weaver(streams, turns_of(self))
-  return function() return weaver:next(math.huge) end
+  local weaver, turns = Weaver(streams), turns_of(self)
+  local function next_turn(reserves) return turns:next(reserves) end
+  return function() return weaver:next(next_turn) end
 end
 
 ---Returns the mix, or a part of it.
 ---@param plan data.Plan the first input
 ---@param execution data.Execution
----@param options {slices: data.Interval[]?, part: {rank: integer, world_size: integer}?}
+---@param options {slices: data.Slices?, part: {rank: integer, world_size: integer}?}
 ---@return fun(): data.Block|nil
 function Mix:stream_of(plan, execution, options)
   local plans = {plan, unpack(self._plans)}
@@ -188,6 +194,17 @@ function Mix:stream_of(plan, execution, options)
   if counts and not options.part then return dealt(self, plans, execution, counts, slices) end
   local next_block = undealt(self, plans, execution, options.part)
   return slices and Selection(slices):blocks(next_block) or next_block
+end
+
+---Returns whether that holds for all inputs, of which a part of the mix needs parts.
+---@param plan data.Plan the first input
+---@return boolean
+function Mix:gives_any_rows(plan)
+  if not counts_of {plan, unpack(self._plans)} then return false end
+  for _, input in ipairs {plan, unpack(self._plans)} do
+    if not input:gives_any_rows() then return false end
+  end
+  return true
 end
 
 function Mix:is_random()

@@ -10,6 +10,7 @@ local class = require 'base.class'
 ---@field label string the fragment, '' if unknown
 ---@field number integer the fragment's number
 ---@field first_row integer the number of the stream's first row in the fragment
+---@field numbers? torch.Tensor int64: numbers of all rows, counted from `first_row`; nil: neighbouring rows
 ---@field seed integer of the execution and epoch
 
 ---Base of the operators.
@@ -34,6 +35,12 @@ Operator.row_wise = false
 ---Whether the operator calls a user function.
 Operator.calls_user = false
 
+---Returns whether a part of a global operator's rows costs as much as any other part with as many rows, wherever its rows
+---are. Most operators read all their input anyway.
+---@param plan data.Plan the plan before the operator
+---@return boolean
+function Operator:gives_any_rows(plan) return plan ~= nil and self.is_global end
+
 ---Returns the result for a block. Fused operators define this or `stream`.
 ---@param block data.Block
 ---@return data.Block
@@ -57,7 +64,7 @@ end
 ---Returns the operator's blocks, for an operator that executes its inputs itself.
 ---@param plan data.Plan the plan before the operator
 ---@param execution data.Execution
----@param options {slices: data.Interval[]?, part: {rank: integer, world_size: integer}?} only these rows of the
+---@param options {slices: data.Slices?, part: {rank: integer, world_size: integer}?} only these rows of the
 ---  result, or a rank's part of the input
 ---@return fun(): data.Block|nil
 function Operator:stream_of(plan, execution, options)

@@ -2,6 +2,7 @@
 
 local Block = require 'rtrain.data.blocks.block'
 local errors = require 'base.errors'
+local Numbering = require 'rtrain.data.rows.numbering'
 local Operator = require 'rtrain.data.operators.operator'
 local torch = require 'torch'
 
@@ -16,11 +17,11 @@ function RowOperator:init(fn, options)
 end
 
 function RowOperator:stream(upstream, position)
-  local at, call = position.first_row, self:checked()
+  local at, number, call = 0, Numbering.of(position), self:checked()
   return function()
     for block in upstream do
       local rows, results = block:rows(), {}
-      for i, row in ipairs(rows) do results[i] = self._fn:call_row(position, at + i - 1, call, row) end
+      for i, row in ipairs(rows) do results[i] = self._fn:call_row(position, number(at + i - 1), call, row) end
       at = at + #rows
       local out = self:collect(block, results, rows)
       if out:num_rows() > 0 then return out end

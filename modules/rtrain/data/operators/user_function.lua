@@ -3,7 +3,6 @@
 
 local class = require 'base.class'
 local errors = require 'base.errors'
-local torch = require 'torch'
 local worker = require 'torch.utils.data.worker'
 
 -- Row numbers are smaller than this, so that the numbers of fragment and row fit into one number.
@@ -95,13 +94,6 @@ function UserFunction:name()
   return ('%s:%d'):format(info.short_src:match '[^/]*$', info.linedefined)
 end
 
--- Makes the numbers of random transforms depend only on seed, epoch, fragment and row.
-local function begin(position, row, count)
-  local first = position.number * ROWS + row
-  if count == nil then return worker.begin(position, first) end
-  return worker.begin_batch(position, torch.arange(first, first + count))
-end
-
 local function finished(self, what, row, ok, ...)
   worker.finish()
   if ok then return ... end
@@ -110,27 +102,26 @@ local function finished(self, what, row, ok, ...)
   error(err, 0)
 end
 
----Calls a function for the row at `row` of a fragment. An error names operator and row, and keeps the function's
----traceback.
+---Calls a function for the row at `row` of a fragment: random numbers of transforms depend only on seed, epoch, fragment and
+---row. An error names operator and row, and keeps the function's traceback.
 ---@param position data.Position
 ---@param row integer
 ---@param fn fun(value: any): any
 ---@param value any
 ---@return any
 function UserFunction:call_row(position, row, fn, value)
-  begin(position, row)
+  worker.begin(position, position.number * ROWS + row)
   return finished(self, 'row', row, xpcall(fn, errors.wrap, value))
 end
 
----Calls a function for the batch of `count` rows that begins at `row` of a fragment.
+---Calls a function for a batch of rows.
 ---@param position data.Position
----@param row integer
----@param count integer
+---@param rows torch.Tensor int64: the numbers of its rows in the fragment
 ---@param fn fun(): any
 ---@return any
-function UserFunction:call_batch(position, row, count, fn)
-  begin(position, row, count)
-  return finished(self, 'the batch from row', row, xpcall(fn, errors.wrap))
+function UserFunction:call_batch(position, rows, fn)
+  worker.begin_batch(position, rows + position.number * ROWS)
+  return finished(self, 'the batch from row', rows:numel() > 0 and rows[0]:item() or 0, xpcall(fn, errors.wrap))
 end
 
 return UserFunction

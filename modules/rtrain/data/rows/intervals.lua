@@ -4,11 +4,15 @@
 -- intervals, numbered from 0.
 
 local errors = require 'base.errors'
+local ffi = require 'ffi'
 
 local intervals = {}
 
 -- {first, last + 1}
 ---@alias data.Interval integer[]
+
+-- A list of intervals, or an object that makes them when they are asked for (rtrain.data.rows.step_rows).
+---@alias data.Slices data.Interval[]|data.StepRows
 
 ---Returns all rows of an epoch.
 ---@param num_rows integer
@@ -23,8 +27,11 @@ function intervals.count(list)
   return rows
 end
 
--- Adds first … last - 1, merged with the interval before if they touch.
-local function append(list, first, last)
+---Adds first … last - 1 behind the rows of a list, merged with its last interval if they touch.
+---@param list data.Interval[]
+---@param first integer
+---@param last integer
+function intervals.append(list, first, last)
   if first >= last then return end
   local previous = list[#list]
   if previous and previous[2] == first then
@@ -32,6 +39,30 @@ local function append(list, first, last)
   else
     list[#list + 1] = {first, last}
   end
+end
+
+local append = intervals.append
+
+---Iterates over the intervals.
+---@param slices data.Slices
+---@return fun(): data.Interval|nil
+function intervals.each(slices)
+  if slices.each then return slices:each() end
+  local i = 0
+  return function()
+    i = i + 1
+    return slices[i]
+  end
+end
+
+---Returns the same intervals, with numbers that are smaller by `first`.
+---@param list data.Interval[]
+---@param first integer
+---@return data.Interval[]
+function intervals.behind(list, first)
+  local out = {}
+  for i, interval in ipairs(list) do out[i] = {interval[1] - first, interval[2] - first} end
+  return out
 end
 
 ---Returns the rows start … start + length - 1 of the sequence.
@@ -95,11 +126,12 @@ local function first_behind(list, row)
 end
 
 ---Returns the part of the list within first … first + count - 1.
----@param list data.Interval[]
+---@param list data.Slices
 ---@param first integer
 ---@param count integer
 ---@return data.Interval[]
 function intervals.within(list, first, count)
+  if list.within then return list:within(first, count) end
   local out, last = {}, first + count
   for k = first_behind(list, first), #list do
     if list[k][1] >= last then break end
@@ -163,6 +195,42 @@ function intervals.union(lists)
     append(out, previous and math.max(interval[1], previous[2]) or interval[1], interval[2])
   end
   return out
+end
+
+-- Writes the rows of some intervals of a list that lie within `lowest` … `highest` - 1, less `lowest`, into a new tensor.
+local function filled(list, from, to, lowest, highest, rows)
+  local out = require('torch').empty({rows}, {dtype = 'int64'})
+  local pointer, at = ffi.cast('int64_t *', out:data_ptr()), 0
+  for k = from, to do
+    for row = math.max(list[k][1], lowest), math.min(list[k][2], highest) - 1 do
+      pointer[at] = row - lowest
+      at = at + 1
+    end
+  end
+  return out
+end
+
+---Returns all rows as a tensor.
+---@param list data.Interval[]
+---@return torch.Tensor int64
+function intervals.places(list) return filled(list, 1, #list, 0, math.huge, intervals.count(list)) end
+
+---Returns the part of the list within first … first + count - 1 as a tensor, where it has several intervals.
+---@param list data.Slices
+---@param first integer
+---@param count integer
+---@return torch.Tensor|nil places int64, counted from `first`
+---@return number|nil run mean number of rows of an interval
+function intervals.places_within(list, first, count)
+  if list.places then return list:places(first, count) end
+  local from, last, rows = first_behind(list, first), first + count, 0
+  local to = from - 1
+  while list[to + 1] and list[to + 1][1] < last do
+    to = to + 1
+    rows = rows + math.min(list[to][2], last) - math.max(list[to][1], first)
+  end
+  if to <= from then return nil end
+  return filled(list, from, to, first, last, rows), rows / (to - from + 1)
 end
 
 ---Returns the rows at the given places of the sequence.

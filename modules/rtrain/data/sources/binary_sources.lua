@@ -11,6 +11,7 @@ local FILES = 32
 
 -- Base of sources whose fragments are a few files each.
 local ManyFiles = FileSource:extend('ManyFiles')
+ManyFiles.reads_any_rows = true
 
 function ManyFiles:num_rows() return #self._paths end
 
@@ -28,6 +29,12 @@ function ManyFiles:cut(fragment, skip, count)
   local list = {}
   for i = 1, count do list[i] = fragment.paths[skip + i] end
   return {paths = list, start = fragment.start + skip, rows = count}
+end
+
+function ManyFiles:gather(fragment, places)
+  local list = {}
+  for i, place in ipairs(places:tolist()) do list[i] = fragment.paths[place + 1] end
+  return self and {paths = list, start = fragment.start, rows = #list, numbers = places}
 end
 
 function ManyFiles:describe() return '' end

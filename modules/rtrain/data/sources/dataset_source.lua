@@ -68,13 +68,13 @@ function DatasetSource:take(indices, options)
 end
 
 function DatasetSource:read(fragment, options)
-  local at, last = fragment.start, fragment.start + fragment.rows
+  local indices, at = fragment.indices or torch.arange(fragment.start, fragment.start + fragment.rows), 0
   local step = math.min(options.max_rows or 32, 32)
   return function()
-    if at >= last then return nil end
+    if at >= fragment.rows then return nil end
     local first = at
-    at = math.min(at + step, last)
-    return self:take(torch.arange(first, at), options)
+    at = math.min(at + step, fragment.rows)
+    return self:take(indices:narrow(0, first, at - first), options)
   end
 end
 

@@ -4,6 +4,7 @@
 local Chain = require 'rtrain.data.executor.chain'
 local exchange = require 'rtrain.data.exchange'
 local fragments = require 'rtrain.data.rows.fragments'
+local intervals = require 'rtrain.data.rows.intervals'
 local seeds = require 'base.seed'
 local Source = require 'rtrain.data.sources.source'
 local torch = require 'torch'
@@ -25,6 +26,12 @@ function Derived:count_rows(fragment) return self._source:count_rows(fragment) e
 
 function Derived:cut(fragment, skip, count) return self._source:cut(fragment, skip, count) end
 
+function Derived:cut_parts(fragment, parts) return self._source:cut_parts(fragment, parts) end
+
+function Derived:gather(fragment, places, run) return self._source:gather(fragment, places, run) end
+
+function Derived:gives_any_rows() return self._source:gives_any_rows() end
+
 local function inherit(self, source)
   self._source, self.name = source, source.name
   self.in_memory, self.random_access, self.is_random = source.in_memory, source.random_access, source.is_random
@@ -38,7 +45,7 @@ local SlicedSource = Derived:extend('SlicedSource')
 
 function SlicedSource:init(source, first, last)
   inherit(self, source)
-  self._first, self._last = first, last
+  self._first, self._last, self.gives_views = first, last, source.gives_views
 end
 
 function SlicedSource:num_rows() return self._last - self._first end
@@ -94,6 +101,11 @@ end
 
 function PermutedSource:cut(fragment, skip, count)
   return {indices = fragment.indices:narrow(0, skip, count), start = fragment.start + skip, rows = count}
+end
+
+function PermutedSource:gather(fragment, places)
+  return self and {indices = fragment.indices:index_select(0, places), start = fragment.start, rows = places:size(0),
+                   numbers = places}
 end
 
 function PermutedSource:read(fragment, options)
@@ -152,6 +164,7 @@ function PlanSource:fragments(context)
   local out = {}
   for i, fragment in ipairs(self._source:fragments(context)) do
     out[i] = {inner = fragment, number = i - 1, rows = self._keeps and fragment.rows or nil,
+              in_order = not self._keeps or fragment.path ~= nil or fragment.in_order,
               seed = seeds.of(context.seed, context.epoch)}
   end
   return out
@@ -162,8 +175,25 @@ function PlanSource:describe(fragment) return self._source:describe(fragment.inn
 function PlanSource:cut(fragment, skip, count)
   if not self._keeps then return Source.cut(self, fragment, skip, count) end
   local inner = self._source:cut(fragment.inner, skip, count)
-  return {inner = inner, number = fragment.number, rows = count, seed = fragment.seed}
+  return {inner = inner, number = fragment.number, rows = count, seed = fragment.seed, start = (fragment.start or 0) + skip}
 end
+
+-- Returns a part of a fragment; the inner Chain selects the rows.
+local function with_inner(fragment, inner, numbers)
+  return inner and {inner = inner, number = fragment.number, rows = inner.rows, seed = fragment.seed, start = 0,
+                    numbers = numbers} or nil
+end
+
+function PlanSource:cut_parts(fragment, parts)
+  if not self._keeps then return Source.cut_parts(self, fragment, parts) end
+  return with_inner(fragment, self._source:cut_parts(fragment.inner, parts), intervals.places(parts))
+end
+
+function PlanSource:gather(fragment, places, run)
+  return self._keeps and with_inner(fragment, self._source:gather(fragment.inner, places, run), places) or nil
+end
+
+function PlanSource:gives_any_rows() return self._keeps and self._source:gives_any_rows() end
 
 function PlanSource:count_rows(fragment) return Source.count_rows(self, fragment) end
 
@@ -187,11 +217,14 @@ function UnionSource:init(sources)
   end
 end
 
+-- `start` numbers the rows for random numbers: rows in memory over all sources, others in their fragment.
 function UnionSource:fragments(context)
-  local out = {}
+  local out, first = {}, 0
   for i, source in ipairs(self._sources) do
     for _, fragment in ipairs(source:fragments(context)) do
-      out[#out + 1] = {source = i, inner = fragment, rows = fragment.rows}
+      out[#out + 1] = {source = i, inner = fragment, rows = fragment.rows, start = first,
+                       in_order = fragment.path ~= nil or fragment.in_order}
+      first = self.in_memory and first + fragment.rows or 0
     end
   end
   return out
@@ -199,7 +232,27 @@ end
 
 function UnionSource:cut(fragment, skip, count)
   local inner = self._sources[fragment.source]:cut(fragment.inner, skip, count)
-  return {source = fragment.source, inner = inner, rows = count, skip = inner.skip, count = inner.count}
+  return {source = fragment.source, inner = inner, rows = count, skip = inner.skip, count = inner.count,
+          start = fragment.start + (inner.skip and 0 or skip)}
+end
+
+function UnionSource:cut_parts(fragment, parts)
+  local inner = self._sources[fragment.source]:cut_parts(fragment.inner, parts)
+  return {source = fragment.source, inner = inner, rows = inner.rows, skip = inner.skip, count = inner.count,
+          keep = inner.keep, numbers = inner.numbers, start = fragment.start}
+end
+
+function UnionSource:gather(fragment, places, run)
+  local inner = self._sources[fragment.source]:gather(fragment.inner, places, run)
+  return inner and {source = fragment.source, inner = inner, rows = inner.rows, places = inner.places, numbers = places,
+                    start = fragment.start} or nil
+end
+
+function UnionSource:gives_any_rows()
+  for _, source in ipairs(self._sources) do
+    if not source:gives_any_rows() then return false end
+  end
+  return true
 end
 
 function UnionSource:read(fragment, options) return self._sources[fragment.source]:read(fragment.inner, options) end

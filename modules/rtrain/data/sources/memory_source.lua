@@ -1,6 +1,7 @@
 -- rtrain/data/sources/memory_source.lua: MemorySource: rows in memory: of from_items, from_tensors, materialize().
 
 local Block = require 'rtrain.data.blocks.block'
+local fragments = require 'rtrain.data.rows.fragments'
 local Source = require 'rtrain.data.sources.source'
 local torch = require 'torch'
 
@@ -13,6 +14,7 @@ local FRAGMENT_BYTES = 2 ^ 20
 local MemorySource = Source:extend('MemorySource')
 MemorySource.in_memory = true
 MemorySource.random_access = true
+MemorySource.gives_views = true
 
 function MemorySource:init(blocks, options)
   self._blocks, self.name = blocks, options and options.name or 'InMemory'
@@ -46,10 +48,11 @@ local function rows_of_fragment(self, block)
   return math.max(1, math.floor(rows * FRAGMENT_BYTES / math.max(block:size_bytes(), 1)))
 end
 
-function MemorySource:fragments()
+function MemorySource:fragments(context)
   local out, first = {}, 0
   for _, block in ipairs(self:blocks()) do
-    local rows, step = block:num_rows(), rows_of_fragment(self, block)
+    local rows = block:num_rows()
+    local step = context and context.views and math.max(1, rows) or rows_of_fragment(self, block)
     for start = 0, rows - 1, step do
       out[#out + 1] = {start = first + start, rows = math.min(step, rows - start)}
     end
@@ -60,9 +63,13 @@ end
 
 function MemorySource:cut(fragment, skip, count) return {start = fragment.start + skip, rows = count} end
 
+function MemorySource:gather(fragment, places, run)
+  return fragments.gathered(fragment, places, run * self:size_bytes() / math.max(self:num_rows(), 1))
+end
+
 function MemorySource:read(fragment)
   local first, position = fragment.start, 0
-  local last = first + fragment.rows
+  local last = first + (fragment.span or fragment.rows)
   local blocks, i = self:blocks(), 0
   return function()
     while blocks[i + 1] and position < last do

@@ -2,6 +2,7 @@
 -- are read.
 
 local Block = require 'rtrain.data.blocks.block'
+local fragments = require 'rtrain.data.rows.fragments'
 local Source = require 'rtrain.data.sources.source'
 local once = require 'rtrain.data.blocks.once'
 local torch = require 'torch'
@@ -16,6 +17,7 @@ local RangeSource = Source:extend('RangeSource')
 RangeSource.name = 'ReadRange'
 RangeSource.in_memory = true
 RangeSource.random_access = true
+RangeSource.gives_views = true
 
 function RangeSource:init(n, options)
   self._n, self._shape = n, options and options.shape
@@ -37,6 +39,12 @@ end
 
 function RangeSource:cut(fragment, skip, count) return {start = fragment.start + skip, rows = count} end
 
+function RangeSource:gather(fragment, places, run)
+  local bytes = 8 * run
+  for _, size in ipairs(self._shape or {}) do bytes = bytes * size end
+  return fragments.gathered(fragment, places, bytes)
+end
+
 ---Returns the rows at the given places.
 ---@param indices torch.Tensor int64
 ---@return data.Block
@@ -48,7 +56,7 @@ function RangeSource:take(indices)
 end
 
 function RangeSource:read(fragment)
-  return once(self:take(torch.arange(fragment.start, fragment.start + fragment.rows)))
+  return once(self:take(torch.arange(fragment.start, fragment.start + (fragment.span or fragment.rows))))
 end
 
 return RangeSource

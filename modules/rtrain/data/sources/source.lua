@@ -5,14 +5,19 @@
 --   rows   how many rows it has, nil if not known
 --   skip   rows to skip at its beginning, count  rows to use after them: set by fragments.cut, applied by Chain
 --   keep   intervals of those rows that are kept, also set by fragments.cut
+--   places  which rows of those that `read` returns are kept, and numbers  which of the fragment's they are: int64 tensors, set
+--          by `gather`
+--   in_order  whether it is read from its beginning, as one with a path
 
 local class = require 'base.class'
 local errors = require 'base.errors'
+local fragments = require 'rtrain.data.rows.fragments'
 
 ---The inputs of `fragments`: a new order for each epoch.
 ---@class data.ExecutionContext
 ---@field seed integer
 ---@field epoch integer
+---@field views? boolean rows in memory are not cut: no thread computes with them
 
 ---Base of the sources.
 ---@class data.Source
@@ -26,6 +31,12 @@ Source.in_memory = false
 
 ---Whether `take(indices)` returns rows at any places.
 Source.random_access = false
+
+---Whether the blocks of rows in memory are views of it, or cost as little.
+Source.gives_views = false
+
+---Whether any rows of a fragment are read without those between them. So it is with rows in memory and random access.
+Source.reads_any_rows = false
 
 ---Whether seed or epoch change the order of the rows.
 Source.is_random = false
@@ -77,6 +88,27 @@ function Source:cut(fragment, skip, count)
   out.skip, out.count, out.rows = (fragment.skip or 0) + skip, count, count
   return out
 end
+
+---Returns several parts of a fragment that is read in its order.
+---@param fragment table
+---@param parts data.Interval[] at least two, in rows of the fragment
+---@return table
+function Source:cut_parts(fragment, parts) return fragments.parts_of_file(self, fragment, parts) end
+
+---Returns some rows of a fragment that is not read in its order as one fragment, if that costs less than a fragment for each
+---run of neighbouring rows; else nil. That of a source with random access has `indices`.
+---@param fragment table with rows
+---@param places torch.Tensor int64, in rows of the fragment, ascending
+---@param run number mean number of neighbouring rows
+---@return table|nil
+function Source:gather(fragment, places, run)
+  if not (self.random_access and run) then return nil end
+  return {indices = places + fragment.start, start = fragment.start, rows = places:size(0), numbers = places}
+end
+
+---Returns whether a part of the rows costs as much as any other part with as many rows, wherever its rows are.
+---@return boolean
+function Source:gives_any_rows() return self.in_memory or self.random_access or self.reads_any_rows end
 
 ---Returns the place of a fragment, for messages: 'train.parquet, row group 3'; '' if unknown.
 ---@param fragment table
