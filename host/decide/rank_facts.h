@@ -99,6 +99,20 @@ struct HostFacts {
       optional("slowed_by", &HostFacts::slowed_by)};
 };
 
+// The connections over which a rank sends tensors to another node. Counts since some moment.
+struct LinkFacts {
+  std::string own;  // the numeric addresses of their ends
+  std::string peer;
+  uint64_t bytes = 0;  // that have arrived there
+  uint64_t looks = 0;
+  uint64_t waits = 0;  // of them, those that have seen many bytes under way
+
+  static constexpr RecordFields kFields{
+      required("own", &LinkFacts::own), required("peer", &LinkFacts::peer),
+      required("bytes", &LinkFacts::bytes), required("looks", &LinkFacts::looks),
+      required("waits", &LinkFacts::waits)};
+};
+
 struct RankFacts {
   int state = 'S';        // of the process, as in /proc/PID/stat
   double cpu_s = 0;       // processor time of the process
@@ -112,6 +126,7 @@ struct RankFacts {
   std::vector<CollectiveFacts> calls = {};  // the latest ones
   std::optional<TimeFacts> times = {};      // of a train function that has begun
   HostFacts host = {};
+  std::vector<LinkFacts> links = {};
   // The controller adds these.
   bool is_started = false;  // its train function has begun
   bool has_returned = false;
@@ -124,6 +139,7 @@ struct RankFacts {
       optional("is_busy", &RankFacts::is_busy),   optional("wait", &RankFacts::wait),
       optional("device", &RankFacts::device),     optional("calls", &RankFacts::calls),
       optional("times", &RankFacts::times),       optional("host", &RankFacts::host),
+      optional("links", &RankFacts::links),
   };
 };
 

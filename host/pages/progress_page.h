@@ -126,6 +126,14 @@ struct DeviceWait {
   double since_s = 0;  // monotonic clock
 };
 
+// The connections from this rank to a node, looked at many times a second. All empty: none.
+struct LinkCounts {
+  PageText<46> own, peer;  // the numeric addresses of their ends
+  uint64_t bytes = 0;      // that have arrived there
+  uint64_t looks = 0;
+  uint64_t waits = 0;  // of them, those that have seen many bytes under way
+};
+
 // train.busy(): until `until_s` no silence of this rank counts as a hang.
 struct BusyCall {
   double until_s = 0;
@@ -155,6 +163,7 @@ struct Crash {
 struct ProgressPage {
   static constexpr size_t kCollectives = 64;
   static constexpr size_t kGroupCalls = 32;
+  static constexpr size_t kLinks = 16;
 
   pthread_mutex_t alive;               // robust, shared
   std::atomic<uint32_t> attached{0};   // 1: the worker has locked `alive`
@@ -177,6 +186,7 @@ struct ProgressPage {
   PageCell<DeviceWait> device;
   std::array<PageCell<CollectiveCall>, kCollectives> calls;  // by sequence % kCollectives
   std::array<PageCell<GroupCall>, kGroupCalls> group_calls;  // by group_collectives % kGroupCalls
+  std::array<PageCell<LinkCounts>, kLinks> links;            // over which it has sent tensors
   Crash crash;                                               // complete when `signal` is set
 
   // The rank's collective of this number; nullopt when it was not called yet, or was overwritten.

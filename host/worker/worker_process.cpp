@@ -30,6 +30,7 @@
 #include "host/store/checkpoints/checkpoint_files.h"
 #include "host/worker/crash_handler.h"
 #include "host/worker/profile/device_trace.h"
+#include "host/worker/profile/link_sampler.h"
 #include "host/worker/profile/native_stack.h"
 #include "host/worker/profile_recording.h"
 #include "host/worker/report/controller_lost.h"
@@ -169,6 +170,7 @@ void WorkerProcess::take_signals() {
     heart.start(kHeartbeat);
   });
   heart.start(std::chrono::milliseconds(0));
+  LinkSampler links(loop_, progress_->page());
   loop_.run();
 }
 

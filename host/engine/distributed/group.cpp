@@ -488,3 +488,9 @@ extern "C" __attribute__((visibility("default"))) void rtrain_engine_cut_groups(
   rtrain::engine::cut_gloo_connections();
   rtrain::engine::cut_nccl_groups();
 }
+
+// The same. Adds the connections over which this process exchanges tensors with other nodes.
+extern "C" __attribute__((visibility("default"))) void rtrain_engine_read_links(
+    std::vector<rtrain::api::LinkReading>& out) {
+  rtrain::engine::read_gloo_connections(out);
+}

@@ -106,6 +106,13 @@ void cut_groups() {
   reinterpret_cast<void (*)()>(engine_library().load("rtrain_engine_cut_groups"))();
 }
 
+std::vector<api::LinkReading> read_links() {
+  using Function = void (*)(std::vector<api::LinkReading>&);
+  std::vector<api::LinkReading> out;
+  if (loaded) reinterpret_cast<Function>(engine_library().load("rtrain_engine_read_links"))(out);
+  return out;
+}
+
 void preload_engine() { engine_open(); }
 
 int open_engine(lua_State* L, const api::HostApi* host) { return engine_open()(L, host); }

@@ -5,7 +5,10 @@
 // engine from a file, for debugging.
 #pragma once
 
+#include <vector>
+
 #include "host/api/host_api.h"
+#include "host/api/link_reading.h"
 #include "host/api/profiler_api.h"
 #include "host/lua/lua.h"
 
@@ -42,5 +45,9 @@ void abort_device_groups();
 // For lost ranks: every wait for a rank in a collective over a network ends with kPeerLost, and the
 // existing process groups can do no further collective. Any thread.
 void cut_groups();
+
+// Returns the connections over which this process exchanges tensors with ranks of other nodes. Any
+// thread.
+std::vector<api::LinkReading> read_links();
 
 }  // namespace rtrain::lua

@@ -61,6 +61,14 @@ std::optional<decide::TimeFacts> times_of(const pages::ProgressPage& page) {
   return out;
 }
 
+decide::LinkFacts to_facts(const pages::LinkCounts& counts) {
+  return {.own = std::string(counts.own.view()),
+          .peer = std::string(counts.peer.view()),
+          .bytes = counts.bytes,
+          .looks = counts.looks,
+          .waits = counts.waits};
+}
+
 // A report waits for those of the other ranks: that is not the rank's own time.
 void move_report_waits(const pages::ProgressPage& page, decide::RankFacts& facts) {
   double waited_s = page.report_wait_s.load(std::memory_order_relaxed);
@@ -100,6 +108,10 @@ decide::RankFacts read_facts(const pages::ProgressPage& page, int pid) {
   }
   for (uint64_t i = 0; i < count; ++i) {
     if (const auto call = page.call(first + i)) out.calls.push_back(to_facts(*call));
+  }
+  for (const auto& cell : page.links) {
+    const auto link = cell.read();
+    if (link && link->looks > 0) out.links.push_back(to_facts(*link));
   }
   out.times = times_of(page);
   if (out.times) move_report_waits(page, out);

@@ -12,7 +12,7 @@
 #include "host/decide/hang_verdict.h"
 #include "host/decide/placement.h"
 #include "host/decide/scaling_policy.h"
-#include "host/decide/straggler_policy.h"
+#include "host/decide/slow/straggler_policy.h"
 #include "host/decide/sync_board.h"
 #include "host/store/runs/new_run.h"
 

@@ -16,7 +16,7 @@
 #include "host/base/error.h"
 #include "host/base/value.h"
 #include "host/decide/hang_verdict.h"
-#include "host/decide/stragglers.h"
+#include "host/decide/slow/stragglers.h"
 #include "host/loop/timer.h"
 #include "host/train/watch/stack_request.h"
 

@@ -12,17 +12,18 @@ using decide::SlowCause;
 constexpr int kMostRanks = 8;
 constexpr double kLook = 0.25;
 constexpr double kHear = 1;
-constexpr int kWarmUp = 3;  // steps that take far longer
+constexpr double kLinkLooks = 20;  // a second
+constexpr int kWarmUp = 3;         // steps that take far longer
 // By then it must be named: the window of ten segments, each of three steps, of which two may be
 // older, and facts of other nodes that are a second old.
 constexpr int kLeastSteps = 50;
 constexpr double kLeastS = 25;
 constexpr double kLate = 60;  // seconds after the end in which it must keep up again
 
-constexpr SlowCause kCauses[] = {SlowCause::kData,      SlowCause::kCompute, SlowCause::kOther,
-                                 SlowCause::kThrottled, SlowCause::kDevice,  SlowCause::kCores,
-                                 SlowCause::kStolen,    SlowCause::kMemory,  SlowCause::kStopped,
-                                 SlowCause::kCheckpoint};
+constexpr SlowCause kCauses[] = {SlowCause::kData,       SlowCause::kCompute, SlowCause::kOther,
+                                 SlowCause::kThrottled,  SlowCause::kDevice,  SlowCause::kCores,
+                                 SlowCause::kStolen,     SlowCause::kMemory,  SlowCause::kStopped,
+                                 SlowCause::kCheckpoint, SlowCause::kLink};
 
 }  // namespace
 
@@ -38,8 +39,15 @@ SlowWorld::SlowWorld(Draws& draws)
       saves_alone_(draws.chance(0.2)),
       all_save_(draws.chance(0.2)),
       is_uneven_(draws.chance(0.1)),
-      is_busy_(draws.chance(0.3)) {
-  for (Rank& rank : ranks_) {
+      is_busy_(draws.chance(0.3)),
+      link_use_(0.01 * draws.below(30)) {
+  const bool has_links = draws.chance(0.5);
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    Rank& rank = ranks_[i];
+    if (has_links) {
+      rank.facts.links = {
+          {.own = cat("10.0.0.", i), .peer = cat("10.0.0.", (i + 1) % ranks_.size())}};
+    }
     rank.facts.times = decide::TimeFacts();
     rank.facts.is_started = true;
     rank.facts.host.starved_s = draws.below(100);
@@ -50,7 +58,9 @@ SlowWorld::SlowWorld(Draws& draws)
   }
   if (!draws.chance(0.6)) return;
   culprit_ = static_cast<size_t>(draws.below(static_cast<int>(ranks_.size())));
-  const auto cause = kCauses[draws.below(static_cast<int>(std::size(kCauses)))];
+  auto cause = kCauses[draws.below(static_cast<int>(std::size(kCauses)))];
+  const bool has_third_node = has_links && ranks_.size() > 2;
+  if (cause == SlowCause::kLink && !has_third_node) cause = SlowCause::kCompute;
   // What rank 0 does alone, and what has an excuse, is not named.
   if (culprit_ == 0 && (cause == SlowCause::kOther || cause == SlowCause::kCheckpoint))
     culprit_ = 1;
@@ -94,9 +104,20 @@ void SlowWorld::step() {
     spend(i);
     longest_s = std::max(longest_s, ranks_[i].own_s);
   }
-  const double step_s = longest_s + exchange_s_;
+  const bool is_link_slow = is_slow() && cause_ == SlowCause::kLink;
+  const double more_s = is_link_slow ? factor_ * (longest_s + exchange_s_) : 0;
+  const double step_s = longest_s + exchange_s_ + more_s;
+  const auto num_looks =
+      static_cast<int>((now_s_ + step_s) * kLinkLooks) - static_cast<int>(now_s_ * kLinkLooks);
   for (size_t i = 0; i < ranks_.size(); ++i) {
     Rank& rank = ranks_[i];
+    const bool is_of_link = i == culprit_ || (i + 1) % ranks_.size() == culprit_;
+    const double waits = link_use_ + (is_of_link ? more_s / step_s : 0);
+    for (decide::LinkFacts& link : rank.facts.links) {
+      link.bytes += 1000;
+      link.looks += static_cast<uint64_t>(num_looks);
+      for (int look = 0; look < num_looks; ++look) link.waits += draws_.chance(waits) ? 1 : 0;
+    }
     rank.facts.times->communication_s += step_s - rank.own_s;
     ++rank.facts.times->steps;
     ++rank.facts.collectives;
@@ -152,6 +173,7 @@ void SlowWorld::trouble(Rank& rank, double& data_s, double& compute_s, double& o
     other_s += more_s;
     return;
   }
+  if (cause_ == SlowCause::kLink) return;  // which all ranks wait for
   compute_s += more_s;
   if (cause_ == SlowCause::kThrottled) {
     host.cores = 0.8;

@@ -1,5 +1,5 @@
 // tests/sim/worlds/slow_world.h: simulated ranks that make training steps together, around
-// host/decide/stragglers.h.
+// host/decide/slow/stragglers.h.
 //
 // Each step takes a rank some time for data, computing and its own code, with noise, and all wait
 // for the slowest rank. Facts of other nodes are stale. In some lives one rank becomes slow for a
@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/decide/stragglers.h"
+#include "host/decide/slow/stragglers.h"
 #include "tests/sim/world.h"
 
 namespace rtrain::sim {
@@ -51,6 +51,7 @@ class SlowWorld : public World {
   bool all_save_;
   bool is_uneven_;                          // the last rank has more batches
   bool is_busy_;                            // every node has other programs on its cores
+  double link_use_;                         // how often data wait for each link
   std::optional<decide::SlowCause> cause_;  // that the trouble has
   size_t culprit_ = 0;
   double factor_ = 1;

@@ -1,4 +1,4 @@
-#include "host/decide/straggler_policy.h"
+#include "host/decide/slow/straggler_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +17,10 @@ TEST(StragglerPolicy, OnlyAPlaceIsGivenUpAndOnlyOnRequest) {
   EXPECT_EQ(straggler_action(Policy::kEvict, cores, false), Action::kReplace);
   EXPECT_EQ(straggler_action(Policy::kEvict, data, true), Action::kTell) << "the script is slow";
   EXPECT_EQ(straggler_action(Policy::kEvict, passed, true), Action::kTell);
+  const Straggler link{.cause = SlowCause::kLink};
+  EXPECT_EQ(straggler_action(Policy::kEvict, link, true), Action::kEvict);
+  EXPECT_EQ(straggler_action(Policy::kEvict, link, false), Action::kTell)
+      << "another process of the node has the same link";
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
-#include "host/decide/stragglers.h"
+#include "host/decide/slow/stragglers.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+
+#include "host/base/text/text.h"
 
 namespace rtrain::decide {
 namespace {
@@ -28,7 +30,6 @@ struct SteppingGroup {
   }
 
   void step() {
-    constexpr double kExchangeS = 0.002;
     double longest_s = 0;
     for (const Step& each : steps) longest_s = std::max(longest_s, each.own_s());
     for (size_t i = 0; i < ranks.size(); ++i) {
@@ -37,13 +38,13 @@ struct SteppingGroup {
       times.compute_s += steps[i].compute_s;
       times.checkpoint_s += steps[i].checkpoint_s;
       times.other_s += steps[i].other_s;
-      times.communication_s += longest_s - steps[i].own_s() + kExchangeS;
+      times.communication_s += longest_s - steps[i].own_s() + exchange_s;
       if (has_steps) ++times.steps;
       ++times.batches;
       ++ranks[i].collectives;
     }
-    now_s += longest_s + kExchangeS;
-    host(longest_s + kExchangeS);
+    now_s += longest_s + exchange_s;
+    host(longest_s + exchange_s);
   }
   // Lets the ranks make this many steps, and looks at them four times a second.
   std::vector<Straggler> run(int num_steps) {
@@ -61,6 +62,7 @@ struct SteppingGroup {
   std::vector<Step> steps;
   Stragglers stragglers;
   bool has_steps = true;
+  double exchange_s = 0.002;
   double now_s = 0;
   double seen_s = 0;
   std::function<void(double seconds)> host = [](double) {};
@@ -243,6 +245,35 @@ TEST(Stragglers, DevicesThatWaitAreCompared) {
   ASSERT_EQ(out.size(), 1U);
   EXPECT_EQ(out[0].rank, 1);
   EXPECT_EQ(out[0].text.find("computes 2 × as long as the others;"), 0U) << out[0].text;
+}
+
+TEST(Stragglers, ASlowLinkHoldsAllRanksUpAlikeAndIsNamed) {
+  SteppingGroup group(3);
+  group.exchange_s = 0.06;
+  for (int i = 0; i < 3; ++i) {
+    group.ranks[static_cast<size_t>(i)].links = {
+        {.own = cat("10.0.0.", i), .peer = cat("10.0.0.", (i + 1) % 3)}};
+  }
+  bool is_slow = true;
+  group.host = [&](double) {
+    for (size_t i = 0; i < 3; ++i) {
+      LinkFacts& link = group.ranks[i].links[0];
+      link.bytes += 1000;
+      ++link.looks;
+      if (is_slow ? i != 2 : link.looks % 3 == 0) ++link.waits;  // to rank 1 and from it
+    }
+  };
+  const auto found = group.run(kManySteps);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_EQ(found[0].cause, SlowCause::kLink);
+  EXPECT_EQ(found[0].text,
+            "has a slow link to the other nodes: its data wait for it 100 % of the time, those of "
+            "the others 0 %; the others wait 60 ms a step for it");
+  is_slow = false;
+  const auto passed = group.run(kManySteps);
+  ASSERT_EQ(passed.size(), 1U);
+  EXPECT_TRUE(passed[0].has_passed);
 }
 
 TEST(Stragglers, AScriptWithoutOptimizersHasCollectives) {

@@ -89,6 +89,26 @@ TEST(RankFacts, TheTimesOfAnotherProcessAreItsClocks) {
   EXPECT_FALSE(read_facts(page, getpid()).times);
 }
 
+TEST(RankFacts, ConnectionsToOtherNodesAreThoseThatWereLookedAt) {
+  pages::ProgressBoard board(1);
+  pages::ProgressPage& page = board.page(0);
+  EXPECT_TRUE(read_facts(page, getpid()).links.empty());
+  page.links[0].update([](pages::LinkCounts& counts) {
+    counts.own.set("10.0.0.1");
+    counts.peer.set("10.0.0.2");
+    counts.bytes = 5;
+    counts.looks = 3;
+    counts.waits = 2;
+  });
+  const auto links = read_facts(page, getpid()).links;
+  ASSERT_EQ(links.size(), 1U);
+  EXPECT_EQ(links[0].own, "10.0.0.1");
+  EXPECT_EQ(links[0].peer, "10.0.0.2");
+  EXPECT_EQ(links[0].bytes, 5U);
+  EXPECT_EQ(links[0].looks, 3U);
+  EXPECT_EQ(links[0].waits, 2U);
+}
+
 TEST(RankFacts, TheLatestCallsAreInTheirOrder) {
   pages::ProgressBoard board(1);
   pages::ProgressPage& page = board.page(0);

@@ -1,7 +1,10 @@
 #include "host/engine/distributed/gloo/gloo_connections.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -55,6 +58,40 @@ void keep_sockets_from_programs() {
   for_each_descriptor([](int fd) {
     if (tcp_socket(fd, &getsockname)) fcntl(fd, F_SETFD, FD_CLOEXEC);
   });
+}
+
+// The numeric address; "" for this machine's own one.
+std::string address_text(int fd, int (*address)(int, sockaddr*, socklen_t*)) {
+  sockaddr_storage found{};
+  socklen_t size = sizeof(found);
+  if (address(fd, reinterpret_cast<sockaddr*>(&found), &size) != 0) return "";
+  char text[INET6_ADDRSTRLEN] = "";
+  if (found.ss_family == AF_INET) {
+    const auto& four = reinterpret_cast<const sockaddr_in&>(found).sin_addr;
+    constexpr int kNetShift = 24;
+    if (ntohl(four.s_addr) >> kNetShift == IN_LOOPBACKNET) return "";
+    inet_ntop(AF_INET, &four, text, sizeof(text));
+  } else if (found.ss_family == AF_INET6) {
+    const auto& six = reinterpret_cast<const sockaddr_in6&>(found).sin6_addr;
+    if (IN6_IS_ADDR_LOOPBACK(&six)) return "";
+    inet_ntop(AF_INET6, &six, text, sizeof(text));
+  }
+  return text;
+}
+
+std::optional<api::LinkReading> reading_of(int fd) {
+  api::LinkReading out{.own = address_text(fd, &getsockname),
+                       .peer = address_text(fd, &getpeername)};
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  int waiting = 0;
+  if (out.peer.empty() || out.own == out.peer || ioctl(fd, TIOCOUTQ, &waiting) != 0 ||
+      getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+    return std::nullopt;
+  }
+  out.bytes = info.tcpi_bytes_acked;
+  out.waiting = static_cast<uint64_t>(waiting);
+  return out;
 }
 
 }  // namespace
@@ -145,10 +182,22 @@ bool GlooConnections::is_cut() const {
   return is_cut_;
 }
 
+void GlooConnections::read(std::vector<api::LinkReading>& out) const {
+  const std::lock_guard lock(mutex_);
+  for (const Fd& each : sockets_) {
+    if (auto reading = reading_of(each.get())) out.push_back(std::move(*reading));
+  }
+}
+
 void GlooConnections::release() {
   const std::lock_guard lock(mutex_);
   is_connecting_ = false;
   sockets_.clear();
+}
+
+void read_gloo_connections(std::vector<api::LinkReading>& out) {
+  const std::lock_guard lock(living_mutex);
+  for (const GlooConnections* each : living()) each->read(out);
 }
 
 void cut_gloo_connections() noexcept {

@@ -20,6 +20,7 @@
 #include <set>
 #include <vector>
 
+#include "host/api/link_reading.h"
 #include "host/base/files/fd.h"
 
 namespace rtrain::engine {
@@ -48,6 +49,8 @@ class GlooConnections {
   void begin_operation() { ++num_operations_; }
   void end_operation() { --num_operations_; }
   bool has_operations() const { return num_operations_ > 0; }
+  // Adds the connections to other nodes.
+  void read(std::vector<api::LinkReading>& out) const;
   // Closes the duplicates, so that a socket is closed when Gloo closes it.
   void release();
 
@@ -68,5 +71,8 @@ class GlooConnections {
 
 // Cuts the connections of all groups of the process. Any thread.
 void cut_gloo_connections() noexcept;
+
+// Adds the connections of all groups of the process to other nodes. Any thread.
+void read_gloo_connections(std::vector<api::LinkReading>& out);
 
 }  // namespace rtrain::engine

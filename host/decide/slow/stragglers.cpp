@@ -1,4 +1,4 @@
-#include "host/decide/stragglers.h"
+#include "host/decide/slow/stragglers.h"
 
 #include <algorithm>
 #include <array>
@@ -74,6 +74,23 @@ HostFacts between(const HostFacts& before, const HostFacts& now) {
           .slowed_by = now.slowed_by};
 }
 
+std::vector<LinkFacts> between(const std::vector<LinkFacts>& before,
+                               const std::vector<LinkFacts>& now) {
+  std::vector<LinkFacts> out;
+  for (LinkFacts each : now) {
+    const auto known = std::ranges::find_if(before, [&](const LinkFacts& other) {
+      return other.own == each.own && other.peer == each.peer;
+    });
+    if (known != before.end()) {
+      each.bytes = passed(each.bytes, known->bytes);
+      each.looks = passed(each.looks, known->looks);
+      each.waits = passed(each.waits, known->waits);
+    }
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 // Numbers of a part, for own(), others() and mean().
@@ -127,9 +144,9 @@ void leave_out_alone(std::vector<StragglerPart>& segment) {
 }  // namespace
 
 std::string_view cause_name(SlowCause cause) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "data",      "compute", "checkpoint", "other",  "stopped",
-      "throttled", "device",  "cores",      "stolen", "memory"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "data",   "compute", "checkpoint", "other",  "stopped", "throttled",
+      "device", "cores",   "stolen",     "memory", "link"};
   return kNames.at(static_cast<size_t>(cause));
 }
 
@@ -198,6 +215,7 @@ void Stragglers::add_segment(const std::vector<RankFacts>& facts) {
     Part part;
     part.times = between(*rank.begun.times, *facts[i].times);
     part.host = between(rank.begun.host, facts[i].host);
+    part.links = between(rank.begun.links, facts[i].links);
     part.steps = static_cast<double>(has_steps ? part.times.steps
                                                : facts[i].collectives - rank.begun.collectives);
     part.elapsed_s = part.times.total_s();
@@ -274,20 +292,29 @@ double Stragglers::mean_of_others(int rank, Number number) const {
 
 std::optional<Straggler> Stragglers::judge(int number) {
   Rank& rank = ranks_[static_cast<size_t>(number)];
-  const auto found = find(number);
+  auto found = find(number);
+  if (!found) found = find_slow_link(number);
   if (found) {
     rank.judgements = rank.cause == found->cause ? rank.judgements + 1 : 1;
     rank.cause = found->cause;
     return name(number, *found);
   }
   rank.judgements = 0;
-  const auto is_fast = [&](const Segment& segment) { return lost(segment, number) < kShare / 2; };
-  if (!rank.is_slow || std::ranges::count_if(segments_, is_fast) < kMost) return std::nullopt;
+  if (!rank.is_slow || !keeps_up(number)) return std::nullopt;
   rank.is_slow = false;
   return Straggler{.rank = number,
                    .cause = rank.cause,
                    .has_passed = true,
                    .text = "keeps up with the others again"};
+}
+
+bool Stragglers::keeps_up(int rank) const {
+  if (ranks_[static_cast<size_t>(rank)].cause == SlowCause::kLink) {
+    const auto use = use_of_links(rank);
+    return !use || lost_by_link(*use) < kShare / 2;
+  }
+  const auto is_fast = [&](const Segment& segment) { return lost(segment, rank) < kShare / 2; };
+  return std::ranges::count_if(segments_, is_fast) >= kMost;
 }
 
 std::optional<Straggler> Stragglers::name(int number, const Straggler& found) {
@@ -323,6 +350,39 @@ std::optional<Straggler> Stragglers::find(int rank) const {
     return std::nullopt;
   }
   out.text = describe(rank, out, where.value_or(SlowCause::kCompute));
+  return out;
+}
+
+std::optional<LinkUse> Stragglers::use_of_links(int rank) const {
+  std::vector<std::vector<LinkFacts>> sums(ranks_.size());
+  for (const Segment& segment : segments_) {
+    for (size_t i = 0; i < segment.size(); ++i) add_links(segment[i].links, sums[i]);
+  }
+  return link_use(sums, static_cast<size_t>(rank));
+}
+
+// The share of a step: at most what the rank that waits least for the others is in collectives.
+double Stragglers::lost_by_link(const LinkUse& use) const {
+  std::vector<double> exchanges;
+  for (const Segment& segment : segments_) {
+    double least = 1;
+    for (const Part& part : segment) {
+      least = std::min(least, ratio(part.times.communication_s, part.elapsed_s));
+    }
+    exchanges.push_back(least);
+  }
+  return std::min(use.own - use.others, median(std::move(exchanges)));
+}
+
+std::optional<Straggler> Stragglers::find_slow_link(int rank) const {
+  const auto use = use_of_links(rank);
+  if (!use || !is_slow(*use)) return std::nullopt;
+  Straggler out{.rank = rank, .cause = SlowCause::kLink, .share = lost_by_link(*use)};
+  out.lost_s = out.share * own(rank, step_s);
+  if (out.share < kShare || out.lost_s < kLeastLostS) return std::nullopt;
+  out.text = cat("has a slow link to the other nodes: its data wait for it ", percent(use->own),
+                 " of the time, those of the others ", percent(use->others), "; the others wait ",
+                 milliseconds(out.lost_s), " a step for it");
   return out;
 }
 

@@ -1,11 +1,11 @@
-// host/decide/straggler_policy.h: what is done about a rank that slows the others down. Pure.
+// host/decide/slow/straggler_policy.h: what is done about a rank that slows the others down. Pure.
 #pragma once
 
 #include <array>
 #include <string_view>
 
 #include "host/base/codec/record.h"
-#include "host/decide/stragglers.h"
+#include "host/decide/slow/stragglers.h"
 
 namespace rtrain::decide {
 

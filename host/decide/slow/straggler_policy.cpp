@@ -1,4 +1,4 @@
-#include "host/decide/straggler_policy.h"
+#include "host/decide/slow/straggler_policy.h"
 
 namespace rtrain::decide {
 namespace {
@@ -18,6 +18,7 @@ bool is_of_place(SlowCause cause) {
     case SlowCause::kCores:
     case SlowCause::kStolen:
     case SlowCause::kMemory:
+    case SlowCause::kLink:
       return true;
   }
   return false;
@@ -30,7 +31,9 @@ StragglerAction straggler_action(StragglerPolicy policy, const Straggler& found,
   if (policy == StragglerPolicy::kWarn || found.has_passed || !is_of_place(found.cause)) {
     return StragglerAction::kTell;
   }
-  return may_evict ? StragglerAction::kEvict : StragglerAction::kReplace;
+  if (may_evict) return StragglerAction::kEvict;
+  const bool is_of_node = found.cause == SlowCause::kLink;  // another process would have it too
+  return is_of_node ? StragglerAction::kTell : StragglerAction::kReplace;
 }
 
 }  // namespace rtrain::decide

@@ -1,9 +1,12 @@
-// host/decide/stragglers.h: finds the ranks that slow the others down, and why. Pure.
+// host/decide/slow/stragglers.h: finds the ranks that slow the others down, and why. Pure.
 //
 // The ranks of a group wait for the slowest of them in collectives. So a rank that spends less time
 // there than the others is the one that they wait for, and the difference is the time that each of
 // its steps costs them. Where it spends that time instead is the cause: in data, computing,
 // checkpoints, or outside of these. Facts about its host may explain it further.
+//
+// A slow link holds all ranks up alike: while all of them are in a collective, data wait for it in
+// both directions, and for the links of the other nodes they do not (slow_link.h).
 //
 // The time is cut into segments of some steps, and most of the last segments must agree: a rank
 // that is slow now and then is not named. Neither is a group that is evenly slow, a rank that has
@@ -19,6 +22,7 @@
 #include <vector>
 
 #include "host/decide/rank_facts.h"
+#include "host/decide/slow/slow_link.h"
 
 namespace rtrain::decide {
 
@@ -33,6 +37,7 @@ enum class SlowCause {
   kCores,      // other programs run on them
   kStolen,     // the virtual machine's host uses the cores for others
   kMemory,     // is on a disk
+  kLink,       // between its node and the others
 };
 
 // "data", "compute", …
@@ -54,6 +59,7 @@ struct StragglerPart {
   TimeFacts times = {};
   double alone_s = 0;  // left out of these: work that only rank 0 does
   HostFacts host = {};
+  std::vector<LinkFacts> links = {};
   double stopped = 0;       // the share of looks at which its process was stopped
   double device_waits = 0;  // and at which its device waited in a collective
 };
@@ -89,6 +95,10 @@ class Stragglers {
   std::optional<Straggler> judge(int number);
   std::optional<Straggler> name(int number, const Straggler& found);
   std::optional<Straggler> find(int rank) const;
+  std::optional<LinkUse> use_of_links(int rank) const;
+  double lost_by_link(const LinkUse& use) const;
+  std::optional<Straggler> find_slow_link(int rank) const;
+  bool keeps_up(int rank) const;
   std::optional<SlowCause> phase(int rank) const;
   SlowCause explain(int rank, SlowCause phase, const Straggler& found) const;
   std::string describe(int rank, const Straggler& found, SlowCause phase) const;
