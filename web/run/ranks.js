@@ -16,17 +16,22 @@ const outputLink = (run, attempt, {rank}) => {
   return el('a', {href, 'aria-label': `Output of rank ${rank}`}, 'as text');
 };
 
+// What a rank that slows the others down costs them.
+const costOf = ({lost_s: lost}) => lost > 0 ? `${Math.round(1000 * lost)} ms a step` : '';
+
 const rankTable = (run) => {
   const last = run.attempts.at(-1);
   if (!last?.workers.length) return '';
+  const isSlow = last.workers.some(costOf);
   return section('Ranks',
     el('p', {}, linkTo(`nodes?run=${encodeURIComponent(run.name)}`, 'Their nodes')),
     table('Ranks',
       [{title: 'Rank', number: true}, {title: 'Node'}, {title: 'Process', number: true}, {title: 'Device'},
-        {title: 'Ended'}, {title: storedAt ? '' : 'Output'}],
+        ...isSlow ? [{title: 'Others wait', number: true}] : [], {title: 'Ended'}, {title: storedAt ? '' : 'Output'}],
       last.workers.map((worker) => [
         linkTo(`run/${encodeURIComponent(run.name)}/rank/${worker.rank}`, `rank ${worker.rank}`),
-        worker.host, worker.pid, worker.device, endOf(worker), outputLink(run, last, worker),
+        worker.host, worker.pid, worker.device,
+        ...isSlow ? [costOf(worker)] : [], endOf(worker), outputLink(run, last, worker),
       ])));
 };
 

@@ -165,9 +165,8 @@ void print_attempts(const Page& page, const Value& attempts) {
              cat(attempt["status"].as_string(), "  ", human_time(attempt["started_at"]), "  ",
                  exits(attempt["workers"])));
     if (!attempt["heal_s"].is_nil()) {
-      page.add("     ",
-               cat("all workers had the state again ",
-                   std::llround(attempt["heal_s"].as_float() * 1000), " ms after the loss"));
+      page.add("     ", cat("all workers had the state again after ",
+                            std::llround(attempt["heal_s"].as_float() * 1000), " ms"));
     }
     if (!attempt["timing"].is_nil()) page.add("     ", timing_text(attempt["timing"]));
     for (const Value& worker : attempt["workers"].as_list()) {
@@ -392,14 +391,14 @@ void add_show(Parser& parser) {
       "node_ip.\n"
       "attempts: attempt, status (HEALED: lost workers were replaced in the next one, while the\n"
       "others lived), error, started_at, ended_at, heal_s (how long that took), timing, workers\n"
-      "(rank, pid, host, device, gpu, data, timing, exit_code, signal). timing: where the time of\n"
-      "the train function went, in seconds, of an attempt the mean of its ranks: data_s,\n"
-      "forward_s (from a batch to its backward), backward_s, optimizer_s, communication_s (what\n"
-      "the thread waited for), checkpoint_s (and reports), other_s; --series time/data_s and so\n"
-      "on. gpu: what the device was last seen to do: utilization_percent,\n"
-      "memory_used_bytes, memory_own_bytes, power_w, temperature_c, slowed; `rtrain metrics "
-      "--series\n"
-      "gpu/power_w` and so on has all of it. data: by dataset, where the time of the rank's\n"
+      "(rank, pid, host, device, gpu, data, timing, lost_s, exit_code, signal). lost_s: as of\n"
+      "`rtrain watch`. timing: where the time of the train function went, in seconds, of an\n"
+      "attempt the mean of its ranks: data_s, forward_s (from a batch to its backward),\n"
+      "backward_s, optimizer_s, communication_s (what the thread waited for), checkpoint_s (and\n"
+      "reports), other_s; --series time/data_s and so on. gpu: what the device was last seen to\n"
+      "do: utilization_percent, memory_used_bytes, memory_own_bytes, power_w, temperature_c,\n"
+      "slowed; `rtrain metrics --series gpu/power_w` and so on has all of it.\n"
+      "data: by dataset, where the time of the rank's\n"
       "loops went, in seconds: wait_s, ranks_s, batching_s, collate_s, body_s; stall_percent,\n"
       "ingest_workers; --series data/NAME/wait_s and so on. annotations: time, attempt, rank,\n"
       "severity, text.\n"

@@ -80,6 +80,7 @@ List attempt_rows(Database& database, const std::string& run_id) {
   const auto gpus = last_series_values(database, run_id, "gpu/");
   const auto data = last_series_values(database, run_id, "data/");
   const auto phases = last_series_values(database, run_id, "time/");
+  const auto stragglers = last_series_values(database, run_id, "straggler/");
   List out;
   while (query.next()) {
     workers.reset();
@@ -89,6 +90,7 @@ List attempt_rows(Database& database, const std::string& run_id) {
       const auto gpu = gpus.find({query.integer(0), workers.integer(0)});
       const auto times = data.find({query.integer(0), workers.integer(0)});
       const auto timing = phases.find({query.integer(0), workers.integer(0)});
+      const auto slow = stragglers.find({query.integer(0), workers.integer(0)});
       rows.push_back(Map{{"rank", workers.integer(0)},
                          {"pid", workers.integer(1)},
                          {"host", workers.text(2)},
@@ -96,6 +98,7 @@ List attempt_rows(Database& database, const std::string& run_id) {
                          {"gpu", gpu == gpus.end() ? Value() : Value(gpu->second)},
                          {"data", times == data.end() ? Value() : times_of_datasets(times->second)},
                          {"timing", timing == phases.end() ? Value() : Value(timing->second)},
+                         {"lost_s", slow == stragglers.end() ? Value() : slow->second["lost_s"]},
                          {"exit_code", optional_value(workers.optional_integer(4))},
                          {"signal", optional_value(workers.optional_integer(5))}});
     }
