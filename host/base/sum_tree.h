@@ -94,6 +94,14 @@ struct LeafRange {
     };
     return {bound(number), bound(number + 1)};
   }
+  // Of parts of these sizes.
+  static LeafRange of(const std::vector<int>& sizes, int number) {
+    LeafRange out;
+    for (int part = 0; part <= number; ++part) {
+      out = {out.end, out.end + sizes.at(static_cast<size_t>(part))};
+    }
+    return out;
+  }
 };
 
 }  // namespace rtrain

@@ -51,8 +51,8 @@ int next_report(lua_State* L) {
 }
 
 int growth(lua_State* L) {
-  const std::string folder = worker().growth();
-  lua::push_value(L, folder.empty() ? Value() : Value(folder));
+  const std::optional<std::string> folder = worker().growth();
+  lua::push_value(L, folder ? Value(*folder) : Value());
   return 1;
 }
 

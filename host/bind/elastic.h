@@ -4,7 +4,9 @@
 //   rank
 //   has_devices() → whether the ranks train on GPUs
 //   next_report() → the number of this rank's next report
-//   growth() → the folder for this rank's last commit if a larger group continues from it, or nil
+//   growth() → the folder for this rank's last commit if a larger group continues from it; "" if
+//   the
+//       same processes do; or nil
 //   num_collectives() → how many collectives this rank has called in this attempt, including those
 //                                through the controller
 //   enter(step)                  this rank has the state of that step; 0: it will receive one

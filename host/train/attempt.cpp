@@ -46,6 +46,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
       roster_(run_.loop, run_.io, number, num_workers),
       output_(context.writer, run_.events, number, num_workers),
       workers_(static_cast<size_t>(num_workers)),
+      shares_(run_.spec.virtual_workers, num_workers),
       kill_notice_(run_.loop, [this] { name_survivors(); }),
       spares_(run_.loop,
               [this] {
@@ -65,6 +66,7 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
     : Attempt(context, delegate, number, static_cast<int>(kept.size()), std::move(start),
               std::move(before.nodes_)) {
   is_heal_ = true;
+  shares_.go_on_from(before.shares_);
   nodes_.keep(kept);
   nodes_.hand_over(*this);
   if (num_workers_ != before.num_workers_) {  // the spares know the old number
@@ -129,6 +131,11 @@ void Attempt::on_straggler(const decide::Straggler& found) {
   if (action == decide::StragglerAction::kReplace) {
     delegate_.feed(decide::event::RankSlow{found.rank});
   }
+}
+
+void Attempt::on_work(const std::vector<double>& work_s) {
+  if (run_.spec.failure_config.straggler != decide::StragglerPolicy::kRebalance) return;
+  if (shares_.is_unbalanced(work_s)) delegate_.feed(decide::event::Unbalanced{});
 }
 
 node::NodeOrder Attempt::node_order() const {
@@ -253,6 +260,7 @@ loop::WorkerContext Attempt::context_of(int rank) const {
   for (const node::WorkerGpu& gpu : worker.gpus) context.gpus.push_back(gpu.number);
   context.first_index = start_.first_index;
   context.carried = start_.carried;
+  context.shares = shares_.uneven();
   context.can_grow = num_workers_ < run_.spec.max_workers;
   context.starting_checkpoint = start_.checkpoint;
   return context;
@@ -411,6 +419,17 @@ void Attempt::tell_lost(int rank) {
 }
 
 void Attempt::ask_to_grow(const std::string& folder) { send_all(message::Grow{.folder = folder}); }
+
+void Attempt::ask_to_share() {
+  run_.events.notice("info", cat("the virtual workers of the ranks change at the next commit: ",
+                                 shares_.change()));
+  send_all(message::Grow{.folder = "", .is_in_place = true});
+}
+
+void Attempt::cancel_growth() {
+  shares_.cancel();
+  ask_to_grow("");
+}
 
 void Attempt::on_output(int place, node::OutputStream stream, std::string_view bytes) {
   const auto rank = nodes_.rank_at(place);

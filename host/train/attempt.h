@@ -16,6 +16,7 @@
 #include "host/decide/checkpoints/commit_agreement.h"
 #include "host/decide/evidence.h"
 #include "host/decide/run/state_machine.h"
+#include "host/decide/slow/shares.h"
 #include "host/loop/messages/routes.h"
 #include "host/loop/messages/to_controller.h"
 #include "host/loop/messages/to_worker.h"
@@ -102,8 +103,11 @@ class Attempt : public CollectiveServiceDelegate,
   void tell_lost(int rank);
   // Keeps a process on each node that can take the next lost rank's place, or ends them.
   void keep_spares(bool are);
-  // Sends message::Grow.
+  // Sends message::Grow: for a larger group, for other shares in the same processes, or to cancel
+  // that.
   void ask_to_grow(const std::string& folder);
+  void ask_to_share();
+  void cancel_growth();
   void kill();
   void kill(int rank) { node(rank).kill(nodes_.place(rank)); }
   // Call it when all ranks have ended, or were never started. Returns a line about incomplete
@@ -164,6 +168,7 @@ class Attempt : public CollectiveServiceDelegate,
                       std::vector<std::pair<std::string, std::string>> files) override;
   void on_hang(int rank, const Error& error) override;
   void on_straggler(const decide::Straggler& found) override;
+  void on_work(const std::vector<double>& work_s) override;
   decide::RankFacts facts(int rank) const override { return node(rank).facts(nodes_.place(rank)); }
 
   void answer(std::vector<KeyValueStore::Answer> answers);
@@ -219,6 +224,7 @@ class Attempt : public CollectiveServiceDelegate,
   WorkerRoster roster_;
   WorkerOutput output_;
   std::vector<node::SpawnedWorker> workers_;  // by rank
+  decide::Shares shares_;
   node::OpenChunks slow_series_{number_};
   bool is_heal_ = false;
   // For train.elastic.

@@ -129,7 +129,7 @@ class Controller : public AttemptDelegate,
   void perform(const decide::action::TellResize& a);
   void perform(const decide::action::TellDeath& a);
   void perform(const decide::action::TellLeftOut& a);
-  void perform(const decide::action::Unwind& a) { attempt_->tell_lost(a.rank); }
+  void perform(const decide::action::Unwind& a);
   void perform(const decide::action::AskToGrow& a);
   void perform(const decide::action::DropCarried&);
   void perform(const decide::action::KillRank& a) { attempt_->kill(a.rank); }

@@ -135,8 +135,10 @@ void Controller::perform(const decide::action::TellResize& a) {
 }
 
 void Controller::perform(const decide::action::AskToGrow& a) {
+  if (!a.is) return attempt_->cancel_growth();
+  if (a.is_in_place) return attempt_->ask_to_share();
   carried_ = cat(run_.run_path, "/elastic-", machine_.attempt);
-  attempt_->ask_to_grow(a.is ? carried_ : "");
+  attempt_->ask_to_grow(carried_);
 }
 
 void Controller::perform(const decide::action::DropCarried&) {
@@ -214,6 +216,11 @@ void Controller::perform(const decide::action::TellDeath& a) {
   attempt_->tell_death(a.rank, a.effect, a.because);
 }
 
+void Controller::perform(const decide::action::Unwind& a) {
+  if (!lost_since_s_) lost_since_s_ = monotonic_s();
+  attempt_->tell_lost(a.rank);
+}
+
 void Controller::perform(const decide::action::TellLeftOut& a) {
   events_.notice("warning", cat("rank ", a.rank, " cannot be replaced: ", a.error.message(),
                                 ": the others go on without it"));
@@ -255,8 +262,8 @@ void Controller::perform(const decide::action::KeepSpares& a) { attempt_->keep_s
 
 void Controller::perform(const decide::action::TellHealed&) {
   const double seconds = monotonic_s() - std::exchange(lost_since_s_, std::nullopt).value_or(0);
-  events_.notice("info", cat("all ranks go on from their last commit, ",
-                             std::llround(seconds * 1000), " ms after the loss"));
+  events_.notice("info", cat("all ranks go on from their last commit, after ",
+                             std::llround(seconds * 1000), " ms"));
   io_.write([number = machine_.attempt, seconds](RunRecord& record) {
     record.set_heal(number, seconds);
   });

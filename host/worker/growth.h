@@ -5,6 +5,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,19 +13,20 @@ namespace rtrain::worker {
 
 class Growth {
  public:
-  // Empty: the group keeps its size.
-  std::string folder() {
+  // Nullopt: the group goes on as it is. Empty: it goes on from its last commit in the same
+  // processes, and nothing is written.
+  std::optional<std::string> folder() {
     const std::lock_guard lock(mutex_);
     return folder_;
   }
-  void set_folder(std::string folder) {
+  void set_folder(std::optional<std::string> folder) {
     const std::lock_guard lock(mutex_);
     folder_ = std::move(folder);
   }
 
  private:
   std::mutex mutex_;
-  std::string folder_;
+  std::optional<std::string> folder_;
 };
 
 }  // namespace rtrain::worker

@@ -198,7 +198,8 @@ const loop::Routes<message::ToWorker, WorkerProcess> WorkerProcess::kRoutes{
     loop::on<message::StopRelease>(
         [](WorkerProcess& w, const auto& m) { w.attempt_->stop_gate.release(m.at); }),
     loop::on<message::Grow>([](WorkerProcess& w, message::Grow m) {
-      w.attempt_->growth.set_folder(std::move(m.folder));
+      const bool is_cancelled = m.folder.empty() && !m.is_in_place;
+      w.attempt_->growth.set_folder(is_cancelled ? std::nullopt : std::optional(m.folder));
     }),
     loop::on<message::PeerLost>([](WorkerProcess& w, const auto& m) { w.on_peer_lost(m); }),
     loop::on<message::Exit>([](WorkerProcess& w, const auto&) { w.replies_.set(kExitKey, {}); }),

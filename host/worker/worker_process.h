@@ -141,8 +141,8 @@ class WorkerProcess {
   int64_t num_collectives() const;
   CheckpointClient& checkpoints() { return of_attempt().checkpoints; }
   CommitClient& commits() { return commits_; }
-  // The folder of message::Grow; empty: the group does not grow.
-  std::string growth() { return of_attempt().growth.folder(); }
+  // The folder of message::Grow: Growth::folder().
+  std::optional<std::string> growth() { return of_attempt().growth.folder(); }
   // Ends the waits and uploads of this attempt, notifies the controller, and returns when the rank
   // continues in another attempt. Main thread. Throws kTimeout.
   void change_attempt(message::Unwound unwound);

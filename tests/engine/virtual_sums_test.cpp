@@ -85,7 +85,9 @@ std::vector<at::Tensor> train_rank(const std::shared_ptr<Group>& group, int num_
   options.bucket_cap_mb = 0.0005;
   options.num_virtual = num_virtual;
   const auto reducer = Reducer::create(group, net.params, options);
-  const LeafRange range = LeafRange::of(num_virtual, group->rank(), group->world_size());
+  const LeafRange range = options.shares.empty()
+                              ? LeafRange::of(num_virtual, group->rank(), group->world_size())
+                              : LeafRange::of(options.shares, group->rank());
   for (int step = 0; step < kSteps; ++step) {
     for (int each = range.begin; each < range.end; ++each) {
       reducer->before_forward(true, each);
@@ -135,6 +137,15 @@ class VirtualSumsOver : public testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(VirtualSums, VirtualSumsOver, testing::Values("shm", "gloo", "hosts"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST_P(VirtualSumsOver, ProcessesThatComputeUnequalNumbersHaveTheSameBits) {
+  for (const std::vector<int>& shares :
+       {std::vector{1, 7}, std::vector{6, 2}, std::vector{3, 1, 4}, std::vector{1, 1, 6}}) {
+    ReducerOptions options;
+    options.shares = shares;
+    expect_equal(8, static_cast<int>(shares.size()), 1, options);
+  }
+}
 
 TEST_P(VirtualSumsOver, AnyNumberOfProcessesHasTheBitsOfOneThatAddsAlongTheTree) {
   for (const int num_virtual : {1, 2, 6, 8}) {

@@ -131,6 +131,7 @@ struct ToCode {
   std::string operator()(const decide::event::RankSlow& e) const {
     return braced("RankSlow", e.rank);
   }
+  std::string operator()(const decide::event::Unbalanced&) const { return braced("Unbalanced"); }
 };
 
 }  // namespace

@@ -27,6 +27,12 @@ FAULTS = [
     ("run/healing.cpp", "m_.num_heals < m_.heal_limits.max_heals;", "m_.num_heals <= m_.heal_limits.max_heals;"),
     ("run/healing.cpp", "keep_spares(false);", ""),
     ("run/healing.cpp", "if (are || were)", "if (true)"),
+    ("run/growing.cpp", "if (!m_.group.can_replace || m_.group.is_healed) return;", "if (m_.group.is_healed) return;"),
+    (
+        "run/growing.cpp",
+        "if (!m_.group.can_replace || m_.group.is_healed) return;",
+        "if (!m_.group.can_replace) return;",
+    ),
     ("run/stopping.cpp", "keep_spares(false);", ""),
     ("run/healing.cpp", "is_healing() && !is<stage::Gathering>();", "is_healing();"),
     ("run/growing.cpp", ".seen = true,", ".seen = true, .saved = true,"),
@@ -156,7 +162,6 @@ FAULTS = [
     ("slow/stragglers.cpp", "if (!found) found = find_slow_link(number);", ""),
     ("slow/stragglers.cpp", "if (!use || !is_slow(*use)) return std::nullopt;", "if (!use) return std::nullopt;"),
     ("slow/slow_link.cpp", "return std::min(out.value(), in.value());", "return out.value();"),
-    ("slow/slow_link.cpp", "if (others.size() < 2) return std::nullopt;", ""),
     # replica_vote: which ranks have a wrong state
     ("replica_vote.cpp", "if (2 * count > hashes.size()) return hash;", "if (2 * count >= hashes.size()) return hash;"),
     ("replica_vote.cpp", "if (hashes[rank] != believed) {", "if (hashes[rank] == believed) {"),

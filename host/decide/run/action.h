@@ -65,9 +65,10 @@ struct TellResize {
   bool at_commit = false;
 };
 // Asks the ranks to go back to their next commit and to write it to the disk. Each answers with
-// Unwound. `is` false: withdraws this request.
+// Unwound. `is` false: withdraws the request.
 struct AskToGrow {
   bool is = true;
+  bool is_in_place = false;  // nothing is written: the processes stay
 };
 // Deletes the state that the smaller group has written: all ranks of the larger group hold it.
 struct DropCarried {};

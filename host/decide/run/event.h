@@ -136,6 +136,9 @@ struct NodeUnhealthy {
 struct RankSlow {
   int rank;
 };
+// The virtual ranks are to be divided in another way among the processes. The event comes again
+// until the ranks were asked to (AskToGrow).
+struct Unbalanced {};
 }  // namespace event
 using Event = std::variant<
     event::Started, event::ResourcesGranted, event::ResourcesRefused, event::AttemptBegun,
@@ -143,6 +146,6 @@ using Event = std::variant<
     event::Dying, event::Gone, event::VerdictDue, event::CheckpointCommitted, event::Healable,
     event::HealDue, event::Unwound, event::ResourcesSeen, event::AttemptEnded, event::RetryDue,
     event::RunEnded, event::StopRequested, event::StopSeen, event::StopComplete, event::GracePassed,
-    event::StopNow, event::StorageFailed, event::NodeUnhealthy, event::RankSlow>;
+    event::StopNow, event::StorageFailed, event::NodeUnhealthy, event::RankSlow, event::Unbalanced>;
 
 }  // namespace rtrain::decide

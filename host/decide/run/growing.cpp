@@ -1,5 +1,5 @@
 // How a healthy group gets another size: at its next checkpoint, or larger at a commit of
-// train.elastic.
+// train.elastic; and how its processes share the virtual ranks in another way, also at a commit.
 #include "host/base/text/text.h"
 #include "host/decide/run/transition.h"
 
@@ -20,12 +20,23 @@ void Transition::on(const event::ResourcesSeen& e) {
   add(action::AskToGrow{});
 }
 
+void Transition::on(const event::Unbalanced&) {
+  if (!is<stage::Running>() || m_.stop || is_failing() || any_returned(m_.group.ranks)) return;
+  if (!m_.group.can_replace || m_.group.is_healed) return;
+  m_.stage = stage::Growing{m_.num_workers};
+  add(action::AskToGrow{.is_in_place = true});
+}
+
+void Transition::set_resize_timer() {
+  if (m_.scaling.is_elastic()) add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
+}
+
 // Ends a growth that has not begun: a rank has left train.elastic or has returned.
 void Transition::stop_growing() {
   if (!is<stage::Growing>()) return;
   m_.stage = stage::Running{};
   add(action::AskToGrow{false});
-  add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
+  set_resize_timer();
 }
 
 // The first rank has gone back to its commit. The others are to go back to the same one.
@@ -50,8 +61,22 @@ void Transition::begin_larger_group() {
   kill();
 }
 
+// All ranks have gone back, and stay: the next attempt takes the processes over, as after a loss.
+void Transition::go_on_in_place() {
+  const Unwinding* step = step_of(m_.group.ranks);
+  if (step == nullptr) return fail_growth("not all ranks are at the same commit");
+  m_.stage = stage::Recording{.next_index = step->index};
+  add(action::ClearDeadline{});
+  add(action::EndHealed{
+      controller_error(Error(Code::kPeerLost, "the virtual workers are divided in another way")),
+      step->index});
+}
+
 void Transition::fail_growth(const std::string& reason) {
-  fail_start(Error(Code::kTimeout, cat("the group cannot become larger: ", reason)), 0);
+  const bool is_larger = as<stage::Gathering>()->to > m_.num_workers;
+  const char* const what = is_larger ? "the group cannot become larger: "
+                                     : "the virtual workers cannot be divided in another way: ";
+  fail_start(Error(Code::kTimeout, cat(what, reason)), 0);
 }
 
 }  // namespace rtrain::decide

@@ -158,8 +158,8 @@ void Transition::check_unwound() {
     return !r.gone && (!r.unwound || r.dying_s || r.is_superfluous);
   };
   if (std::ranges::any_of(m_.group.ranks, is_awaited)) return;
-  if (is<stage::Gathering>()) return begin_larger_group();
-  record_heal();
+  if (!is<stage::Gathering>()) return record_heal();
+  as<stage::Gathering>()->to == m_.num_workers ? go_on_in_place() : begin_larger_group();
 }
 
 void Transition::record_heal() {
@@ -206,10 +206,14 @@ void Transition::heal_group() {
   update_slowest();
 }
 
-// Ends the group, as without a heal.
+// Ends the group, as without a heal. Where no rank was lost, what asks for the end is the cause.
 void Transition::give_up_heal() {
   RT_CHECK(is_regrouping(m_.stage));
-  if (!is_failing()) m_.group.verdict = Verdict::kDue;
+  const bool has_error =
+      std::ranges::any_of(m_.group.ranks, [](const RankState& r) { return r.error.has_value(); });
+  if (!is_failing() && (has_error || !(m_.stop || m_.storage_error))) {
+    m_.group.verdict = Verdict::kDue;
+  }
   end_group();
 }
 

@@ -10,7 +10,8 @@
 //
 //   Unwinding → Recording → Reopening → Replacing → Starting
 //
-// and a growth at a commit goes Growing → Gathering → Killed. Processes exist from Starting to
+// and a growth at a commit goes Growing → Gathering → Killed, one of as many workers as before
+// Growing → Gathering → Recording. Processes exist from Starting to
 // Killed, and during a heal or a growth.
 #pragma once
 
@@ -64,7 +65,8 @@ struct Beginning {};
 struct Starting {};
 // All ranks are in the train function.
 struct Running {};
-// The group is to get more workers, at the commit that a rank goes back to.
+// The group is to get more workers, at the commit that a rank goes back to. With as many as before
+// it goes on in the same processes, which share the virtual ranks in another way.
 struct Growing {
   int to;
 };

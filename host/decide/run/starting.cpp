@@ -89,7 +89,7 @@ void Transition::update_slowest() {
   m_.stage = stage::Running{};
   m_.group.ran = true;
   add(action::ClearDeadline{});
-  if (m_.scaling.is_elastic()) add(action::SetResizeTimer{m_.scaling.resize_interval_s()});
+  set_resize_timer();
 }
 
 Transition::LateRanks Transition::late_ranks() {

@@ -12,7 +12,8 @@ void check_stage(const Machine& m, const stage::Beginning&) { RT_CHECK(m.group.r
 void check_stage(const Machine& m, const stage::Starting&) { RT_CHECK(!m.group.ranks.empty()); }
 
 void check_stage(const Machine& m, const stage::Growing& growing) {
-  RT_CHECK(m.scaling.is_elastic() && growing.to > m.num_workers && !m.stop);
+  const bool is_larger = m.scaling.is_elastic() && growing.to > m.num_workers;
+  RT_CHECK((is_larger || growing.to == m.num_workers) && !m.stop);
 }
 
 void check_stage(const Machine& m, const stage::Stopping&) { RT_CHECK(m.stop && m.group.ran); }

@@ -44,6 +44,7 @@ class Transition {
 
   // growing.cpp
   void on(const event::ResourcesSeen& e);
+  void on(const event::Unbalanced& e);
 
   // stopping.cpp
   void on(const event::StopRequested& e);
@@ -122,6 +123,8 @@ class Transition {
   void stop_growing();
   void gather(int rank);
   void begin_larger_group();
+  void go_on_in_place();
+  void set_resize_timer();
   void fail_growth(const std::string& reason);
 
   // stopping.cpp

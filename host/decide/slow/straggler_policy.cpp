@@ -28,7 +28,7 @@ bool is_of_place(SlowCause cause) {
 
 StragglerAction straggler_action(StragglerPolicy policy, const Straggler& found, bool may_evict) {
   if (policy == StragglerPolicy::kIgnore) return StragglerAction::kNone;
-  if (policy == StragglerPolicy::kWarn || found.has_passed || !is_of_place(found.cause)) {
+  if (policy != StragglerPolicy::kEvict || found.has_passed || !is_of_place(found.cause)) {
     return StragglerAction::kTell;
   }
   if (may_evict) return StragglerAction::kEvict;

@@ -10,7 +10,7 @@
 namespace rtrain::decide {
 
 // FailureConfig.straggler.
-enum class StragglerPolicy { kWarn, kIgnore, kEvict };
+enum class StragglerPolicy { kWarn, kIgnore, kEvict, kRebalance };
 
 enum class StragglerAction {
   kNone,
@@ -25,5 +25,5 @@ StragglerAction straggler_action(StragglerPolicy policy, const Straggler& found,
 }  // namespace rtrain::decide
 
 template <>
-inline constexpr std::array<std::string_view, 3> rtrain::kNamesOf<rtrain::decide::StragglerPolicy>{
-    "warn", "ignore", "evict"};
+inline constexpr std::array<std::string_view, 4> rtrain::kNamesOf<rtrain::decide::StragglerPolicy>{
+    "warn", "ignore", "evict", "rebalance"};

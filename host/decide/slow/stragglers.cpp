@@ -171,6 +171,17 @@ std::vector<Straggler> Stragglers::look(const std::vector<RankFacts>& facts) {
   return out;
 }
 
+std::vector<double> Stragglers::work_s() const {
+  std::vector<double> out;
+  if (segments_.size() < kSegments) return out;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    out.push_back(own(rank, [](const Part& part) {
+      return ratio(part.times.data_s + part.times.compute_s, part.steps);
+    }));
+  }
+  return out;
+}
+
 // All ranks are in their train functions, and in the same ones as before.
 bool Stragglers::goes_on(const std::vector<RankFacts>& facts) const {
   for (size_t i = 0; i < facts.size(); ++i) {

@@ -74,6 +74,10 @@ class Stragglers {
   // returns only after a time in which the rank kept up.
   std::vector<Straggler> look(const std::vector<RankFacts>& facts);
 
+  // What a step takes each rank without waits for the others, of the last segments. Empty where
+  // there are too few.
+  std::vector<double> work_s() const;
+
  private:
   using Part = StragglerPart;
   using Number = StragglerNumber;

@@ -220,15 +220,18 @@ std::vector<at::Tensor> tensors_of(lua_State* L, const lua::Options& given, cons
   return out;
 }
 
-std::vector<int64_t> order_of(lua_State* L, const lua::Options& given) {
-  Sizes out;
-  given.push("gradient_order");
+template <class Number>
+std::vector<Number> numbers_of(lua_State* L, const lua::Options& given, const char* name) {
+  Sizes sizes;
+  given.push(name);
   const int index = lua_gettop(L);
-  if (!lua_isnil(L, index) && !read_sizes(L, index, index, out)) {
-    throw Error(Code::kArgument, "gradient_order: expected a list of numbers");
+  if (!lua_isnil(L, index) && !read_sizes(L, index, index, sizes)) {
+    throw Error(Code::kArgument, cat(name, ": expected a list of numbers"));
   }
   lua_pop(L, 1);
-  return {out.begin(), out.end()};
+  std::vector<Number> out;
+  for (const int64_t each : sizes) out.push_back(static_cast<Number>(each));
+  return out;
 }
 
 int new_reducer(lua_State* L) {
@@ -236,7 +239,7 @@ int new_reducer(lua_State* L) {
   const lua::Options given(L, 2, "DistributedDataParallel",
                            {"names", "buffers", "find_unused_parameters", "gradient_as_bucket_view",
                             "bucket_cap_mb", "static_graph", "broadcast_buffers", "frozen",
-                            "process_group", "gradient_order", "num_virtual"});
+                            "process_group", "gradient_order", "num_virtual", "shares"});
   ReducerOptions options;
   options.names = names_of(L, given);
   options.buffers = tensors_of(L, given, "buffers");
@@ -246,7 +249,8 @@ int new_reducer(lua_State* L) {
   options.static_graph = given.boolean("static_graph", false);
   options.broadcast_buffers = given.boolean("broadcast_buffers", true);
   options.bucket_cap_mb = given.number("bucket_cap_mb", options.bucket_cap_mb);
-  options.gradient_order = order_of(L, given);
+  options.gradient_order = numbers_of<int64_t>(L, given, "gradient_order");
+  options.shares = numbers_of<int>(L, given, "shares");
   options.num_virtual = static_cast<int>(given.number("num_virtual", 0));
   given.push("process_group");
   const std::shared_ptr<Group> group = group_argument(L, lua_gettop(L));

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
+#include <numeric>
 #include <sstream>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <unordered_map>
@@ -120,6 +122,14 @@ void Reducer::check_params() const {
     throw Error(Code::kArgument,
                 "DistributedDataParallel: the module has no parameter that requires a gradient");
   }
+  const std::vector<int>& shares = options_.shares;
+  if (!shares.empty() &&
+      (std::ssize(shares) != group_->world_size() || std::ranges::min(shares) < 1 ||
+       std::accumulate(shares.begin(), shares.end(), 0) != options_.num_virtual)) {
+    throw Error(Code::kArgument,
+                cat("shares: ", shares.size(), " numbers for ", options_.num_virtual,
+                    " virtual ranks of ", group_->world_size(), " ranks"));
+  }
   if (!options_.names.empty() && options_.names.size() != params_.size()) {
     throw Error(Code::kArgument, cat(options_.names.size(), " names for ", params_.size(),
                                      " parameters: give one for each, or none"));
@@ -198,6 +208,7 @@ void Reducer::build() {
     virtual_sums_ = std::make_shared<VirtualSums>(
         VirtualSumsOptions{.group = group_->process_group(),
                            .num_virtual = options_.num_virtual,
+                           .shares = options_.shares,
                            .adds_in_tree = group_->uses_shm() && params_[0].is_cpu()});
     reducer_->register_comm_hook(virtual_hook(virtual_sums_));
   }

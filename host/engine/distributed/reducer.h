@@ -40,6 +40,8 @@ struct ReducerOptions {
   std::vector<int64_t> gradient_order;
   // Above 0: backward passes are those of virtual ranks (virtual_sums.h).
   int num_virtual = 0;
+  // How many of them each rank computes; empty: as equal numbers as possible.
+  std::vector<int> shares;
 };
 
 class OrderedReducer;

@@ -50,6 +50,8 @@ struct WorkerContext {
   bool is_replacement = false;
   // The run's number of workers is a range, and this attempt has fewer than the most.
   bool can_grow = false;
+  // How many of the run's virtual ranks each process computes; empty: as equal numbers as possible.
+  std::vector<int> shares = {};
   // The folder with the state of a smaller group at its last commit (train.elastic); empty: none.
   std::string carried = {};
   // The process is a spare: it runs the train function until it needs to know its rank, and then
@@ -85,6 +87,7 @@ struct WorkerContext {
       optional("starting_checkpoint", &WorkerContext::starting_checkpoint),
       optional("is_replacement", &WorkerContext::is_replacement),
       optional("can_grow", &WorkerContext::can_grow),
+      optional("shares", &WorkerContext::shares),
       optional("carried", &WorkerContext::carried),
       optional("is_spare", &WorkerContext::is_spare),
       optional("place", &WorkerContext::place),
@@ -208,12 +211,14 @@ struct PeerLost {
 
 // A larger group is to continue from the next commit of train.elastic. The ranks write its state
 // into that folder. Rank 0 decides which commit it is, and makes no further step. Empty: the growth
-// is cancelled.
+// is cancelled, unless the processes are to continue themselves, `is_in_place`.
 struct Grow {
   static constexpr std::string_view kType = "grow";
   std::string folder;
+  bool is_in_place = false;
 
-  static constexpr RecordFields kFields{required("folder", &Grow::folder)};
+  static constexpr RecordFields kFields{required("folder", &Grow::folder),
+                                        optional("is_in_place", &Grow::is_in_place)};
 };
 
 // The worker shall tear down and exit.

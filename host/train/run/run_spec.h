@@ -114,6 +114,7 @@ struct RunSpec {
   int min_workers = 1;
   int max_workers = 1;  // more than min_workers: elastic
   double elastic_resize_monitor_interval_s = 0;
+  int virtual_workers = 0;     // that the processes share; 0: none
   int cpus_per_worker = 0;     // its threads; 0: cores / workers, unless OMP_NUM_THREADS is set
   int ingest_cpus = 0;         // for each worker's processes that read its datasets
   double gpus_per_worker = 0;  // a part of one below 1
@@ -153,6 +154,7 @@ struct RunSpec {
       required("min_workers", &RunSpec::min_workers),
       required("max_workers", &RunSpec::max_workers),
       required("elastic_resize_monitor_interval_s", &RunSpec::elastic_resize_monitor_interval_s),
+      required("virtual_workers", &RunSpec::virtual_workers),
       required("cpus_per_worker", &RunSpec::cpus_per_worker),
       required("ingest_cpus", &RunSpec::ingest_cpus),
       required("gpus_per_worker", &RunSpec::gpus_per_worker),

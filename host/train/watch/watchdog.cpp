@@ -73,6 +73,7 @@ void Watchdog::look() {
     all.push_back(facts(rank));
   }
   for (const decide::Straggler& found : stragglers_.look(all)) delegate_.on_straggler(found);
+  if (const auto work_s = stragglers_.work_s(); !work_s.empty()) delegate_.on_work(work_s);
   for (const decide::HangFinding& finding : verdict_.decide(monotonic_s(), all)) {
     const std::string folder = delegate_.diagnosis_folder();
     ask_stacks([this, finding, folder](const auto& stacks) { tell(finding, stacks, folder); },

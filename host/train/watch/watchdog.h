@@ -31,6 +31,8 @@ class WatchdogDelegate {
   virtual void warn(const std::string& text) = 0;
   // The other ranks keep waiting for this rank, or no longer do.
   virtual void on_straggler(const decide::Straggler& found) = 0;
+  // What a step takes each rank without waits for the others (decide::Stragglers::work_s).
+  virtual void on_work(const std::vector<double>& work_s) = 0;
   // The path of a new folder of the run for the diagnosis; it need not exist yet.
   virtual std::string diagnosis_folder() const = 0;
   // Saves the files, given as name and text, in that folder.

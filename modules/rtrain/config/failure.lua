@@ -4,15 +4,6 @@ local schema = require 'rtrain.config.schema'
 
 local PREEMPTION = 'preemption is not distinguished from other losses in this version'
 
-local one_of_stragglers = schema.one_of('warn', 'ignore', 'evict')
-
-local function straggler(value)
-  if value == 'rebalance' then
-    return "'rebalance', which would move virtual ranks to other processes, is not supported: 'warn' or 'evict'"
-  end
-  return one_of_stragglers(value)
-end
-
 ---What happens when a worker raises or is lost. Ray equivalent: ray.train.FailureConfig.
 ---
 ---Three kinds of failures have separate limits: errors and losses of workers, groups that did not start, and
@@ -55,8 +46,10 @@ end
 ---  which is right, and the group restarts from its checkpoint
 ---@field straggler string what is done about a rank that slows the others down: 'warn' (default) names it with the cause;
 ---  'evict' also gives its place up: a node other than the first one is not used any more, else train.elastic starts another
----  process in its place, once for each rank, and where it cannot, the rank stays; 'ignore' does nothing. A rank that is slow
----  by its data, its checkpoints or its own code is only named: `rtrain doc guide/failures`
+---  process in its place, once for each rank, and where it cannot, the rank stays; 'rebalance', with
+---  ScalingConfig.virtual_workers and train.elastic, moves virtual workers from slow ranks to the others at a commit, and
+---  back; 'ignore' does nothing. A rank that is slow by its checkpoints or its own code is only named:
+---  `rtrain doc guide/failures`
 local FailureConfig = schema.define('FailureConfig', {
   {'max_failures', default = 0, check = schema.integer(-1)},
   {'max_heals', default = -1, check = schema.integer(-1)},
@@ -70,7 +63,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'node_timeout_s', default = 30, check = schema.positive},
   {'on_nan', default = 'warn', check = schema.one_of('warn', 'error', 'ignore')},
   {'verify_replicas', default = 0, check = schema.integer(0)},
-  {'straggler', default = 'warn', check = straggler},
+  {'straggler', default = 'warn', check = schema.one_of('warn', 'ignore', 'evict', 'rebalance')},
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })
 

@@ -160,11 +160,12 @@ function Commits:prepare(optimizer, closure)
   self._count = self._host.num_collectives()
 end
 
--- A larger group is requested. The first rank makes no further step, so the other ranks cannot either.
+-- A larger group is requested, or other shares of the virtual ranks. The first rank makes no further step, so the other
+-- ranks cannot either.
 function Commits:_begin_growth()
   local folder = self._host.growth()
   if not folder or self.step == 0 or session.get('train.elastic').context.world_rank > 0 or self:held() == 0 then return end
-  errors.raise('peer_lost', 'a larger group goes on from the last commit')
+  errors.raise('peer_lost', 'the group goes on from the last commit')
 end
 
 ---Writes the state of this rank at its last commit, to which it has returned, for a group of another size:

@@ -87,7 +87,7 @@ local function go_back(self, err)
   capture.forget_connections()
   require 'rtrain.session.process_group'.destroy()
   local index = self.commits.index or 0
-  if folder then self.commits:write(folder) end
+  if folder and folder ~= '' then self.commits:write(folder) end
   self.host.go_back(step, index, err)
   renew_session(session.get('train.elastic'))
   self.must_synchronize = true

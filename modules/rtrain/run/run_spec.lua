@@ -29,7 +29,7 @@ local START_TIMEOUT_S = 60
 ---@field hang_threshold_s number
 ---@field busy_threshold_s number
 ---@field node_timeout_s number
----@field straggler 'warn'|'ignore'|'evict'
+---@field straggler 'warn'|'ignore'|'evict'|'rebalance'
 
 ---@class HealthSpec
 ---@field preflight boolean
@@ -62,6 +62,7 @@ local START_TIMEOUT_S = 60
 ---@field min_workers integer
 ---@field max_workers integer
 ---@field elastic_resize_monitor_interval_s number
+---@field virtual_workers integer 0: none
 ---@field cpus_per_worker integer 0: not configured
 ---@field ingest_cpus integer cores of each worker's ingest processes
 ---@field gpus_per_worker number also 0 if the launcher has assigned the devices
@@ -97,6 +98,7 @@ local function dump_functions(job)
     on_nan = job.run_config.failure_config.on_nan,
     verify_replicas = job.run_config.failure_config.verify_replicas,
     virtual_workers = job.scaling_config.virtual_workers,
+    rebalances = job.run_config.failure_config.straggler == 'rebalance',
     num_threads = job.scaling_config:num_threads(),
     validation_config = job.validation_config,
     datasets = job.worker_datasets,
@@ -139,6 +141,7 @@ function run_spec.of(job, flags, given)
     min_workers = least,
     max_workers = most,
     elastic_resize_monitor_interval_s = scaling.elastic_resize_monitor_interval_s,
+    virtual_workers = scaling.virtual_workers or 0,
     cpus_per_worker = resources and resources.CPU or 0,
     ingest_cpus = #job.datasets > 0 and job.dataset_config:num_ingest_cpus() or 0,
     gpus_per_worker = place and 0 or scaling:num_gpus_per_worker(),

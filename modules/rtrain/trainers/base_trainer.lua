@@ -125,10 +125,17 @@ local function check_checkpoint(name, checkpoint)
   return checkpoint
 end
 
+local function check_rebalance(name, scaling, failure)
+  if failure.straggler ~= 'rebalance' or scaling.virtual_workers then return end
+  errors.raise('config', ("%s: FailureConfig.straggler = 'rebalance' moves virtual workers from slow ranks to others: set "
+    .. 'ScalingConfig.virtual_workers'):format(name))
+end
+
 -- Stores the fields that all trainers have.
 function BaseTrainer:_take(given)
   self.scaling_config = schema.coerce(given.scaling_config, ScalingConfig, 'scaling_config')
   self.run_config = schema.coerce(given.run_config, RunConfig, 'run_config')
+  check_rebalance(self.__name, self.scaling_config, self.run_config.failure_config)
   self.dataset_config = schema.coerce(given.dataset_config, DataConfig, 'dataset_config')
   self._datasets = datasets.check(self.__name, given.datasets, self.dataset_config)
   self.datasets = given.datasets or {}

@@ -17,15 +17,16 @@ end
 ---Begins the virtual ranks, if the run has any, and seeds the generators.
 ---@param state table of the session
 ---@param count integer|nil ScalingConfig.virtual_workers
-function virtual.begin(state, count)
+---@param rebalances boolean|nil whether the controller may move some of them
+function virtual.begin(state, count, rebalances)
   if count == nil then return end
   if state.kind ~= 'torch' then
     errors.raise('config', 'ScalingConfig.virtual_workers: only the workers of a TorchTrainer have virtual ranks')
   end
   state.virtual = require 'rtrain.virtual.ranks'(count, function()
     local context = session.get('virtual_workers').context
-    return context.world_rank, context.world_size
-  end)
+    return context.world_rank, context.world_size, context.shares
+  end, rebalances)
   registry.set(state.virtual)
   local seed = seed_of(state.context.experiment_name)
   require('torch').manual_seed(seed)

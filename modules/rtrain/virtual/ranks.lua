@@ -1,6 +1,7 @@
 -- rtrain/virtual/ranks.lua: VirtualRanks: the virtual ranks of a run, and which one's batch the train function has.
 --
--- Of V virtual ranks process p of W computes those from floor(p V / W) on, up to the next process's first one. A loop over
+-- Of V virtual ranks process p of W computes those from floor(p V / W) on, up to the next process's first one, unless the
+-- controller has given a slow process fewer (host/decide/slow/shares.h). A loop over
 -- a prepared loader has for each step the batches of all of them, one after the other. What comes once in a step is held
 -- back until the last one (torch.distributed.virtual_ranks says by whom).
 --
@@ -21,9 +22,11 @@ local warnings = require 'base.warnings'
 local VirtualRanks = class 'VirtualRanks'
 
 ---@param count integer
----@param place fun(): integer, integer rank and number of the processes
-function VirtualRanks:init(count, place)
-  self.count, self._place = count, place
+---@param place fun(): integer, integer, integer[] rank and number of the processes, and how many virtual ranks each computes;
+---  none: as equal numbers as possible
+---@param may_move boolean|nil whether the processes may get other numbers
+function VirtualRanks:init(count, place, may_move)
+  self.count, self._place, self._may_move = count, place, may_move
   self._followed = setmetatable({}, {__mode = 'k'})
 end
 
@@ -32,7 +35,18 @@ end
 ---@return integer last
 function VirtualRanks:range()
   local rank, size = self._place()
+  local shares, first = self:shares(), 0
+  if shares then
+    for i = 1, rank do first = first + shares[i] end
+    return first, first + shares[rank + 1] - 1
+  end
   return math.floor(rank * self.count / size), math.floor((rank + 1) * self.count / size) - 1
+end
+
+---@return integer[]|nil shares how many each process computes; nil: as equal numbers as possible
+function VirtualRanks:shares()
+  local _, size, shares = self._place()
+  return shares and #shares == size and shares or nil
 end
 
 -- Returns whether the train function is in the lines of the loop; true where that is unknown.
@@ -195,10 +209,11 @@ end
 function VirtualRanks:note_collective(name)
   if self._is_quiet or look(self) == nil then return end
   local _, size = self._place()
-  if self.count % size ~= 0 then
-    errors.raise('unsupported', ('virtual_workers: %s in a loop over batches: %d processes share %d virtual ranks, so that '
+  if self._may_move or self.count % size ~= 0 then
+    local also = self._may_move and " and straggler = 'rebalance' moves some" or ''
+    errors.raise('unsupported', ('virtual_workers: %s in a loop over batches: %d processes share %d virtual ranks%s, so that '
       .. 'some have more batches in a step than others, and would call it more often. Call it behind the loop'):format(name,
-      size, self.count))
+      size, self.count, also))
   end
   warnings.warn(('virtual_workers: %s in a loop over batches is of one virtual rank of each process: its result depends on the '
     .. 'number of processes. Call it behind the loop'):format(name))

@@ -122,7 +122,7 @@ end
 ---Runs a train function as this process's part of the attempt. Its error becomes the error of the rank.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
 ---  validation_config: table?, gpus: integer[]?, on_nan: string, verify_replicas: integer, metadata: table?,
----  virtual_workers: integer?, num_threads: integer?,
+---  virtual_workers: integer?, rebalances: boolean?, num_threads: integer?,
 ---  resume_from_checkpoint: Checkpoint?, set_cuda_device: boolean?, initialization_hook: function?, backend: table?,
 ---  flags: RunFlags?}
 ---  gpus: where the launcher has given them
@@ -137,7 +137,7 @@ function worker.run(job, pump)
   local threads = job.num_threads or state.context.threads
   if state.context.is_spare then begin_spare(host, job, state, threads) end
   prepare_engine(host, function() return state.place and 1 or threads end, job.set_cuda_device == false and {} or state.gpus)
-  virtual.begin(state, job.virtual_workers)
+  virtual.begin(state, job.virtual_workers, job.rebalances)
   state.flags = job.flags
   local asked = job.flags and job.flags.tryout
   if asked then

@@ -9,6 +9,7 @@ local virtual_ranks = {}
 ---@class torch.VirtualRanks
 ---@field count integer in all processes
 ---@field range fun(self: torch.VirtualRanks): integer, integer first and last one of this process
+---@field shares fun(self: torch.VirtualRanks): integer[]|nil how many each process computes; nil: as equal numbers as possible
 ---@field rank fun(self: torch.VirtualRanks): integer|nil the one whose batch the loop has; nil outside of a loop
 ---@field is_held fun(self: torch.VirtualRanks): boolean whether others of the step follow in this process
 ---@field check_forward fun(self: torch.VirtualRanks) raises if a model has changed since the batch began

@@ -95,12 +95,17 @@ end
 
 -- behaviour: `straggler` of a wrong value, or one that needs virtual ranks
 function TestRefusals.test_policies_for_stragglers()
-  for value, text in pairs {evikt = "did you mean 'evict'?", rebalance = 'is not supported', [3] = "'warn' or 'ignore'"} do
+  for value, text in pairs {evikt = "did you mean 'evict'?", [3] = "'warn', 'ignore'"} do
     local code, message = refusal(train.FailureConfig, {straggler = value})
     lu.assertEquals(code, 'config')
     lu.assertStrContains(message, text)
   end
   lu.assertEquals(train.FailureConfig {}:to_spec().straggler, 'warn')
+  local code, message = refusal(train.TorchTrainer, {
+    train_loop_per_worker = function() end, scaling_config = train.ScalingConfig {num_workers = 2},
+    run_config = train.RunConfig {failure_config = train.FailureConfig {straggler = 'rebalance'}}})
+  lu.assertEquals(code, 'config')
+  lu.assertStrContains(message, 'set ScalingConfig.virtual_workers')
 end
 
 -- behaviour: `num_to_keep`, score order out of range

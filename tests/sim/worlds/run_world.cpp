@@ -84,6 +84,8 @@ void RunWorld::feed(const decide::Event& event) {
                   std::ranges::any_of(
                       processes_, [](const Process& it) { return it.is_told_lost && it.is_alive; });
   now_s_ += 1;
+  const auto* slow = std::get_if<decide::event::RankSlow>(&event);
+  slow_rank_ = slow == nullptr ? std::nullopt : std::optional(slow->rank);
   note(event);
   const decide::Machine before = machine_;
   decide::Step next = decide::step(std::move(machine_), event);
@@ -440,6 +442,9 @@ void RunWorld::add_faults(std::vector<Choice>& out) {
     out.push_back({1, [this] {
                      feed(decide::event::StorageFailed{Error(Code::kEnvironment, "disk is full")});
                    }});
+  }
+  if (num_alive() > 0 && faults_.health && draws_.chance(0.1)) {
+    out.push_back({2, [this] { feed(decide::event::Unbalanced{}); }});
   }
   if (num_alive() > 0 && faults_.health && draws_.chance(0.05)) {
     out.push_back({1, [this] {

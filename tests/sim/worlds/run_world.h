@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -116,9 +117,7 @@ class RunWorld : public World {
   void act(const decide::action::TellDeath& a);
   void act(const decide::action::TellLeftOut& a);
   void act(const decide::action::Unwind& a);
-  void act(const decide::action::KillRank& a) {
-    process(a.rank).is_killed = process(a.rank).may_have_error = true;
-  }
+  void act(const decide::action::KillRank& a);
   void act(const decide::action::EndHealed& a);
   void act(const decide::action::HealGroup& a);
   void act(const decide::action::LookAgain&) { heal_due_ = machine_.attempt; }
@@ -158,6 +157,9 @@ class RunWorld : public World {
   bool has_resources_ = false;
   bool is_asked_ = false;  // the group was asked to stop
   bool is_asked_to_grow_ = false;
+  bool is_asked_in_place_ = false;  // the same processes are to go on
+  std::optional<int> slow_rank_;    // of the present event
+  std::set<int> given_up_;          // slow ranks
   // Timers: each holds the attempt in which it was set.
   std::optional<int> deadline_, verdict_, resize_, retry_, heal_due_;
 

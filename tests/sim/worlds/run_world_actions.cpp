@@ -86,7 +86,11 @@ void RunWorld::act(const decide::action::TellResize& a) {
 
 void RunWorld::act(const decide::action::AskToGrow& a) {
   demand(num_alive() > 0, "nobody is there who could grow");
+  const auto holds = [](const Process& it) { return it.is_alive && it.is_healable; };
+  demand(!a.is_in_place || (!is_healing_ && std::ranges::all_of(processes_, holds)),
+         "virtual ranks are moved between ranks of which one holds no commit");
   is_asked_to_grow_ = a.is;
+  is_asked_in_place_ = a.is_in_place;
   is_resizing_ = is_out_of_time_ = false;  // the grace period does not run
 }
 
@@ -174,8 +178,24 @@ void RunWorld::act(const decide::action::Unwind& a) {
   }
 }
 
+// A slow rank is ended where the others can go on without it.
+void RunWorld::act(const decide::action::KillRank& a) {
+  Process& ended = process(a.rank);
+  if (slow_rank_ == a.rank) {
+    demand(given_up_.insert(a.rank).second, "a slow rank is given up a second time");
+    demand(were_all_healable_ && ended.is_healable && !machine_.stop,
+           "a slow rank is ended, and the others cannot go on");
+    demand(processes_.size() > 1, "the only rank is ended since it is slow");
+    mark("gave a slow rank up");
+  }
+  ended.is_killed = ended.may_have_error = true;
+}
+
 void RunWorld::act(const decide::action::EndHealed& a) {
-  if (!std::exchange(is_healing_, true)) ++num_fresh_heals_;
+  const bool is_in_place = num_lost() == 0;
+  demand(!is_in_place || is_asked_in_place_, "a group is taken over though no rank is lost");
+  if (is_in_place) mark("shared in another way");
+  if (!std::exchange(is_healing_, true) && !is_in_place) ++num_fresh_heals_;
   demand(machine_.heal_limits.max_heals < 0 || num_fresh_heals_ <= machine_.heal_limits.max_heals,
          "a group is healed more often than it may be");
   std::set<int64_t> steps;
@@ -219,6 +239,7 @@ void RunWorld::act(const decide::action::HealGroup& a) {
     each.unwound_step.reset();
     each.is_healable = each.phase == decide::Phase::kRunning;
   }
+  is_asked_to_grow_ = is_asked_in_place_ = false;
   demand(++num_heals_ <= kMostCalm, "heals never end");
 }
 

@@ -200,6 +200,57 @@ TEST(Growth, WhatWasWrittenStaysWhereARankHasFailed) {
 }
 
 // Feeds random events in any order; the group never exceeds four ranks.
+// behaviour: virtual ranks are moved from a slow rank to others at a commit
+TEST(Growth, ProcessesThatShareTheVirtualRanksInAnotherWayStay) {
+  Growing d(0, 1);
+  d.feed(event::Unbalanced{});
+  ASSERT_TRUE(d.find<action::AskToGrow>());
+  EXPECT_TRUE(d.find<action::AskToGrow>()->is_in_place);
+  d.feed(event::Unbalanced{});
+  EXPECT_FALSE(d.find<action::AskToGrow>()) << "once";
+  d.unwind(0);
+  EXPECT_EQ(d.find<action::Unwind>()->rank, 0);
+  d.unwind(1);
+  ASSERT_TRUE(d.find<action::EndHealed>());
+  EXPECT_EQ(d.find<action::EndHealed>()->next_index, 3);
+  d.feed(event::AttemptEnded{false});
+  EXPECT_EQ(d.find<action::BeginAttempt>()->num_workers, 2);
+  d.feed(event::AttemptBegun{});
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  EXPECT_EQ(d.find<action::HealGroup>()->kept, (std::vector{0, 1}));
+  EXPECT_TRUE(d.find<action::HealGroup>()->lost.empty());
+  EXPECT_EQ(d.machine().state(), RunState::kRunning);
+  EXPECT_FALSE(d.feed(event::Unbalanced{}).find<action::AskToGrow>()) << "not all are there yet";
+  EXPECT_TRUE(d.hold(1).find<action::TellHealed>());
+  EXPECT_EQ(d.machine().num_heals, 0) << "no rank was lost";
+  EXPECT_TRUE(d.feed(event::Unbalanced{}).find<action::AskToGrow>());
+}
+
+TEST(Growth, WithoutACommitOrWhileTheRunStopsNoVirtualRanksAreMoved) {
+  Growing before;
+  before.feed(event::Healable{1, false}).feed(event::Unbalanced{});
+  EXPECT_FALSE(before.find<action::AskToGrow>());
+  Growing stopping;
+  stopping.feed(event::StopRequested{StopKind::kTerminate}).feed(event::Unbalanced{});
+  EXPECT_FALSE(stopping.find<action::AskToGrow>());
+  Growing asked;
+  asked.feed(event::Unbalanced{}).feed(event::StopRequested{StopKind::kTerminate});
+  EXPECT_FALSE(asked.find<action::AskToGrow>()->is);
+  EXPECT_TRUE(asked.find<action::AskToStop>());
+}
+
+TEST(Growth, ARankThatIsLostWhileVirtualRanksAreMovedIsHealed) {
+  Growing d;
+  d.feed(event::Unbalanced{}).unwind(0).feed(event::Dying{1, 1});
+  EXPECT_EQ(d.find<action::TellDeath>()->effect, DeathEffect::kReplaced);
+  d.gone(1);
+  ASSERT_TRUE(d.find<action::EndHealed>());
+  d.feed(event::AttemptEnded{false}).feed(event::AttemptBegun{});
+  ASSERT_TRUE(d.find<action::HealGroup>());
+  EXPECT_EQ(d.find<action::HealGroup>()->lost, std::vector{1});
+  EXPECT_EQ(d.machine().num_heals, 1);
+}
+
 TEST(Growth, RandomRunsEnd) {
   constexpr unsigned kRuns = 2000;
   constexpr int kEvents = 40;

@@ -17,6 +17,8 @@ TEST(StragglerPolicy, OnlyAPlaceIsGivenUpAndOnlyOnRequest) {
   EXPECT_EQ(straggler_action(Policy::kEvict, cores, false), Action::kReplace);
   EXPECT_EQ(straggler_action(Policy::kEvict, data, true), Action::kTell) << "the script is slow";
   EXPECT_EQ(straggler_action(Policy::kEvict, passed, true), Action::kTell);
+  EXPECT_EQ(straggler_action(Policy::kRebalance, cores, true), Action::kTell)
+      << "its virtual ranks are moved: shares.h";
   const Straggler link{.cause = SlowCause::kLink};
   EXPECT_EQ(straggler_action(Policy::kEvict, link, true), Action::kEvict);
   EXPECT_EQ(straggler_action(Policy::kEvict, link, false), Action::kTell)

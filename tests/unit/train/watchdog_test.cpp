@@ -45,6 +45,7 @@ class FakeDelegate : public WatchdogDelegate {
   void on_straggler(const decide::Straggler& found) override {
     log.push_back(cat("rank ", found.rank, " is slow"));
   }
+  void on_work(const std::vector<double>& /*work_s*/) override {}
   decide::RankFacts facts(int rank) const override {
     return node::read_facts(board.page(rank), pids.at(static_cast<size_t>(rank)));
   }

@@ -48,11 +48,11 @@ void VirtualSums::Bucket::clear() {
 VirtualSums::VirtualSums(VirtualSumsOptions options) : options_(std::move(options)) {
   const int num_ranks = options_.group->getSize();
   RT_CHECK(options_.num_virtual >= num_ranks);
-  range_ = LeafRange::of(options_.num_virtual, options_.group->getRank(), num_ranks);
+  range_ = range_of(options_.group->getRank());
   std::vector<SumNode> all, each;
   bool has_one_piece = true;
   for (int rank = 0; rank < num_ranks; ++rank) {
-    const LeafRange range = LeafRange::of(options_.num_virtual, rank, num_ranks);
+    const LeafRange range = range_of(rank);
     pieces_.push_back(SumTree::pieces(options_.num_virtual, range.begin, range.end));
     all.insert(all.end(), pieces_.back().begin(), pieces_.back().end());
     each.push_back({0, rank});
@@ -100,6 +100,12 @@ void VirtualSums::end(bool is_left) {
           "backward once for each batch, and forwards without one in torch.no_grad. To "
           "accumulate over several batches leave no_sync out: call zero_grad and step at the "
           "last one"));
+}
+
+LeafRange VirtualSums::range_of(int rank) const {
+  return options_.shares.empty()
+             ? LeafRange::of(options_.num_virtual, rank, options_.group->getSize())
+             : LeafRange::of(options_.shares, rank);
 }
 
 // Gradients that the step finds are not those of one virtual rank.

@@ -1,12 +1,13 @@
 // host/engine/distributed/hooks/virtual_sums.h: the gradients of virtual ranks, added so that the
 // mean has the same bits whichever process computes which of them.
 //
-// Of n virtual ranks process p of W computes those of LeafRange::of(n, p, W), one after the other.
-// Its communication hook adds each bucket along the tree of host/base/sum_tree.h. While virtual
-// ranks of the process are left, the gradients begin again at zero; after its last one the
-// processes exchange what they have, the pieces of their ranges: each adds up a part of the bucket
-// along the tree and all gather the parts. Gradients that the script has not zeroed before the step
-// (it accumulates over several steps) are put aside, and added to the mean.
+// Of n virtual ranks process p of W computes those of LeafRange::of(n, p, W), or as many as its
+// share says, one after the other. Its communication hook adds each bucket along the tree of
+// host/base/sum_tree.h. While virtual ranks of the process are left, the gradients begin again at
+// zero; after its last one the processes exchange what they have, the pieces of their ranges: each
+// adds up a part of the bucket along the tree and all gather the parts. Gradients that the script
+// has not zeroed before the step (it accumulates over several steps) are put aside, and added to
+// the mean.
 //
 // Over shared memory a sum of all ranks is made along the same tree, so that pieces of one size
 // each need no exchange of their own.
@@ -30,6 +31,7 @@ namespace rtrain::engine {
 struct VirtualSumsOptions {
   c10::intrusive_ptr<c10d::ProcessGroup> group;
   int num_virtual = 1;        // REQUIRES: at least the size of the group
+  std::vector<int> shares;    // of the processes, with this sum; empty: as equal as possible
   bool adds_in_tree = false;  // whether an all-reduce of float32 and float64 follows the tree
 };
 
@@ -63,6 +65,7 @@ class VirtualSums {
   };
   using Carried = std::vector<std::pair<at::Tensor, at::Tensor>>;
 
+  LeafRange range_of(int rank) const;
   bool is_last() const { return current_ + 1 == range_.end; }
   Bucket& bucket_of(size_t index);
   void put_aside(const std::vector<at::Tensor>& params);

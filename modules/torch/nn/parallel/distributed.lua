@@ -109,6 +109,7 @@ end
 local function build(self)
   local before = default_group.num_collectives()
   default_group.ensure()
+  self._reduced[2].shares = self:is_virtual() and virtual_ranks.get():shares() or nil
   self._reducer = require('torch._C').distributed.Reducer(unpack(self._reduced))
   if self._comm_hook then add_hook(self._reducer, self._comm_hook) end
   num_collectives = num_collectives + default_group.num_collectives() - before
