@@ -27,6 +27,9 @@ FAULTS = [
     ("run/healing.cpp", "m_.num_heals < m_.heal_limits.max_heals;", "m_.num_heals <= m_.heal_limits.max_heals;"),
     ("run/healing.cpp", "keep_spares(false);", ""),
     ("run/healing.cpp", "if (are || were)", "if (true)"),
+    ("run/healing.cpp", "if (!can_go_on) return;", ""),
+    ("run/healing.cpp", "m_.stop || m_.given_up.contains(e.rank)) return;", "m_.stop) return;"),
+    ("run/healing.cpp", "rank.gone = true;", ""),
     ("run/growing.cpp", "if (!m_.group.can_replace || m_.group.is_healed) return;", "if (m_.group.is_healed) return;"),
     (
         "run/growing.cpp",

@@ -87,10 +87,10 @@ bool Transition::may_heal() const {
 
 // The process ends as if it had died. Its successor may be slow too: it keeps its place.
 void Transition::on(const event::RankSlow& e) {
-  if (!is<stage::Running>() || m_.given_up.contains(e.rank)) return;
+  if (!is<stage::Running>() || m_.stop || m_.given_up.contains(e.rank)) return;
   RankState& rank = rank_of(e.rank);
   const RankState before = rank;
-  rank.died = true;
+  rank.gone = true;
   const bool can_go_on = before.healable && may_heal();
   rank = before;
   if (!can_go_on) return;
