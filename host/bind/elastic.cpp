@@ -68,8 +68,14 @@ int enter(lua_State* L) {
 }
 
 int prepare(lua_State* L) {
-  worker().commits().prepare(step_at(L, 1), bytes_at(L, 2));
+  const std::string_view copy = lua_isnoneornil(L, 3) ? "" : bytes_at(L, 3);
+  worker().commits().prepare(step_at(L, 1), bytes_at(L, 2), copy);
   return 0;
+}
+
+int is_copied(lua_State* L) {
+  lua_pushboolean(L, worker().commits().is_copied());
+  return 1;
 }
 
 int commit(lua_State* L) {
@@ -128,6 +134,7 @@ int open_elastic(lua_State* L) {
       lua::method<&growth>("growth"),
       lua::method<&enter>("enter"),
       lua::method<&prepare>("prepare"),
+      lua::method<&is_copied>("is_copied"),
       lua::method<&commit>("commit"),
       lua::method<&read<pages::CommitBoard::Part::kPrepared>>("prepared"),
       lua::method<&read<pages::CommitBoard::Part::kCommitted>>("committed"),

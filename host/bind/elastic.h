@@ -10,7 +10,8 @@
 //   num_collectives() → how many collectives this rank has called in this attempt, including those
 //                                through the controller
 //   enter(step)                  this rank has the state of that step; 0: it will receive one
-//   prepare(step, small)         keeps the bytes, and waits until all ranks have prepared the step
+//   is_copied()                  whether the first node keeps a copy of this rank's bytes
+//   prepare(step, small[, copy]) keeps the bytes, and waits until all ranks have prepared the step
 //   commit(step, small)          commits the step
 //   prepared(step) → bytes or nil   kept by prepare() in any process of this rank
 //   committed(step) → bytes or nil  kept by commit()

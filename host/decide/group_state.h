@@ -30,6 +30,7 @@ struct Unwinding {
 enum class DeathEffect {
   kEnds,      // they are ended
   kReplaced,  // they continue, and a new process takes its place
+  kMoved,     // they wait for a new process on another node
   kLeftOut,   // they continue without it
 };
 
@@ -49,6 +50,7 @@ struct RankState {
 
   bool is_superfluous = false;  // the controller has ended it, since it had no state
   bool is_replaceable = true;   // a new process can take its place
+  bool moves = false;           // that process needs another node: the rank's one is lost
 
   bool is_lost() const { return gone || dying_s.has_value(); }
 };

@@ -42,6 +42,7 @@ class Placement {
   Placement(PlacementStrategy strategy, bool may_share)
       : strategy_(strategy), may_share_(may_share) {}
 
+  bool may_share() const { return may_share_; }
   // The largest number of workers that these nodes can have, at most `limit`.
   int most(const std::vector<NodeCapacity>& rooms, int limit) const;
   // The number of workers of each node. REQUIRES: num_workers <= most(rooms, num_workers).

@@ -181,6 +181,10 @@ void LocalNode::leave_out(int rank) {
   processes_.leave_out(rank);
 }
 
+void LocalNode::keep(int rank, uint64_t step, std::string_view bytes) {
+  commits_.write(rank, pages::CommitBoard::Part::kPrepared, step, bytes);
+}
+
 void LocalNode::set_lease(double until_s) {
   for (int rank = order_.first_rank; rank <= board_.spare(); ++rank) {
     board_.page(rank).lease_s.store(until_s, std::memory_order_relaxed);

@@ -57,6 +57,7 @@ class LocalNode : public Node,
   void drop_spare() override { group_.drop_spare(); }
   void kill(int rank) override { group_.kill(rank); }
   void leave_out(int rank) override;
+  void keep(int rank, uint64_t step, std::string_view bytes) override;
   void set_others_ready(uint64_t step) override { commits_.set_others_ready(step); }
   void set_others_lost() override { commits_.set_others_lost(true); }
   decide::RankFacts facts(int rank) const override;

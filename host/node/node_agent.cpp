@@ -49,6 +49,9 @@ const loop::Routes<message::ToNode, NodeAgent> NodeAgent::kRoutes{
     loop::on<message::LeaveOutWorker>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->leave_out(m.rank);
     }),
+    loop::on<message::KeepCommit>([](NodeAgent& n, const auto& m) {
+      if (n.is_mine(m.attempt)) n.node_->keep(m.rank, static_cast<uint64_t>(m.step), m.bytes);
+    }),
     loop::on<message::OthersReady>([](NodeAgent& n, const auto& m) {
       if (n.is_mine(m.attempt)) n.node_->set_others_ready(static_cast<uint64_t>(m.step));
     }),

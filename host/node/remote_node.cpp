@@ -97,6 +97,13 @@ void RemoteNode::leave_out(int rank) {
   send_(message::LeaveOutWorker{.attempt = order_.attempt, .rank = rank});
 }
 
+void RemoteNode::keep(int rank, uint64_t step, std::string_view bytes) {
+  send_(message::KeepCommit{.attempt = order_.attempt,
+                            .rank = rank,
+                            .step = static_cast<int64_t>(step),
+                            .bytes = std::string(bytes)});
+}
+
 void RemoteNode::set_others_ready(uint64_t step) {
   send_(message::OthersReady{.attempt = order_.attempt, .step = static_cast<int64_t>(step)});
 }

@@ -47,6 +47,7 @@ class RemoteNode : public Node {
   void drop_spare() override;
   void kill(int rank) override;
   void leave_out(int rank) override;
+  void keep(int rank, uint64_t step, std::string_view bytes) override;
   void set_others_ready(uint64_t step) override;
   void set_others_lost() override { send_(message::OthersLost{.attempt = order_.attempt}); }
   decide::RankFacts facts(int rank) const override { return at(rank).facts; }

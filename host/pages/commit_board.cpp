@@ -19,11 +19,11 @@
 namespace rtrain::pages {
 namespace {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kHeaderBytes = 4096;
 // The distance of two places in the file. Pages of the file that are never written use no memory.
 constexpr int64_t kPlaceBytes = int64_t{1} << 32;
-constexpr int kPlaces = 4;  // two parts, each twice
+constexpr int kPlaces = 6;  // three parts, each twice
 constexpr std::chrono::microseconds kSpin{50};
 constexpr std::chrono::milliseconds kLook{20};
 
@@ -38,7 +38,7 @@ void futex_wait(const std::atomic<uint32_t>& word, uint32_t seen) {
 }
 
 int place_number(CommitBoard::Part part, uint64_t step) {
-  return (part == CommitBoard::Part::kPrepared ? 0 : 2) + static_cast<int>(step % 2);
+  return 2 * static_cast<int>(part) + static_cast<int>(step % 2);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 //
 // Steps count from 1. A rank is **ready** for a step when it has written its part of the state, and
 // will not change the state that all ranks have in common before all ranks are ready. Each rank has
-// two places for either part, for even and odd steps: while one is being written the other one
-// holds the step before.
+// two places for each part, for even and odd steps: while one is being written the other one holds
+// the step before.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,9 @@ namespace rtrain::pages {
 class CommitBoard {
  public:
   // The small part of a rank's state: as it was when the rank became ready for a step, and as it
-  // was when all were ready and the rank committed the step.
-  enum class Part { kPrepared, kCommitted };
+  // was when all were ready and the rank committed the step. kCopy: as prepared, what the first
+  // node of the job keeps of it, in case that this node is lost.
+  enum class Part { kPrepared, kCommitted, kCopy };
 
   // The ranks that have to be ready: those of this node, or those of all nodes.
   enum class Scope { kHost, kAllHosts };
@@ -47,7 +48,8 @@ class CommitBoard {
   CommitBoard& operator=(const CommitBoard&) = delete;
 
   int fd() const { return fd_; }
-  // The ranks of the board are below this number.
+  // The ranks of the board: from this number to below the other one.
+  int first_rank() const { return first_rank_; }
   int size() const { return end_rank_; }
 
   // Writes a part of this rank's state. Called by the rank itself. Throws Error(kEnvironment)

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/codec/codec.h"
 #include "host/base/fault.h"
+#include "host/base/rank_ranges.h"
 #include "host/base/text/text.h"
 #include "host/machine/xid.h"
 #include "host/train/watch/diag_folder.h"
@@ -61,14 +63,17 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
   nodes_ = context.resources.nodes(node_order(), *this);
 }
 
-Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
-                 RunRecord::AttemptStart start, Attempt& before, const std::vector<int>& kept)
-    : Attempt(context, delegate, number, static_cast<int>(kept.size()), std::move(start),
-              std::move(before.nodes_)) {
+Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate,
+                 const decide::action::HealGroup& order, RunRecord::AttemptStart start,
+                 Attempt& before, const std::vector<int>& nodes)
+    : Attempt(context, delegate, order.attempt, static_cast<int>(order.kept.size()),
+              std::move(start), std::move(before.nodes_)) {
   is_heal_ = true;
   shares_.go_on_from(before.shares_);
-  nodes_.keep(kept);
+  copies_ = std::move(before.copies_);
+  nodes_.keep(order.kept);
   nodes_.hand_over(*this);
+  move(order.moved, nodes);
   if (num_workers_ != before.num_workers_) {  // the spares know the old number
     for (NodeGroup::Member& member : nodes_.members()) {
       member.node->drop_spare();
@@ -76,8 +81,50 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate, int n
     }
   }
   for (int rank = 0; rank < num_workers_; ++rank) {
-    const int old_rank = kept[static_cast<size_t>(rank)];
+    const int old_rank = order.kept[static_cast<size_t>(rank)];
     if (!before.roster_.is_gone(old_rank)) take_over(rank, before, old_rank);
+  }
+}
+
+std::vector<decide::NodeWorkers> Attempt::lost_nodes(const std::vector<int>& ranks) const {
+  std::vector<decide::NodeWorkers> out;
+  for (const auto& member : nodes_.members()) {
+    if (member.has_any(ranks)) out.push_back({member.number, member.num_workers});
+  }
+  return out;
+}
+
+std::set<int> Attempt::nodes_without(const std::vector<int>& ranks) const {
+  std::set<int> out;
+  for (const auto& member : nodes_.members()) {
+    if (!member.has_any(ranks)) out.insert(member.number);
+  }
+  return out;
+}
+
+// The places stay: those of a group of fixed size follow each other.
+void Attempt::move(const std::vector<int>& ranks, const std::vector<int>& nodes) {
+  size_t next = 0;
+  for (NodeGroup::Member& member : nodes_.members()) {
+    if (!member.has_any(ranks)) continue;
+    node::NodeOrder order = node_order();
+    order.first_rank = member.places.front();
+    order.num_workers = member.num_workers;
+    nodes_.move(member, context_.resources.node(nodes.at(next++), order, *this));
+  }
+}
+
+void Attempt::start_moved(const NodeGroup::Member& member) {
+  std::vector<int64_t> ranks(static_cast<size_t>(member.num_workers));
+  std::iota(ranks.begin(), ranks.end(), member.first_rank);
+  run_.events.notice("info", cat("node ", member.name, " takes the place of the lost one of ",
+                                 rank_ranges(ranks)));
+  member.node->spawn();
+  for (const int place : member.places) {
+    if (!copies_.has(place)) continue;
+    for (const RankCopies::Copy& copy : copies_.of(place)) {
+      if (copy.step > 0) member.node->keep(place, copy.step, copy.bytes);
+    }
   }
 }
 
@@ -161,7 +208,12 @@ bool Attempt::can_replace() const {
 }
 
 void Attempt::heal(const std::vector<int>& lost) {
-  for (const int rank : lost) node(rank).replace(nodes_.place(rank));
+  for (const auto& member : nodes_.members()) {
+    if (member.is_moved) start_moved(member);
+  }
+  for (const int rank : lost) {
+    if (!nodes_.of(rank).is_moved) node(rank).replace(nodes_.place(rank));
+  }
   for (int rank = 0; rank < num_workers_; ++rank) {
     if (std::ranges::find(lost, rank) == lost.end()) send(rank, context_of(rank));
   }
@@ -185,7 +237,8 @@ void Attempt::on_spawn_failed(int place, const Error& error, bool is_transient) 
   const auto rank = nodes_.rank_at(place);
   if (!rank) return;
   const NodeGroup::Member& member = nodes_.of(*rank);
-  const int end = is_heal_ ? *rank + 1 : member.first_rank + member.num_workers;
+  const bool is_alone = is_heal_ && !member.is_moved;
+  const int end = is_alone ? *rank + 1 : member.first_rank + member.num_workers;
   delegate_.feed(decide::event::SpawnFailed{error, *rank, end, is_transient});
 }
 
@@ -247,6 +300,7 @@ loop::WorkerContext Attempt::context_of(int rank) const {
   context.world_size = num_workers_;
   context.world_rank = rank;
   context.place = nodes_.place(rank);
+  context.is_copied = is_copied(member);
   context.local_world_size = member.num_workers;
   context.local_rank = rank - member.first_rank;
   context.node_rank = member.node_rank;
@@ -264,6 +318,13 @@ loop::WorkerContext Attempt::context_of(int rank) const {
   context.can_grow = num_workers_ < run_.spec.max_workers;
   context.starting_checkpoint = start_.checkpoint;
   return context;
+}
+
+// Where this node is lost nobody is left. An elastic group goes on without a lost one.
+bool Attempt::is_copied(const NodeGroup::Member& member) const {
+  const bool is_fixed = run_.spec.min_workers == run_.spec.max_workers;
+  return member.number != 0 && nodes_.members().size() > 1 && is_fixed &&
+         run_.spec.failure_config.max_heals != 0;
 }
 
 // What is the same for all ranks of the node, and in later attempts.
@@ -460,7 +521,8 @@ void Attempt::end_rank(int rank, const node::WorkerEnd& end) {
   const Error error = faults_.explain(rank, worker_death(rank, end, output_.last_words(rank)));
   const double now_s = monotonic_s();
   drain();
-  delegate_.feed(decide::event::Gone{rank, error, now_s, end.lost.empty()});
+  const bool can_move = copies_.has(nodes_.place(rank));
+  delegate_.feed(decide::event::Gone{rank, error, now_s, end.lost.empty(), can_move});
 }
 
 std::string Attempt::diagnosis_folder() const {

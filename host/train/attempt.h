@@ -9,12 +9,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "host/decide/checkpoints/commit_agreement.h"
 #include "host/decide/evidence.h"
+#include "host/decide/relocation.h"
 #include "host/decide/run/state_machine.h"
 #include "host/decide/slow/shares.h"
 #include "host/loop/messages/routes.h"
@@ -27,6 +29,7 @@
 #include "host/train/group/collective_service.h"
 #include "host/train/group/key_value_store.h"
 #include "host/train/group/node_group.h"
+#include "host/train/group/rank_copies.h"
 #include "host/train/group/worker_output.h"
 #include "host/train/group/worker_roster.h"
 #include "host/train/record/run_context.h"
@@ -77,9 +80,11 @@ class Attempt : public CollectiveServiceDelegate,
   Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number, int num_workers,
           RunRecord::AttemptStart start);
   // A heal: takes over the nodes of the attempt before, with the processes that are left. Rank
-  // kept[i] of that attempt is rank i of this one.
-  Attempt(const AttemptContext& context, AttemptDelegate& delegate, int number,
-          RunRecord::AttemptStart start, Attempt& before, const std::vector<int>& kept);
+  // order.kept[i] of that attempt is rank i of this one. `nodes`: those that order.moved go to, as
+  // in lost_nodes().
+  Attempt(const AttemptContext& context, AttemptDelegate& delegate,
+          const decide::action::HealGroup& order, RunRecord::AttemptStart start, Attempt& before,
+          const std::vector<int>& nodes);
 
   int number() const { return number_; }
   int num_workers() const { return num_workers_; }
@@ -89,6 +94,10 @@ class Attempt : public CollectiveServiceDelegate,
   bool can_replace() const;
   // For a heal: starts these ranks, and lets the others continue.
   void heal(const std::vector<int>& lost);
+  // The nodes of these ranks, in their order, with the number of their workers.
+  std::vector<decide::NodeWorkers> lost_nodes(const std::vector<int>& ranks) const;
+  // The nodes that have other ranks.
+  std::set<int> nodes_without(const std::vector<int>& ranks) const;
   // Sends `start` to a rank.
   void send_start(int rank);
   // Does nothing for a rank that was not started.
@@ -182,7 +191,7 @@ class Attempt : public CollectiveServiceDelegate,
   void on_put_file(int rank, message::PutFile part);
   void on_read_file(int rank, const message::ReadFile& asked);
   void answer_far(int rank, int64_t id, std::function<Value()> work);
-  void on_node_ready(int rank, int64_t step);
+  void on_node_ready(int rank, message::NodeReady ready);
   void on_unwound(int rank, const message::Unwound& unwound);
   void on_sync(int rank, message::Sync sync);
   void on_ask_script(int rank, message::AskScript ask);
@@ -193,9 +202,12 @@ class Attempt : public CollectiveServiceDelegate,
           RunRecord::AttemptStart start, NodeGroup nodes);
   void close_services();
   loop::WorkerContext context_of(int rank) const;
+  bool is_copied(const NodeGroup::Member& member) const;
   loop::WorkerContext context_of_spare(const NodeGroup::Member& member) const;
   void look_at_spares();
   void take_over(int rank, const Attempt& before, int old_rank);
+  void move(const std::vector<int>& ranks, const std::vector<int>& nodes);
+  void start_moved(const NodeGroup::Member& member);
   void end_rank(int rank, const node::WorkerEnd& end);
   Error explain(int rank, const Error& error) const;
   void tell_evidence(int rank, const std::string& kind, const std::string& text,
@@ -229,6 +241,7 @@ class Attempt : public CollectiveServiceDelegate,
   bool is_heal_ = false;
   // For train.elastic.
   decide::CommitAgreement commits_;
+  RankCopies copies_;
   bool has_lost_ = false;
   DeviceFaults faults_;
   loop::Timer kill_notice_;

@@ -90,7 +90,7 @@ const loop::Routes<message::ToController, Attempt, int> Attempt::kRoutes{
       a.delegate_.feed(decide::event::Healable{rank, m.is && a.can_replace(), m.fixed});
     }),
     loop::on<message::NodeReady>(
-        [](Attempt& a, int rank, const auto& m) { a.on_node_ready(rank, m.step); }),
+        [](Attempt& a, int rank, auto m) { a.on_node_ready(rank, std::move(m)); }),
     loop::on<message::Unwound>([](Attempt& a, int rank, const auto& m) { a.on_unwound(rank, m); }),
     loop::on<message::Returned>(
         [](Attempt& a, int rank, auto m) { a.on_returned(rank, std::move(m)); }),
@@ -122,9 +122,16 @@ void Attempt::on_hello(int rank, const message::Hello& hello) {
 
 // Passes one node's message on to all nodes when the ranks that are left have reached that step on
 // every node. Once a rank is lost, no further step is committed.
-void Attempt::on_node_ready(int rank, int64_t step) {
+void Attempt::on_node_ready(int rank, message::NodeReady ready) {
   const auto& members = nodes_.members();
-  const auto all = commits_.on_node_ready(nodes_.of(rank).node_rank, step, members.size());
+  const NodeGroup::Member& member = nodes_.of(rank);
+  if (ready.copies.empty()) {
+    for (const int place : member.places) copies_.drop(place);
+  }
+  for (message::RankCopy& copy : ready.copies) {
+    copies_.put(copy.place, static_cast<uint64_t>(ready.step), std::move(copy.bytes));
+  }
+  const auto all = commits_.on_node_ready(member.node_rank, ready.step, members.size());
   if (!all || has_lost_) return;
   for (const auto& member : members) member.node->set_others_ready(static_cast<uint64_t>(*all));
 }

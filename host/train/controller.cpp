@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/seconds_setting.h"
 #include "host/base/text/text.h"
 #include "host/machine/machine.h"
 
@@ -143,6 +144,7 @@ decide::HealLimits Controller::heal_limits() const {
   return {.max_heals = spec.failure_config.max_heals,
           .unwind_timeout_s = spec.timeout_s,
           .loss_timeout_s = has_hosts ? spec.failure_config.node_timeout_s + kLossMarginS : 0,
+          .room_timeout_s = seconds_setting("RTRAIN_JOIN_TIMEOUT_S", spec.start_timeout_s),
           .can_carry = !has_hosts || !context_.nodes->spec().has_own_disks};
 }
 

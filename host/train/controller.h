@@ -135,6 +135,8 @@ class Controller : public AttemptDelegate,
   void perform(const decide::action::KillRank& a) { attempt_->kill(a.rank); }
   void perform(const decide::action::EndHealed& a);
   void perform(const decide::action::HealGroup& a);
+  void perform(const decide::action::FindRoom& a);
+  void perform(const decide::action::TellNoRoom& a);
   void perform(const decide::action::LookAgain& a);
   void perform(const decide::action::KeepSpares& a);
   void perform(const decide::action::TellHealed& a);
@@ -190,6 +192,7 @@ class Controller : public AttemptDelegate,
   std::unique_ptr<OperatorCommands> commands_;
   std::unique_ptr<RuntimeWatch> runtime_watch_;
   RunRecord::AttemptStart start_;     // for the attempt that is spawned next
+  std::vector<int> room_;             // the nodes that FindRoom has found
   std::string carried_;               // the folder of a commit from which a larger group continues
   std::unique_ptr<Attempt> attempt_;  // the newest one; it uses all members above
 };

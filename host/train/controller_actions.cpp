@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "host/base/clock.h"
+#include "host/base/rank_ranges.h"
 #include "host/base/text/counted.h"
 #include "host/base/text/text.h"
 #include "host/machine/machine.h"
@@ -21,6 +22,10 @@ List values(const std::vector<store::CheckpointRow>& checkpoints) {
   for (const store::CheckpointRow& checkpoint : checkpoints)
     out.push_back(to_value<ReportedCheckpoint>(checkpoint));
   return out;
+}
+
+std::string text_of(const std::vector<int>& ranks) {
+  return rank_ranges(std::vector<int64_t>(ranks.begin(), ranks.end()));
 }
 
 }  // namespace
@@ -180,6 +185,7 @@ void Controller::tell_stopping(decide::StopKind kind, double grace_s) {
 void Controller::perform(const decide::action::SendExit&) { attempt_->send_all(message::Exit{}); }
 
 void Controller::perform(const decide::action::KillGroup&) {
+  resources_->stop_finding();
   if (attempt_) attempt_->kill();
 }
 
@@ -244,14 +250,32 @@ void Controller::perform(const decide::action::EndHealed& a) {
 void Controller::perform(const decide::action::HealGroup& a) {
   checkpoints_.begin_attempt();
   const int before = attempt_->num_workers();
-  auto next =
-      std::make_unique<Attempt>(attempt_context(), *this, a.attempt, start_, *attempt_, a.kept);
+  auto next = std::make_unique<Attempt>(attempt_context(), *this, a, start_, *attempt_, room_);
   attempt_ = std::move(next);
   if (attempt_->num_workers() < before) {
     events_.notice("warning", cat("the group goes on with ", counted(a.kept.size(), "worker"),
                                   " instead of ", before));
   }
   attempt_->heal(a.lost);
+}
+
+void Controller::perform(const decide::action::FindRoom& a) {
+  room_.clear();
+  resources_->find_room(
+      attempt_->lost_nodes(a.ranks), attempt_->nodes_without(a.ranks),
+      [this, ranks = a.ranks, attempt = machine_.attempt](std::vector<int> nodes) {
+        room_ = std::move(nodes);
+        feed(decide::event::RoomFound{attempt, ranks});
+      });
+  if (!room_.empty() || machine_.stop) return;
+  events_.notice("warning",
+                 cat("no node has room for ", text_of(a.ranks), " now: the others wait ",
+                     machine_.heal_limits.room_timeout_s, " s (RTRAIN_JOIN_TIMEOUT_S) for one"));
+}
+
+void Controller::perform(const decide::action::TellNoRoom& a) {
+  events_.notice("warning", cat("no node has had room for ", text_of(a.ranks),
+                                ": the others do not go on without them"));
 }
 
 void Controller::perform(const decide::action::LookAgain&) {

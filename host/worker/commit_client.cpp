@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string_view>
+#include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/fault.h"
@@ -11,6 +12,12 @@
 #include "host/worker/worker_process.h"
 
 namespace rtrain::worker {
+namespace {
+
+// The limit for the copies of a node's ranks, which are one message.
+constexpr size_t kMostCopiedBytes = size_t{512} << 10;
+
+}  // namespace
 
 std::string CommitClient::refusal() const {
   const loop::WorkerContext& context = worker_.context();
@@ -45,9 +52,26 @@ void CommitClient::enter(uint64_t step) {
   board().set_absent(place(), false);
 }
 
-void CommitClient::prepare(uint64_t step, std::string_view small) {
+bool CommitClient::is_copied() const { return worker_.context().is_copied; }
+
+// The copies are whole or left out: without one of them the node's ranks cannot move.
+message::NodeReady CommitClient::node_ready(uint64_t step) {
+  message::NodeReady out{.step = static_cast<int64_t>(step)};
+  size_t bytes = 0;
+  for (int each = board().first_rank(); is_copied() && each < board().size(); ++each) {
+    auto copy = board().read(each, pages::CommitBoard::Part::kCopy, step);
+    if (!copy) continue;
+    bytes += copy->size();
+    out.copies.push_back({.place = each, .bytes = std::move(*copy)});
+  }
+  if (bytes > kMostCopiedBytes) out.copies.clear();
+  return out;
+}
+
+void CommitClient::prepare(uint64_t step, std::string_view small, std::string_view copy) {
   fault_point("elastic.prepare");
   board().write(place(), pages::CommitBoard::Part::kPrepared, step, small);
+  if (is_copied()) board().write(place(), pages::CommitBoard::Part::kCopy, step, copy);
   board().set_ready(place(), step);
   const std::chrono::duration<double> timeout(worker_.context().timeout_s);
   const auto deadline =
@@ -57,9 +81,7 @@ void CommitClient::prepare(uint64_t step, std::string_view small) {
     board().wait(step, deadline);
   } else {
     // Several ranks may find that all are ready. Each of them sends the message.
-    if (board().is_node_ready(step)) {
-      worker_.tell(message::NodeReady{.step = static_cast<int64_t>(step)});
-    }
+    if (board().is_node_ready(step)) worker_.tell(node_ready(step));
     board().wait(step, deadline, pages::CommitBoard::Scope::kAllHosts);
   }
   prepared_ = step;

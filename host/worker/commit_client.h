@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "host/loop/messages/to_controller.h"
 #include "host/pages/commit_board.h"
 
 namespace rtrain::worker {
@@ -30,9 +31,12 @@ class CommitClient {
 
   // This rank holds this step and will commit further ones. 0: it holds none, and will get one.
   void enter(uint64_t step);
+  // Whether prepare() gets a copy for the first node.
+  bool is_copied() const;
   // Writes the small part of this rank's state at the end of the step, and waits until all ranks
-  // have: then the step counts, whatever happens to a rank. Throws kPeerLost, kTimeout.
-  void prepare(uint64_t step, std::string_view small);
+  // have: then the step counts, whatever happens to a rank. `copy`: what the first node keeps of
+  // it; may be empty. Throws kPeerLost, kTimeout.
+  void prepare(uint64_t step, std::string_view small, std::string_view copy = {});
   // Writes the small part again: all ranks were ready, and this rank has committed the step.
   void commit(uint64_t step, std::string_view small);
   // Returns the small part that this rank, or the process before it in its place, has written at
@@ -54,6 +58,7 @@ class CommitClient {
 
  private:
   pages::CommitBoard& board();
+  message::NodeReady node_ready(uint64_t step);
   int place() const;
   bool is_alone() const;
 

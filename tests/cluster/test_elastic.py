@@ -108,21 +108,24 @@ def test_ranks_of_both_nodes_at_once(rtrain, job):
     assert statuses(rtrain)[-1] == "FINISHED" and set(statuses(rtrain)[:-1]) == {"HEALED"}
 
 
-def test_a_node_that_is_lost_restarts_the_group(rtrain, job):
+def test_a_lost_node_that_comes_back_takes_its_ranks_again(rtrain, job):
+    wanted = calm(rtrain, job)
     wait = "while state.step == 5 and not files.exists 'go' do os.execute 'sleep 0.05' end"
     path = script(
         rtrain,
         at_step=f"if rank == 0 and state.step == 5 then files.once 'there' end\n{wait}",
-        after_step=SAVE.replace("@MODE@", "SYNC"),
-        limits="max_failures = 1, node_timeout_s = 2",
+        limits="node_timeout_s = 2",
     )
     running = job("run", path)
     wait_until(lambda: (rtrain.folder / "there").exists(), message="the fifth step")
     running.processes[1].kill()
     wait_until(lambda: "has not been heard of for 2 s" in running.processes[0].stderr, message="the loss of the node")
-    running.start_again(1)
     (rtrain.folder / "go").touch()
+    wait_until(lambda: "no node has room for ranks 2-3" in running.processes[0].stderr, message="the search for a node")
+    running.start_again(1)
     first, second = running.wait()
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert statuses(rtrain) == ["ERRORED", "FINISHED"]
-    assert "its node is lost and num_workers is a fixed number (with a range, {min, max}" in first.stderr
+    assert attempts(rtrain) == [(1, "HEALED", 0), (2, "FINISHED", 1)]
+    assert ends(first) == wanted
+    before, after = pids(rtrain, 1), pids(rtrain, 2)
+    assert [rank for rank in range(4) if before[rank] != after[rank]] == [2, 3]

@@ -27,6 +27,11 @@ std::string enumerator(std::string_view name) {
 std::string code(const Error& error) {
   return cat("Error(Code::", enumerator(code_name(error.code())), ", ", code(error.message()), ')');
 }
+std::string code(const std::vector<int>& numbers) {
+  std::string out;
+  for (const int each : numbers) out += cat(out.empty() ? "{" : ", ", each);
+  return out + '}';
+}
 std::string code(decide::Phase phase) {
   constexpr std::array kNames = {"kSpawn", "kHello", "kEngineLoaded", "kGroupReady", "kRunning"};
   return cat("Phase::", kNames.at(static_cast<size_t>(phase)));
@@ -82,7 +87,7 @@ struct ToCode {
     return braced("Dying", e.rank, e.time_s);
   }
   std::string operator()(const decide::event::Gone& e) const {
-    return braced("Gone", e.rank, e.error, e.time_s, e.has_host);
+    return braced("Gone", e.rank, e.error, e.time_s, e.has_host, e.can_move);
   }
   std::string operator()(const decide::event::VerdictDue& e) const {
     return braced("VerdictDue", e.attempt);
@@ -95,6 +100,9 @@ struct ToCode {
   }
   std::string operator()(const decide::event::HealDue& e) const {
     return braced("HealDue", e.attempt);
+  }
+  std::string operator()(const decide::event::RoomFound& e) const {
+    return braced("RoomFound", e.attempt, e.ranks);
   }
   std::string operator()(const decide::event::Unwound& e) const {
     return braced("Unwound", e.rank, e.unwinding);

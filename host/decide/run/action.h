@@ -101,7 +101,17 @@ struct EndHealed {
 struct HealGroup {
   int attempt;
   std::vector<int> kept;
-  std::vector<int> lost;  // their new numbers
+  std::vector<int> lost;        // their new numbers
+  std::vector<int> moved = {};  // those of them that get them on another node: that of RoomFound
+};
+// Looks for nodes that have room for these ranks, whose nodes are lost. Answered with RoomFound as
+// soon as there are, unless FindRoom or KillGroup comes before.
+struct FindRoom {
+  std::vector<int> ranks;
+};
+// Reports that there were none in time: the others do not continue.
+struct TellNoRoom {
+  std::vector<int> ranks;
 };
 // Answered with HealDue, as soon as the present event is over.
 struct LookAgain {};
@@ -142,14 +152,13 @@ struct Finish {
   std::optional<GroupError> error;
 };
 }  // namespace action
-using Action =
-    std::variant<action::RequestResources, action::BeginAttempt, action::SpawnGroup,
-                 action::SendStart, action::SetDeadline, action::ClearDeadline,
-                 action::SetVerdictTimer, action::SetResizeTimer, action::AskToStop,
-                 action::TellResize, action::AskToGrow, action::DropCarried, action::TellDeath,
-                 action::TellLeftOut, action::Unwind, action::KillRank, action::EndHealed,
-                 action::HealGroup, action::LookAgain, action::KeepSpares, action::TellHealed,
-                 action::SendExit, action::KillGroup, action::EndAttempt, action::TellFailure,
-                 action::SetRetryTimer, action::EndRun, action::Finish>;
+using Action = std::variant<
+    action::RequestResources, action::BeginAttempt, action::SpawnGroup, action::SendStart,
+    action::SetDeadline, action::ClearDeadline, action::SetVerdictTimer, action::SetResizeTimer,
+    action::AskToStop, action::TellResize, action::AskToGrow, action::DropCarried,
+    action::TellDeath, action::TellLeftOut, action::Unwind, action::KillRank, action::EndHealed,
+    action::HealGroup, action::FindRoom, action::TellNoRoom, action::LookAgain, action::KeepSpares,
+    action::TellHealed, action::SendExit, action::KillGroup, action::EndAttempt,
+    action::TellFailure, action::SetRetryTimer, action::EndRun, action::Finish>;
 
 }  // namespace rtrain::decide

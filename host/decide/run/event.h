@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "host/base/error.h"
 #include "host/decide/failure_policy.h"
@@ -61,7 +62,8 @@ struct Gone {
   int rank;
   Error error;
   double time_s;
-  bool has_host = true;  // its node can start processes
+  bool has_host = true;   // its node can start processes
+  bool can_move = false;  // a process on another node can take its place
 };
 // The time of SetVerdictTimer has passed.
 struct VerdictDue {
@@ -79,6 +81,11 @@ struct Healable {
 // LookAgain has requested this.
 struct HealDue {
   int attempt;
+};
+// Nodes with room for these ranks are there, as FindRoom has requested.
+struct RoomFound {
+  int attempt;
+  std::vector<int> ranks;
 };
 // The rank has gone back to its last commit, because another rank is lost or the group grows.
 struct Unwound {
@@ -140,12 +147,14 @@ struct RankSlow {
 // until the ranks were asked to (AskToGrow).
 struct Unbalanced {};
 }  // namespace event
-using Event = std::variant<
-    event::Started, event::ResourcesGranted, event::ResourcesRefused, event::AttemptBegun,
-    event::SpawnFailed, event::PhaseReached, event::DeadlinePassed, event::Returned, event::Failed,
-    event::Dying, event::Gone, event::VerdictDue, event::CheckpointCommitted, event::Healable,
-    event::HealDue, event::Unwound, event::ResourcesSeen, event::AttemptEnded, event::RetryDue,
-    event::RunEnded, event::StopRequested, event::StopSeen, event::StopComplete, event::GracePassed,
-    event::StopNow, event::StorageFailed, event::NodeUnhealthy, event::RankSlow, event::Unbalanced>;
+using Event =
+    std::variant<event::Started, event::ResourcesGranted, event::ResourcesRefused,
+                 event::AttemptBegun, event::SpawnFailed, event::PhaseReached,
+                 event::DeadlinePassed, event::Returned, event::Failed, event::Dying, event::Gone,
+                 event::VerdictDue, event::CheckpointCommitted, event::Healable, event::HealDue,
+                 event::RoomFound, event::Unwound, event::ResourcesSeen, event::AttemptEnded,
+                 event::RetryDue, event::RunEnded, event::StopRequested, event::StopSeen,
+                 event::StopComplete, event::GracePassed, event::StopNow, event::StorageFailed,
+                 event::NodeUnhealthy, event::RankSlow, event::Unbalanced>;
 
 }  // namespace rtrain::decide

@@ -10,6 +10,11 @@ namespace {
 // How long a failed group lives on, so that the other ranks can send their errors.
 constexpr double kVerdictS = 0.5;
 
+DeathEffect effect_of(const RankState& lost) {
+  if (!lost.is_replaceable) return DeathEffect::kLeftOut;
+  return lost.moves ? DeathEffect::kMoved : DeathEffect::kReplaced;
+}
+
 // The stage's `kill_is_due`; null where the stage has none.
 template <class AnyStage>
 auto kill_flag(AnyStage& stage) {
@@ -45,7 +50,7 @@ void Transition::on(const event::Dying& e) {
 void Transition::on(const event::Gone& e) {
   RankState& rank = rank_of(e.rank);
   rank.gone = true;
-  rank.is_replaceable = rank.is_replaceable && e.has_host;
+  if (!e.has_host) lose_host(rank, e.can_move);
   // The end of a process is expected when the controller has ended it, or when all ranks have
   // returned.
   const bool over = is<stage::Killed, stage::Returning>();
@@ -113,13 +118,18 @@ void Transition::check_verdict() {
   if (all_accounted_for(m_.group.ranks)) kill();
 }
 
+// A group of fixed size cannot continue without the rank, but with a process on another node.
+void Transition::lose_host(RankState& rank, bool can_move) {
+  rank.moves = can_move && !m_.scaling.is_elastic();
+  rank.is_replaceable = rank.is_replaceable && rank.moves;
+}
+
 // A death ends or heals the group at once: an error that another rank still sends would be later
 // than the death.
 void Transition::lose(int rank) {
   check_barren(rank_of(rank));
   if (may_heal()) {
-    const bool is_replaced = rank_of(rank).is_replaceable;
-    add(action::TellDeath{rank, is_replaced ? DeathEffect::kReplaced : DeathEffect::kLeftOut});
+    add(action::TellDeath{rank, effect_of(rank_of(rank))});
     return heal(rank);
   }
   if (!is_failing()) m_.group.verdict = Verdict::kDue;
@@ -131,8 +141,8 @@ void Transition::lose(int rank) {
 std::string Transition::why_not_without(const RankState& lost) const {
   if (!m_.group.can_replace || lost.is_replaceable) return "";
   if (!m_.scaling.is_elastic()) {
-    return "its node is lost and num_workers is a fixed number (with a range, {min, max}, the "
-           "others would go on)";
+    return "its node is lost, and the state that it had for itself was too large for a copy on the "
+           "first node";
   }
   for (const RankState& rank : m_.group.ranks) {
     if (!rank.fixed.empty()) {

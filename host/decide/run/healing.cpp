@@ -66,6 +66,13 @@ void Transition::on(const event::HealDue& e) {
   if (is<stage::Replacing>() && e.attempt == m_.attempt) heal_group();
 }
 
+void Transition::on(const event::RoomFound& e) {
+  auto* replacing = as<stage::Replacing>();
+  if (replacing == nullptr || e.attempt != m_.attempt || e.ranks != replacing->moving) return;
+  replacing->has_room = true;
+  heal_group();
+}
+
 int Transition::least_workers() const {
   return m_.group.can_shrink ? m_.scaling.min_workers() : static_cast<int>(m_.group.ranks.size());
 }
@@ -189,12 +196,14 @@ void Transition::heal_group() {
   if (!can_heal() || num_kept(before) != m_.num_workers) return give_up_heal();
   const auto is_dying = [](const RankState& r) { return r.is_lost() && !r.gone; };
   if (std::ranges::any_of(before, is_dying)) return;
+  if (!has_room()) return find_room();
   action::HealGroup next{m_.attempt, {}, {}};
   std::vector<RankState> ranks;
   for (size_t i = 0; i < before.size(); ++i) {
     if (!before[i].is_replaceable) continue;
     next.kept.push_back(static_cast<int>(i));
     if (before[i].gone) next.lost.push_back(static_cast<int>(ranks.size()));
+    if (before[i].moves) next.moved.push_back(static_cast<int>(ranks.size()));
     ranks.push_back(before[i].gone ? RankState{} : surviving(before[i]));
   }
   before = std::move(ranks);
@@ -204,6 +213,43 @@ void Transition::heal_group() {
   add(std::move(next));
   add(action::SetDeadline{m_.start_timeout_s});
   update_slowest();
+}
+
+std::vector<int> Transition::moving() const {
+  std::vector<int> out;
+  for (size_t i = 0; i < m_.group.ranks.size(); ++i) {
+    if (m_.group.ranks[i].moves) out.push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+// Whether each rank of a lost node has another node.
+bool Transition::has_room() const {
+  const auto& replacing = std::get<stage::Replacing>(m_.stage);
+  const std::vector<int> ranks = moving();
+  return ranks.empty() || (replacing.has_room && replacing.moving == ranks);
+}
+
+void Transition::find_room() {
+  auto& replacing = std::get<stage::Replacing>(m_.stage);
+  if (std::vector<int> ranks = moving(); replacing.moving != ranks) {
+    replacing = {.moving = std::move(ranks)};
+    add(action::FindRoom{replacing.moving});
+    add(action::SetDeadline{is_stopped() ? 0 : m_.heal_limits.room_timeout_s});
+  }
+}
+
+// Whether somebody asks for the end of the run: then nobody waits for a node.
+bool Transition::is_stopped() const { return m_.stop && is_from_outside(m_.stop->kind); }
+
+bool Transition::awaits_room() const {
+  const auto* replacing = std::get_if<stage::Replacing>(&m_.stage);
+  return replacing != nullptr && !replacing->moving.empty() && !has_room();
+}
+
+void Transition::give_up_room() {
+  add(action::TellNoRoom{moving()});
+  give_up_heal();
 }
 
 // Ends the group, as without a heal. Where no rank was lost, what asks for the end is the cause.

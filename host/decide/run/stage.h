@@ -19,6 +19,7 @@
 #include <optional>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "host/decide/group_state.h"
 
@@ -86,8 +87,11 @@ struct Recording {
 struct Reopening {
   bool kill_is_due;
 };
-// Some processes of lost ranks have not ended yet.
-struct Replacing {};
+// Some processes of lost ranks have not ended yet, or their node is lost and no other one has room.
+struct Replacing {
+  std::vector<int> moving = {};  // the ranks for which such a node was asked for
+  bool has_room = false;         // there is one
+};
 // The ranks go back to the commit at which the group grows.
 struct Gathering {
   int to;

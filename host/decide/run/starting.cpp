@@ -56,6 +56,7 @@ void Transition::on(const event::DeadlinePassed& e) {
                            m_.heal_limits.unwind_timeout_s, " s"));
   }
   if (is<stage::Unwinding>()) return give_up_heal();
+  if (awaits_room()) return give_up_room();
   if (is<stage::Returning>()) return kill();  // the teardown took too long
   if (!is<stage::Starting>()) return;
   if (m_.group.is_healed && continue_without(late_ranks())) return;

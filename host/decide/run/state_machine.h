@@ -8,7 +8,8 @@
 // last commit (Unwind, Unwound). The attempt's row is closed (EndHealed), the row of the next one
 // is written, and that attempt takes the processes over (HealGroup). Only max_heals is charged.
 // Where no worker can take a lost rank's place (its node is lost, or its process does not start) an
-// elastic group continues without it, down to min_workers, and the ranks get new numbers.
+// elastic group continues without it, down to min_workers, and the ranks get new numbers. A group
+// of fixed size waits for another node with room (FindRoom, RoomFound), at most room_timeout_s.
 //
 // Where all ranks hold a commit of train.elastic the group can also **grow**: the ranks are asked
 // to (AskToGrow), go back to a commit, write their parts of it to the disk (Unwound) and are ended.
@@ -47,6 +48,8 @@ struct HealLimits {
   // The longest time from when ranks notice a loss until the controller knows of it: a lost node is
   // found by its time-out. 0: the job has one node.
   double loss_timeout_s = 0;
+  // How long the others wait for a node that takes the ranks of a lost one.
+  double room_timeout_s = 60;
   // The ranks can leave the state of their last commit to a larger group, in a folder that all
   // nodes see; else the group grows at a checkpoint.
   bool can_carry = true;

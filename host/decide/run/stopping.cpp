@@ -5,6 +5,7 @@ namespace rtrain::decide {
 
 void Transition::on(const event::StopRequested& e) {
   if (!accept(e.kind, e.by)) return;
+  if (awaits_room() && is_stopped()) add(action::SetDeadline{0});
   if (is_healing()) return;  // the ranks are asked when the heal is complete
   if (is<stage::Growing>()) {
     m_.stage = stage::Running{};

@@ -41,6 +41,7 @@ class Transition {
   void on(const event::Healable& e);
   void on(const event::Unwound& e);
   void on(const event::HealDue& e);
+  void on(const event::RoomFound& e);
 
   // growing.cpp
   void on(const event::ResourcesSeen& e);
@@ -97,6 +98,7 @@ class Transition {
   void start_verdict();
   void check_verdict();
   void lose(int rank);
+  void lose_host(RankState& rank, bool can_move);
   std::string why_not_without(const RankState& lost) const;
   void kill();
   void end_group();
@@ -117,6 +119,12 @@ class Transition {
   void reopen(const stage::Recording& recorded);
   void replace_lost();
   void heal_group();
+  std::vector<int> moving() const;
+  bool has_room() const;
+  void find_room();
+  bool is_stopped() const;
+  bool awaits_room() const;
+  void give_up_room();
   void give_up_heal();
 
   // growing.cpp

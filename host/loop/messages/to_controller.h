@@ -336,13 +336,24 @@ struct Healable {
                                         optional("fixed", &Healable::fixed)};
 };
 
+// What the first node of a job keeps of the small state of another node's rank (train.elastic).
+struct RankCopy {
+  int place = 0;  // as in WorkerContext
+  std::string bytes;
+
+  static constexpr RecordFields kFields{required("place", &RankCopy::place),
+                                        required("bytes", &RankCopy::bytes)};
+};
+
 // All ranks of the sender's node have reached that step of train.elastic. Its commit waits for the
-// ranks of the other nodes.
+// ranks of the other nodes. `copies`: of all these ranks at that step, or empty.
 struct NodeReady {
   static constexpr std::string_view kType = "node_ready";
   int64_t step = 0;
+  std::vector<RankCopy> copies = {};
 
-  static constexpr RecordFields kFields{required("step", &NodeReady::step)};
+  static constexpr RecordFields kFields{required("step", &NodeReady::step),
+                                        optional("copies", &NodeReady::copies)};
 };
 
 // The rank is back at its last commit, because another rank is lost, and waits for `start`.

@@ -60,6 +60,9 @@ struct WorkerContext {
   bool is_spare = false;
   // The rank with which the process of this rank was started on its node.
   int place = 0;
+  // The first node keeps a copy of this rank's small state (train.elastic): where this node is lost
+  // a process on another one takes the rank's place.
+  bool is_copied = false;
   // The process is not a rank, but validates that checkpoint.
   std::optional<ValidationTask> validation;
 
@@ -91,6 +94,7 @@ struct WorkerContext {
       optional("carried", &WorkerContext::carried),
       optional("is_spare", &WorkerContext::is_spare),
       optional("place", &WorkerContext::place),
+      optional("is_copied", &WorkerContext::is_copied),
       optional("validation", &WorkerContext::validation)};
 };
 

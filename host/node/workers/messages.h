@@ -120,6 +120,19 @@ struct LeaveOutWorker {
                                         required("rank", &LeaveOutWorker::rank)};
 };
 
+// As in Node::keep.
+struct KeepCommit {
+  static constexpr std::string_view kType = "keep_commit";
+  int attempt = 1;
+  int rank = 0;
+  int64_t step = 0;
+  std::string bytes;
+
+  static constexpr RecordFields kFields{
+      required("attempt", &KeepCommit::attempt), required("rank", &KeepCommit::rank),
+      required("step", &KeepCommit::step), required("bytes", &KeepCommit::bytes)};
+};
+
 struct OthersReady {
   static constexpr std::string_view kType = "others_ready";
   int attempt = 1;
@@ -136,9 +149,9 @@ struct OthersLost {
   static constexpr RecordFields kFields{required("attempt", &OthersLost::attempt)};
 };
 
-using ToNode =
-    std::variant<node::NodeOrder, ToRank, Attached, HoldOutput, KillWorkers, CloseWorkers, HandOver,
-                 ReplaceWorker, MakeSpare, DropSpare, LeaveOutWorker, OthersReady, OthersLost>;
+using ToNode = std::variant<node::NodeOrder, ToRank, Attached, HoldOutput, KillWorkers,
+                            CloseWorkers, HandOver, ReplaceWorker, MakeSpare, DropSpare,
+                            LeaveOutWorker, KeepCommit, OthersReady, OthersLost>;
 
 struct Spawned {
   static constexpr std::string_view kType = "spawned";

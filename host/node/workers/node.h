@@ -125,6 +125,11 @@ class Node {
   virtual void kill(int /*rank*/) { RT_CHECK(false); }
   // The others continue without the rank, whose process has ended: no commit waits for it.
   virtual void leave_out(int /*rank*/) { RT_CHECK(false); }
+  // Gives a rank the small state of train.elastic that a process on a lost node has had at that
+  // step. Call it after spawn().
+  virtual void keep(int /*rank*/, uint64_t /*step*/, std::string_view /*bytes*/) {
+    RT_CHECK(false);
+  }
   // As in CommitBoard, if other nodes have ranks too.
   virtual void set_others_ready(uint64_t /*step*/) {}
   virtual void set_others_lost() {}

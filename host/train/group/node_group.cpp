@@ -8,6 +8,11 @@
 
 namespace rtrain::train {
 
+bool NodeGroup::Member::has_any(const std::vector<int>& ranks) const {
+  return std::ranges::any_of(
+      ranks, [this](int rank) { return rank >= first_rank && rank < first_rank + num_workers; });
+}
+
 const NodeGroup::Member& NodeGroup::of(int rank) const {
   for (const Member& member : members_) {
     if (rank >= member.first_rank && rank < member.first_rank + member.num_workers) return member;
@@ -53,6 +58,7 @@ void NodeGroup::keep(const std::vector<int>& ranks) {
       without_ranks_.push_back(std::move(member.node));
       continue;
     }
+    member.is_moved = false;
     member.node_rank = static_cast<int>(kept.size());
     member.first_rank = first_rank;
     member.num_workers = static_cast<int>(places.size());
@@ -61,6 +67,17 @@ void NodeGroup::keep(const std::vector<int>& ranks) {
     kept.push_back(std::move(member));
   }
   members_ = std::move(kept);
+}
+
+void NodeGroup::move(Member& member, Member to) {
+  without_ranks_.push_back(std::move(member.node));
+  member.node = std::move(to.node);
+  member.name = std::move(to.name);
+  member.address = std::move(to.address);
+  member.far_path = std::move(to.far_path);
+  member.number = to.number;
+  member.spare = {};
+  member.is_moved = true;
 }
 
 void NodeGroup::hand_over(node::NodeDelegate& delegate) {

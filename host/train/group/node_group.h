@@ -27,7 +27,11 @@ class NodeGroup {
     int first_rank = 0;
     int num_workers = 1;
     std::vector<int> places = {};  // by local rank; set by add()
+    bool is_moved = false;         // set by move(); until the next keep()
     decide::Spare spare = {};
+
+    // Whether it has one of these ranks.
+    bool has_any(const std::vector<int>& ranks) const;
   };
 
   // The rank's node.
@@ -39,6 +43,8 @@ class NodeGroup {
   // Continues with these ranks, in ascending order: rank ranks[i] becomes rank i. The processes of
   // the others have ended.
   void keep(const std::vector<int>& ranks);
+  // A member's ranks go on on another node, of which `to` has what does not depend on the ranks.
+  void move(Member& member, Member to);
   // Calls Node::hand_over for all nodes, including those without ranks.
   void hand_over(node::NodeDelegate& delegate);
   const std::vector<Member>& members() const { return members_; }

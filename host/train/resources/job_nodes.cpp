@@ -136,31 +136,55 @@ NodeGroup JobNodes::nodes(const node::NodeOrder& order, node::NodeDelegate& dele
   for (size_t i = 0; i < numbers.size(); ++i) {
     part.num_workers = counts[i];
     const int node = numbers[i];
-    part.address = roster_.address(node);
     if (part.num_workers == 0) continue;
-    NodeGroup::Member member{.node = nullptr,
-                             .name = roster_.name(node),
-                             .address = part.address,
-                             .number = node,
-                             .node_rank = static_cast<int>(out.members().size()),
-                             .first_rank = part.first_rank,
-                             .num_workers = part.num_workers};
-    if (node == 0) {
-      member.node =
-          std::make_unique<node::LocalNode>(run_.loop, part, run_.files, places_, delegate);
-    } else {
-      auto remote = std::make_unique<node::RemoteNode>(
-          part,
-          [this, node](const message::ToNode& message) { nodes_.send(node, to_value(message)); },
-          delegate);
-      remote_[node] = remote.get();
-      member.node = std::move(remote);
-      if (const RosterNode* found = roster_.find(node)) member.far_path = found->far_path;
-    }
+    NodeGroup::Member member = this->node(node, part, delegate);
+    member.node_rank = static_cast<int>(out.members().size());
     out.add(std::move(member));
     part.first_rank += part.num_workers;
   }
   return out;
+}
+
+NodeGroup::Member JobNodes::node(int number, const node::NodeOrder& order,
+                                 node::NodeDelegate& delegate) {
+  node::NodeOrder part = order;
+  part.address = roster_.address(number);
+  NodeGroup::Member member{.node = nullptr,
+                           .name = roster_.name(number),
+                           .address = part.address,
+                           .number = number,
+                           .first_rank = part.first_rank,
+                           .num_workers = part.num_workers};
+  if (number == 0) {
+    member.node = std::make_unique<node::LocalNode>(run_.loop, part, run_.files, places_, delegate);
+    return member;
+  }
+  auto remote = std::make_unique<node::RemoteNode>(
+      part,
+      [this, number](const message::ToNode& message) { nodes_.send(number, to_value(message)); },
+      delegate);
+  remote_[number] = remote.get();
+  member.node = std::move(remote);
+  if (const RosterNode* found = roster_.find(number)) member.far_path = found->far_path;
+  return member;
+}
+
+void JobNodes::find_room(std::vector<decide::NodeWorkers> lost, std::set<int> used,
+                         OnRoom on_room) {
+  lost_ = std::move(lost);
+  used_ = std::move(used);
+  on_room_ = std::move(on_room);
+  look_for_room();
+}
+
+void JobNodes::look_for_room() {
+  if (!on_room_) return;
+  std::vector<decide::NodeWorkers> free;
+  for (const int node : ready_nodes()) {
+    if (!used_.contains(node)) free.push_back({node, roster_.room(node).workers});
+  }
+  auto found = decide::relocation(lost_, std::move(free), placement_.may_share());
+  if (found) std::exchange(on_room_, nullptr)(std::move(*found));
 }
 
 // Chooses the node that has started the fewest ingest workers.
@@ -230,15 +254,17 @@ void JobNodes::on_node_lost(int node, const std::string& reason) {
   delegate_.notice(reason);
   if (run_.spec.join) lost_ranks_ = Error(Code::kWorkerLost, reason);
   if (lost_ranks_ && on_granted_) return fail(*lost_ranks_);
-  const auto remote = remote_.find(node);
-  if (remote == remote_.end()) return;
-  if (remote->second->is_running()) {
+  const auto found = remote_.find(node);
+  if (found == remote_.end()) return;
+  node::RemoteNode* const remote = found->second;
+  remote_.erase(found);
+  if (remote->is_running()) {
     delegate_.warn(cat("reports that the ranks of node ", name,
                        " have made in the last moments may be missing: its disk has them, but for "
                        "the last second if the node itself went down, and an agent that comes from "
                        "there brings them"));
   }
-  remote->second->lose(reason);
+  remote->lose(reason);
 }
 
 void JobNodes::on_command(Value request, node::OperatorLinks::Reply reply) {
@@ -351,6 +377,7 @@ std::string JobNodes::evict(int node, const std::string& reason) {
 }
 
 void JobNodes::grant_if_ready() {
+  look_for_room();
   if (!on_granted_) return;
   if (const std::string text = roster_.misfits(); !text.empty()) {
     cancel();

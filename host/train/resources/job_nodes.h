@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,11 @@ class JobNodes : public Resources, public node::NodeServerDelegate, public NodeJ
   void look(std::function<void(int workers)> on_seen) override;
   void end_run() override;
   NodeGroup nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) override;
+  void find_room(std::vector<decide::NodeWorkers> lost, std::set<int> used,
+                 OnRoom on_room) override;
+  void stop_finding() override { on_room_ = nullptr; }
+  NodeGroup::Member node(int number, const node::NodeOrder& order,
+                         node::NodeDelegate& delegate) override;
   std::string evict(int node, const std::string& reason) override;
   std::string start_ingest(const message::StartIngest& wanted) override;
   void tell_end(const message::Ended& ended) override;
@@ -71,6 +77,7 @@ class JobNodes : public Resources, public node::NodeServerDelegate, public NodeJ
   void on_folder_seen(int node, const message::FolderSeen& seen);
   bool is_usable(int node) const;
   bool check_health();
+  void look_for_room();
   void grant_if_ready();
   bool goes_on() const;
   void grant();
@@ -105,6 +112,9 @@ class JobNodes : public Resources, public node::NodeServerDelegate, public NodeJ
   std::map<int, int64_t> ingest_;            // ingest workers started in the attempt, by node
   std::optional<Error> lost_ranks_;  // processes of the launcher that have gone do not come back
   std::function<void(int)> on_granted_;
+  std::vector<decide::NodeWorkers> lost_;  // of find_room()
+  std::set<int> used_;
+  OnRoom on_room_;
   std::optional<double> waiting_since_s_;
   double waited_s_ = 0;
   bool has_begun_ = false;

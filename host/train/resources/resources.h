@@ -5,8 +5,11 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "host/decide/relocation.h"
 #include "host/loop/messages/ingest.h"
 #include "host/loop/messages/join.h"
 #include "host/train/group/node_group.h"
@@ -28,6 +31,19 @@ class Resources {
   virtual void end_run() {}
   // The nodes for an attempt with order.num_workers workers.
   virtual NodeGroup nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) = 0;
+  // Calls back, once, when each of the lost nodes has another one with room, with these nodes.
+  // `used`: the nodes that have ranks.
+  using OnRoom = std::function<void(std::vector<int> nodes)>;
+  virtual void find_room(std::vector<decide::NodeWorkers> /*lost*/, std::set<int> /*used*/,
+                         OnRoom /*on_room*/) {}
+  // No callback of find_room() is wanted any more.
+  virtual void stop_finding() {}
+  // One more node for the attempt, with the ranks of the order. REQUIRES: find_room() found it.
+  virtual NodeGroup::Member node(int /*number*/, const node::NodeOrder& /*order*/,
+                                 node::NodeDelegate& /*delegate*/) {
+    RT_CHECK(false);
+    return {};
+  }
   // Stops using the node. Returns why that is not possible, or "".
   virtual std::string evict(int /*node*/, const std::string& /*reason*/) {
     return "the run has no other node";

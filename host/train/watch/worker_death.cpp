@@ -82,6 +82,9 @@ std::string death_notice(const Death& death) {
     if (death.effect == decide::DeathEffect::kReplaced) {
       return ": it is replaced, and the others do the step that was cut again";
     }
+    if (death.effect == decide::DeathEffect::kMoved) {
+      return ": its node is lost, and the others wait for another one that takes its place";
+    }
     if (death.effect == decide::DeathEffect::kLeftOut) {
       return ": the others go on without it, and do the step that was cut again";
     }

@@ -18,6 +18,7 @@
 
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
+local ddp = require 'torch.nn.parallel.distributed'
 local errors = require 'base.errors'
 local ordered = require 'base.ordered'
 local parts = require 'rtrain.state.parts'
@@ -115,6 +116,23 @@ local function small_of(self)
   }
 end
 
+-- Returns what the first node keeps of this rank's small state, so that a process on another node can take its place if
+-- this node is lost; nil if it keeps nothing.
+local function copy_of(self, small)
+  if not self._host.is_copied() then return nil end
+  local needs_buffers = session.get('train.elastic').context.world_rank == 0 or not self:_has_common_buffers()
+  local buffers = needs_buffers and small.own.buffers or ordered.new()
+  return pack{size = small.size, own = {random = small.own.random, parts = small.own.parts, buffers = buffers}}
+end
+
+-- Returns whether each forward begins with the first rank's buffers: then a new process needs no others.
+function Commits:_has_common_buffers()
+  for _, model in ordered.items(self._modules) do
+    if #model:buffers() > 0 and not ddp.broadcasts_buffers(model) then return false end
+  end
+  return true
+end
+
 -- Returns how often parameters were changed in place.
 local function versions(self)
   local sum = 0
@@ -154,7 +172,8 @@ function Commits:prepare(optimizer, closure)
   if not is_same then
     self:_begin_growth()
     wait_for_device(self)
-    self._host.prepare(self._prepared + 1, pack(small_of(self)))
+    local small = small_of(self)
+    self._host.prepare(self._prepared + 1, pack(small), copy_of(self, small))
     self._prepared = self._prepared + 1
   end
   self._count = self._host.num_collectives()

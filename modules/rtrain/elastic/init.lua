@@ -180,8 +180,9 @@ end
 ---A loss is healed if several ranks train, on one node or on several. Of a sharded model (fully_shard) another rank must
 ---keep a copy of each rank's rows: prepare_model with `parallel_strategy_kwargs = {replicas = 1}`. Without it, and after the
 ---loss of a rank together with the one that kept its rows, the group restarts from its checkpoint. With a fixed number of
----workers the loss of a node restarts the group; in local mode, and if a launcher has started each rank, a loss ends the
----run. Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
+---workers another node of the job, or the lost one when it has come back, takes the place of a lost node; the others wait
+---for it in their processes, and after RTRAIN_JOIN_TIMEOUT_S the group restarts. In local mode, and if a launcher has
+---started each rank, a loss ends the run. Horovod equivalent: hvd.elastic.run and its State (no Ray equivalent).
 ---@param state TrainState
 ---@param fn fun(state: TrainState): ... called with the state
 ---@return any ... the results of fn

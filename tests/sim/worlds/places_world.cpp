@@ -1,6 +1,7 @@
 #include "tests/sim/worlds/places_world.h"
 
 #include <algorithm>
+#include <set>
 
 #include "host/base/text/text.h"
 
@@ -38,6 +39,7 @@ void PlacesWorld::live() {
     change_nodes();
     place();
     check_request(draws_.below(4 * kMostWorkers));
+    relocate();
   }
 }
 
@@ -136,6 +138,67 @@ void PlacesWorld::check_counts(int num_workers, const std::vector<int>& counts) 
       const bool fits = counts[i] >= counts[k] || counts[i] == rooms_[i].workers;
       demand(fits && (counts[i] <= counts[k] + 1 || counts[k] == rooms_[k].workers),
              "workers are not spread evenly");
+    }
+  }
+}
+
+// Loses some nodes, of which some come back. What is found is compared with all other choices.
+void PlacesWorld::relocate() {
+  std::vector<decide::NodeWorkers> lost;
+  std::vector<decide::NodeWorkers> free;
+  for (int node = 1, count = 1 + draws_.below(3); node <= count; ++node) {
+    lost.push_back({node, 1 + draws_.below(kMostRoom)});
+  }
+  for (int node = 1; node <= kMostNodes; ++node) {
+    if (draws_.chance(0.6)) free.push_back({node, draws_.below(kMostRoom + 1)});
+  }
+  tell([&] {
+    std::string out = "relocation({";
+    for (const auto& each : lost) out += cat("{", each.node, ", ", each.workers, "}, ");
+    out += "}, {";
+    for (const auto& each : free) out += cat("{", each.node, ", ", each.workers, "}, ");
+    return cat(out, "}, ", may_share_ ? "true" : "false", ");");
+  });
+  const auto found = decide::relocation(lost, free, may_share_);
+  demand(found.has_value() == can_relocate(lost, free), "nodes with room are not found, or others");
+  if (!found) return;
+  check_relocated(lost, free, *found);
+  mark("relocated");
+}
+
+// Tries the free nodes in all orders: the one at i is for the lost one at i.
+bool PlacesWorld::can_relocate(const std::vector<decide::NodeWorkers>& lost,
+                               std::vector<decide::NodeWorkers> free) const {
+  if (free.size() < lost.size()) return false;
+  std::ranges::sort(free, {}, &decide::NodeWorkers::node);
+  do {
+    const auto fits = [this](const auto& from, const auto& to) {
+      return may_share_ || to.workers >= from.workers;
+    };
+    if (std::equal(lost.begin(), lost.end(), free.begin(), fits)) return true;
+  } while (std::ranges::next_permutation(free, {}, &decide::NodeWorkers::node).found);
+  return false;
+}
+
+void PlacesWorld::check_relocated(const std::vector<decide::NodeWorkers>& lost,
+                                  const std::vector<decide::NodeWorkers>& free,
+                                  const std::vector<int>& found) const {
+  const auto room_of = [&free](int node) {
+    const auto at = std::ranges::find(free, node, &decide::NodeWorkers::node);
+    return at == free.end() ? -1 : at->workers;
+  };
+  demand(std::set<int>(found.begin(), found.end()).size() == lost.size(), "a node is chosen twice");
+  for (size_t i = 0; i < lost.size(); ++i) {
+    const int room = room_of(found.at(i));
+    demand(room >= (may_share_ ? 0 : lost[i].workers), "a node is chosen without room, or is lost");
+    const bool is_there = std::ranges::find(found, lost[i].node) == found.end();
+    demand(!is_there || room_of(lost[i].node) != room,
+           "workers move to another node though theirs is back");
+    for (const decide::NodeWorkers& other : free) {
+      const bool is_unused = std::ranges::find(found, other.node) == found.end();
+      const bool is_enough = other.workers >= lost[i].workers;
+      demand(!is_unused || !is_enough || (room >= lost[i].workers && room <= other.workers),
+             "a node is chosen though one with less room would do, or one with room");
     }
   }
 }

@@ -1,5 +1,5 @@
 // tests/sim/worlds/places_world.h: simulated nodes that come and go during a run, around
-// host/decide/placement.h, core_request.h and scaling_policy.h.
+// host/decide/placement.h, core_request.h, relocation.h and scaling_policy.h.
 //
 // After each change the run is placed again, according to its strategy and its range of workers.
 #pragma once
@@ -8,6 +8,7 @@
 
 #include "host/decide/core_request.h"
 #include "host/decide/placement.h"
+#include "host/decide/relocation.h"
 #include "host/decide/scaling_policy.h"
 #include "tests/sim/world.h"
 
@@ -27,6 +28,12 @@ class PlacesWorld : public World {
   void check_counts(int num_workers, const std::vector<int>& counts) const;
   void check_strict(int num_workers, const std::vector<int>& counts) const;
   void check_request(int offered);
+  void relocate();
+  bool can_relocate(const std::vector<decide::NodeWorkers>& lost,
+                    std::vector<decide::NodeWorkers> free) const;
+  void check_relocated(const std::vector<decide::NodeWorkers>& lost,
+                       const std::vector<decide::NodeWorkers>& free,
+                       const std::vector<int>& found) const;
   int room_of_all() const;
 
   Draws& draws_;

@@ -44,9 +44,9 @@ RunWorld::Faults RunWorld::make_faults(Draws& draws) {
   const double rate = draws.chance(0.4) ? 0.15 : 0.4;
   const auto may = [&draws, rate] { return draws.chance(rate); };
   Faults out;
-  for (bool* each :
-       {&out.raise, &out.die, &out.lose_host, &out.spawn, &out.refuse, &out.stop, &out.storage,
-        &out.health, &out.leave_elastic, &out.deadline, &out.late, &out.disagree, &out.stick}) {
+  for (bool* each : {&out.raise, &out.die, &out.lose_host, &out.spawn, &out.refuse, &out.stop,
+                     &out.storage, &out.health, &out.leave_elastic, &out.deadline, &out.late,
+                     &out.disagree, &out.stick, &out.no_room}) {
     *each = may();
   }
   return out;
@@ -222,6 +222,12 @@ void RunWorld::add_answers(std::vector<Choice>& out) {
                    }});
   }
   if (!writing_.empty()) out.push_back({8, [this] { answer_row(); }});
+  if (!wanted_room_.empty() && !has_room_ && !faults_.no_room) {
+    out.push_back({2, [this] {
+                     has_room_ = true;
+                     feed(decide::event::RoomFound{machine_.attempt, wanted_room_});
+                   }});
+  }
 }
 
 void RunWorld::answer_row() {
@@ -272,8 +278,7 @@ void RunWorld::add_rank(std::vector<Choice>& out, int rank) {
                    }});
     out.push_back({weight, [this, rank] { end_process(rank, "killed", true); }});
   }
-  if (faults_.lose_host)
-    out.push_back({weight, [this, rank] { end_process(rank, "its node is lost", false); }});
+  if (faults_.lose_host) out.push_back({weight, [this, rank] { lose_host(rank); }});
   if (!faults_.spawn || it.phase != decide::Phase::kSpawn) return;
   out.push_back({1, [this, rank] {
                    process(rank).is_alive = false;
@@ -343,6 +348,11 @@ Error RunWorld::error_of_user() {
   return Error(code, cat("error ", draws_.below(3)));
 }
 
+void RunWorld::lose_host(int rank) {
+  process(rank).can_move = !machine_.scaling.is_elastic() && draws_.chance(0.8);
+  end_process(rank, "its node is lost", false);
+}
+
 void RunWorld::end_process(int rank, const char* why, bool has_host) {
   Process& it = process(rank);
   it.is_alive = false;
@@ -352,7 +362,8 @@ void RunWorld::end_process(int rank, const char* why, bool has_host) {
     note_error(rank, now_s_);
     it.has_died = !it.has_raised;
   }
-  feed(decide::event::Gone{rank, Error(Code::kWorkerLost, why), now_s_, has_host});
+  const bool can_move = has_host || it.can_move || machine_.scaling.is_elastic();
+  feed(decide::event::Gone{rank, Error(Code::kWorkerLost, why), now_s_, has_host, can_move});
 }
 
 // A timer may fire after the end of its attempt. Without the fault `deadline`, a deadline passes
@@ -381,7 +392,7 @@ void RunWorld::add_timers(std::vector<Choice>& out) {
 void RunWorld::add_late_timers(std::vector<Choice>& out) {
   out.push_back({1, [this] {
                    const int attempt = machine_.attempt - 1;
-                   switch (draws_.below(8)) {
+                   switch (draws_.below(9)) {
                      case 0:
                        return feed(decide::event::VerdictDue{attempt});
                      case 1:
@@ -396,10 +407,19 @@ void RunWorld::add_late_timers(std::vector<Choice>& out) {
                        return feed(decide::event::StopComplete{attempt});
                      case 6:
                        return feed(decide::event::CheckpointCommitted{attempt});
+                     case 7:
+                       return feed_late_room(attempt);
                      default:
                        return feed(decide::event::ResourcesSeen{attempt, 1 + draws_.below(6)});
                    }
                  }});
+}
+
+// Of the attempt before, or of a request that another one has replaced.
+void RunWorld::feed_late_room(int attempt) {
+  const std::vector<int> ranks{draws_.below(3)};
+  if (ranks != wanted_room_ && draws_.chance(0.5)) attempt = machine_.attempt;
+  feed(decide::event::RoomFound{attempt, ranks});
 }
 
 // Adds the events that can happen after a group was asked to stop.

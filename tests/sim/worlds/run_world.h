@@ -42,6 +42,7 @@ class RunWorld : public World {
     bool is_unwound = false;
     bool is_healable = false;
     bool has_host = true;
+    bool can_move = false;            // its node is lost, and another one can have its rank
     bool is_left_out = false;         // the group goes on without a process in its place
     bool has_died = false;            // died by itself, without a message before
     bool may_have_error = false;      // it raised, died by itself, or was killed alone
@@ -52,7 +53,7 @@ class RunWorld : public World {
 
     std::optional<double> said_s() const { return error_s ? error_s : unwound_s; }
     // Whether it lives or can be replaced.
-    bool is_kept() const { return (is_alive || has_host) && !is_left_out; }
+    bool is_kept() const { return (is_alive || has_host || can_move) && !is_left_out; }
   };
   // A row that is being written to the database.
   enum class Row { kBegin, kEnd, kHealed, kRun };
@@ -64,7 +65,7 @@ class RunWorld : public World {
   // far.
   struct Faults {
     bool raise, die, lose_host, spawn, refuse, stop, storage, health, leave_elastic, deadline, late,
-        disagree, stick;
+        disagree, stick, no_room;
   };
   // An event that can happen now; its probability grows with the weight.
   struct Choice {
@@ -88,6 +89,7 @@ class RunWorld : public World {
   bool are_all_back() const;
   bool is_undisturbed() const;
   void add_late_timers(std::vector<Choice>& out);
+  void feed_late_room(int attempt);
   bool step_on();  // returns false if nothing can happen
   std::vector<Choice> choices();
   void add_answers(std::vector<Choice>& out);
@@ -99,6 +101,7 @@ class RunWorld : public World {
   void add_faults(std::vector<Choice>& out);
   void answer_row();
   void end_process(int rank, const char* why, bool has_host);
+  void lose_host(int rank);
   void check_machine() const;
   void check_end() const;
 
@@ -106,7 +109,7 @@ class RunWorld : public World {
   void act(const decide::action::BeginAttempt& a);
   void act(const decide::action::SpawnGroup& a);
   void act(const decide::action::SendStart& a);
-  void act(const decide::action::SetDeadline&) { deadline_ = machine_.attempt; }
+  void act(const decide::action::SetDeadline& a);
   void act(const decide::action::ClearDeadline&) { deadline_.reset(); }
   void act(const decide::action::SetVerdictTimer&) { verdict_ = machine_.attempt; }
   void act(const decide::action::SetResizeTimer&) { resize_ = machine_.attempt; }
@@ -120,6 +123,8 @@ class RunWorld : public World {
   void act(const decide::action::KillRank& a);
   void act(const decide::action::EndHealed& a);
   void act(const decide::action::HealGroup& a);
+  void act(const decide::action::FindRoom& a);
+  void act(const decide::action::TellNoRoom& a);
   void act(const decide::action::LookAgain&) { heal_due_ = machine_.attempt; }
   void act(const decide::action::KeepSpares& a);
   void act(const decide::action::TellHealed&);
@@ -155,6 +160,9 @@ class RunWorld : public World {
   std::optional<int> begun_;     // the attempt whose row is on disk and open
   bool is_requesting_ = false;
   bool has_resources_ = false;
+  std::vector<int> wanted_room_;  // the ranks for which a node is looked for
+  bool has_room_ = false;         // it was found
+  double deadline_s_ = 0;
   bool is_asked_ = false;  // the group was asked to stop
   bool is_asked_to_grow_ = false;
   bool is_asked_in_place_ = false;  // the same processes are to go on

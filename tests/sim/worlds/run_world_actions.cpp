@@ -121,7 +121,7 @@ bool RunWorld::may_be_healed(int lost) const {
   const int most = machine_.heal_limits.max_heals;
   const bool is_left = most < 0 || machine_.num_heals < most;
   if (!were_all_healable_ || !is_left || is_healing_ || !is_undisturbed()) return false;
-  if (!process(lost).has_host) return false;
+  if (!process(lost).is_kept()) return false;
   for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
     const Process& it = process(rank);
     const bool is_whole = it.is_alive && !it.is_dying && it.is_healable && !it.has_raised &&
@@ -221,6 +221,15 @@ void RunWorld::act(const decide::action::HealGroup& a) {
     demand(kept.contains(rank) || !process(rank).is_alive,
            "a heal leaves a process out that lives");
   }
+  demand(a.moved.empty() || has_room_, "ranks move, and no node has room for them");
+  demand(a.moved.empty() || a.moved == wanted_room_, "other ranks move than there is room for");
+  for (const int rank : a.lost) {
+    const bool moves = std::ranges::find(a.moved, rank) != a.moved.end();
+    demand(process(a.kept.at(static_cast<size_t>(rank))).has_host != moves,
+           "a rank moves whose node lives, or stays on a lost one");
+  }
+  if (!a.moved.empty()) mark("moved to another node");
+  wanted_room_.clear();
   std::vector<Process> next;
   for (const int rank : a.kept) {
     demand(process(rank).is_kept(), "a rank is replaced that cannot be, or was to be left out");
@@ -241,6 +250,26 @@ void RunWorld::act(const decide::action::HealGroup& a) {
   }
   is_asked_to_grow_ = is_asked_in_place_ = false;
   demand(++num_heals_ <= kMostCalm, "heals never end");
+}
+
+void RunWorld::act(const decide::action::FindRoom& a) {
+  demand(!a.ranks.empty() && begun_ == machine_.attempt, "a node is looked for that nobody needs");
+  for (const int rank : a.ranks) {
+    const Process& it = process(rank);
+    demand(!it.is_alive && !it.has_host && it.can_move, "a rank is to move that stays, or cannot");
+  }
+  wanted_room_ = a.ranks;
+  has_room_ = false;
+}
+
+void RunWorld::act(const decide::action::TellNoRoom& a) {
+  demand(!has_room_ && a.ranks == wanted_room_, "there is room, and it is not used");
+  mark("found no room");
+}
+
+void RunWorld::act(const decide::action::SetDeadline& a) {
+  deadline_ = machine_.attempt;
+  deadline_s_ = a.seconds;
 }
 
 void RunWorld::act(const decide::action::KeepSpares& a) {
@@ -273,6 +302,7 @@ void RunWorld::act(const decide::action::KillGroup&) {
   const bool is_back = is_unwinding_ && are_all_back() && is_undisturbed();
   demand(!is_back, "a heal is given up though all ranks are back at one step");
   keeps_spares_ = false;
+  wanted_room_.clear();
   for (Process& each : processes_) each.is_killed = true;
 }
 
@@ -379,6 +409,9 @@ void RunWorld::check_machine() const {
   demand(decide::is_any<decide::stage::Requesting>(m.stage) == is_requesting_,
          "the machine waits for resources that nobody looks for");
   if (decide::is_any<decide::stage::Killed>(m.stage) || ranks.empty()) return;
+  const bool is_stopped = m.stop && m.stop->kind != decide::StopKind::kPredicate;
+  demand(wanted_room_.empty() || has_room_ || !is_stopped || deadline_s_ == 0,
+         "a run that is to stop waits for a node");
   const auto has_said = [](const Process& it) {
     return !it.is_alive || it.has_raised || it.has_returned;
   };

@@ -13,8 +13,8 @@ class RunDriver {
  public:
   explicit RunDriver(int workers, int max_failures = 0)
       : RunDriver(ScalingPolicy::fixed(workers), {.max_failures = max_failures}) {}
-  RunDriver(ScalingPolicy scaling, const FailureLimits& limits)
-      : machine_(scaling, FailurePolicy(limits, 1)) {}
+  RunDriver(ScalingPolicy scaling, const FailureLimits& limits, const HealLimits& heals = {})
+      : machine_(scaling, FailurePolicy(limits, 1), 60, heals) {}
 
   RunDriver& feed(const Event& event) {
     Step next = step(std::move(machine_), event);

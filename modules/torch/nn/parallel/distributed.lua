@@ -354,6 +354,17 @@ function DistributedDataParallel.gradient_orders()
   return orders
 end
 
+---Returns whether each forward of a model begins with the first rank's buffers.
+---@param model nn.Module without the wrapper
+---@return boolean
+function DistributedDataParallel.broadcasts_buffers(model)
+  for each in next, made do
+    local given = each._reduced[2]
+    if each.module == model then return given.broadcast_buffers ~= false and given.process_group == nil end
+  end
+  return false
+end
+
 ---Connects to the other ranks again, in another attempt (train.elastic): a collective operation of all ranks, which
 ---have the same parameters by then.
 ---@param orders? integer[][] result of gradient_orders on a rank that has had its first backward; nil if no rank has
