@@ -18,9 +18,10 @@ struct Function {
   Loop tail = nullptr;  // nullptr: the body takes all elements
 };
 
-// Computes one row, or its number; of a pair, the second one at out[spread]. A row that is computed
-// may be in the place of an operand.
-using RowFunction = void (*)(float* out, size_t spread, const float* const* operands, size_t width);
+// Computes rows one after the other, or the number of each; of a pair, the second numbers from
+// out[spread] on. A row that is computed may be in the place of an operand.
+using RowFunction = void (*)(float* out, size_t spread, const RowOperand* operands, size_t width,
+                             size_t num_rows);
 
 class Functions {
   static constexpr size_t kCount =

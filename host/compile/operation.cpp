@@ -4,52 +4,19 @@
 #include <cmath>
 #include <utility>
 
+#include "host/compile/formulas.h"
+
 namespace rtrain::compile {
 namespace {
 
+using formulas::apply;
+using formulas::kCounts;
+
 template <bool kHasFma>
 [[gnu::always_inline]] inline float multiply_add(float a, float b, float c) {
-  if constexpr (kHasFma) return __builtin_fmaf(a, b, c);
-  return a * b + c;
+  return formulas::Scalar<kHasFma>::multiply_add(a, b, c);
 }
 
-// The formulas. Operands that an operation does not have are 0.
-template <Operation kOperation, bool kHasFma>
-[[gnu::always_inline]] inline float apply(float a, float b, float c, float d) {
-  using enum Operation;
-  if constexpr (kOperation == kCopy || kOperation == kSpread) return a;
-  if constexpr (kOperation == kNegate) return -a;
-  if constexpr (kOperation == kAbsolute) return __builtin_fabsf(a);
-  if constexpr (kOperation == kReciprocal) return 1.0F / a;
-  if constexpr (kOperation == kReciprocalRoot) return 1.0F / __builtin_sqrtf(a);
-  if constexpr (kOperation == kRelu) return a < 0.0F ? 0.0F : a;
-  if constexpr (kOperation == kAdd) return a + b;
-  if constexpr (kOperation == kSubtract) return a - b;
-  if constexpr (kOperation == kMultiply) return a * b;
-  if constexpr (kOperation == kDivide) return a / b;
-  if constexpr (kOperation == kTanhBackward) return a * multiply_add<kHasFma>(-b, b, 1.0F);
-  if constexpr (kOperation == kSigmoidBackward) return a * (1.0F - b) * b;
-  if constexpr (kOperation == kSiluBackward)
-    return a * c * multiply_add<kHasFma>(b, 1.0F - c, 1.0F);
-  if constexpr (kOperation == kGelu) return 0.5F * a * (1.0F + b);
-  if constexpr (kOperation == kGeluBackward) {
-    const float slope = 0.5F * b * multiply_add<kHasFma>(-c, c, 1.0F) *
-                        (kGeluBeta * multiply_add<kHasFma>(3 * kGeluKappa, b * b, 1.0F));
-    return a * (0.5F * (1.0F + c) + slope);
-  }
-  if constexpr (kOperation == kAddScaled) return multiply_add<kHasFma>(b, c, a);
-  if constexpr (kOperation == kAddProduct) return multiply_add<kHasFma>(d * b, c, a);
-  if constexpr (kOperation == kAddQuotient) return a + d * b / c;
-  if constexpr (kOperation == kThresholdBackward) return b <= c ? 0.0F : a;
-  if constexpr (kOperation == kGreater) return a > b ? 1.0F : 0.0F;
-  if constexpr (kOperation == kEqual) return a == b ? 1.0F : 0.0F;
-  if constexpr (kOperation == kSelect) return a != 0.0F ? b : c;
-  if constexpr (kOperation == kSubtractProduct) return multiply_add<kHasFma>(-b, c, a);
-  if constexpr (kOperation == kColumnIndex) return 0;  // each() knows it
-}
-
-constexpr int kCounts[] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3,
-                           2, 3, 3, 4, 4, 3, 2, 2, 3, 3, 1, 0};
 constexpr size_t kNumOperations = std::size(kCounts);
 static_assert(kNumOperations == static_cast<size_t>(kFirstFunction));
 constexpr size_t kNumMasks = 1U << kMostElementOperands;
@@ -73,7 +40,7 @@ template <Operation kOperation, unsigned kSingle, bool kHasFma>
   }
 #pragma omp simd safelen(64)
   for (size_t i = 0; i < count; ++i) {
-    out[i] = apply<kOperation, kHasFma>(
+    out[i] = apply<kOperation, formulas::Scalar<kHasFma>>(
         number_of<kCount, kSingle, 0>(operands, i), number_of<kCount, kSingle, 1>(operands, i),
         number_of<kCount, kSingle, 2>(operands, i), number_of<kCount, kSingle, 3>(operands, i));
   }
@@ -191,7 +158,9 @@ template <size_t kIndex, bool kHasFma>
   using enum Operation;
   if constexpr (kOperation == kNorm) norm<kHasFma>(out, operands, width, num_rows);
   if constexpr (kOperation == kNormBackward) norm_backward<kHasFma>(out, operands, width, num_rows);
-  if constexpr (kOperation == kColumnSum) column_sum(out, operands, width, num_rows);
+  if constexpr (kOperation == kColumnSum || kOperation == kColumnCascade) {
+    column_sum(out, operands, width, num_rows);
+  }
   if constexpr (kOperation == kColumnNormDot) {
     column_norm_dot<kHasFma>(out, operands, width, num_rows);
   }
@@ -268,6 +237,7 @@ int num_operands(Operation operation) {
     case kSoftmaxBackward:
     case kLogSoftmaxBackward:
       return 2;
+    case kClassBackward:
     case kNormDots:
       return 3;
     case kColumnNormDot:
@@ -285,6 +255,7 @@ int num_full_operands(Operation operation) {
   using enum Operation;
   if (operation == kNorm || operation == kNormBackward) return 3;
   if (operation == kColumnNormDot) return 2;
+  if (operation == kClassBackward) return 1;
   return is_row_function(operation) || is_row_loop(operation) ? num_operands(operation) : 0;
 }
 

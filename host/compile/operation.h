@@ -57,6 +57,8 @@ enum class Operation : uint8_t {
   kLogSoftmax,
   kSoftmaxBackward,  // a: the gradient, b: the result of kSoftmax
   kLogSoftmaxBackward,
+  kClassBackward,  // kLogSoftmaxBackward of a gradient that is c in the row's column b, else 0;
+                   // a: the result of kLogSoftmax
   // One number for each row. From outside.
   kRowMaximum,
   kRowSum,
@@ -70,6 +72,7 @@ enum class Operation : uint8_t {
   // One number for each column: a sum over the rows. It is an output, not an operand.
   kColumnSum,
   kColumnNormDot,  // Σ a · (b · c + d), each product and sum in one rounding; c, d: of rows
+  kColumnCascade,  // the same as kColumnSum in the order of ATen's sum, on any number of threads
 };
 
 inline constexpr int kMostOperands = 6;
@@ -78,7 +81,7 @@ inline constexpr auto kFirstFunction = Operation::kExp;
 inline constexpr auto kFirstRowFunction = Operation::kSoftmax;
 inline constexpr auto kFirstRowLoop = Operation::kNorm;
 inline constexpr auto kFirstColumnSum = Operation::kColumnSum;
-inline constexpr auto kLastOperation = Operation::kColumnNormDot;
+inline constexpr auto kLastOperation = Operation::kColumnCascade;
 
 // Constants of GELU's approximation by tanh: β = √(2 / π).
 inline constexpr float kGeluBeta = 0.79788456080286541F;

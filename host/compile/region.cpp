@@ -103,7 +103,8 @@ bool Region::valid() const {
       const Extent its_extent = extent(operand, all);
       if (its_extent == Extent::kColumn || (k < num_full && its_extent != Extent::kFull))
         return false;
-      if (is_row_loop(instruction.operation) && k >= num_full && its_extent == Extent::kFull) {
+      if (instruction.operation >= kFirstRowFunction && k >= num_full &&
+          its_extent == Extent::kFull) {
         return false;
       }
     }

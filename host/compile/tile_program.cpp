@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "host/compile/combining.h"
+
 namespace rtrain::compile {
 namespace {
 
@@ -15,26 +17,38 @@ size_t whole_lines(int64_t numbers) { return (at(numbers) + kLine - 1) / kLine *
 
 bool is_zero(int64_t stride) { return stride == 0; }
 
+// ATen's sum over rows adds up blocks of 1 << this many rows, and blocks of that many blocks.
+int64_t cascade_power(int64_t num_rows) {
+  int64_t power = 4;
+  while (num_rows > int64_t{1} << (4 * power + 3)) ++power;
+  return power;
+}
+
 }  // namespace
 
-TileProgram::TileProgram(Region region, Simd simd, const Functions* functions)
-    : region_(std::move(region)),
+TileProgram::TileProgram(Region region, Simd simd, const Functions* functions, int64_t cache)
+    : region_(functions == nullptr ? std::move(region) : combined(std::move(region), *functions)),
       num_elements_(region_.num_elements()),
       simd_(simd),
       functions_(functions),
+      chain_(chain_functions(simd)),
+      cache_(cache),
       has_rows_(region_.has_rows()),
       extents_(region_.extents()) {
   region_.join_dimensions();
   sizes_ = region_.sizes;
   if (has_rows_) {
     width_ = std::max<int64_t>(1, sizes_.back());
-    const int64_t rows = std::max<int64_t>(1, kRowTile / width_);
+    int64_t rows = std::max<int64_t>(1, kRowTile / width_);
+    if (rows > kRowsAtOnce) rows -= rows % kRowsAtOnce;
     tile_ = rows * width_;
+    block_power_ = cascade_power(num_elements_ / width_);
     register_size_ = whole_lines(tile_);
     row_register_size_ = whole_lines(2 * rows);
   }
   plan_loads();
   plan_steps();
+  plan_chains();
   plan_stores();
 }
 
@@ -56,13 +70,19 @@ bool TileProgram::is_column(const RegionTensor& tensor) const {
          std::all_of(tensor.strides.begin(), tensor.strides.end() - 1, &is_zero);
 }
 
+// Whether it is written past the caches.
+bool TileProgram::is_streamed(const Output& output) const {
+  const auto bytes = num_elements_ * static_cast<int64_t>(sizeof(float));
+  return bytes > cache_ && output.shared_input < 0 && is_direct(output.tensor);
+}
+
 // Whether a loop over rows takes a number for each row from it.
 bool TileProgram::is_row_operand(int input) const {
   const Operand operand{.kind = Operand::Kind::kInput, .index = input};
   return std::ranges::any_of(region_.instructions, [&](const Instruction& instruction) {
     const auto& operands = instruction.operands;
     const auto first = operands.begin() + num_full_operands(instruction.operation);
-    return is_row_loop(instruction.operation) &&
+    return instruction.operation >= kFirstRowFunction &&
            std::find(first, operands.end(), operand) != operands.end();
   });
 }
@@ -104,7 +124,8 @@ void TileProgram::plan_loads() {
 int TileProgram::direct_output(size_t instruction) const {
   if (extents_[instruction] != Extent::kFull) return -1;
   const auto found = std::ranges::find_if(region_.outputs, [&](const Output& output) {
-    return output.from.index == static_cast<int>(instruction) && is_direct(output.tensor);
+    return output.from.index == static_cast<int>(instruction) && is_direct(output.tensor) &&
+           !is_streamed(output);
   });
   if (found == region_.outputs.end()) return -1;
   const Operand shared{.kind = Operand::Kind::kInput, .index = found->shared_input};
@@ -129,6 +150,7 @@ void TileProgram::choose_loop(Step& step) const {
   }
   if (is_row_loop(operation)) {
     step.kind = is_column_sum(operation) ? Step::Kind::kColumnSum : Step::Kind::kRowLoop;
+    if (operation == Operation::kColumnCascade) step.kind = Step::Kind::kColumnCascade;
     step.row_loop = row_loop_of(operation, simd_);
     return;
   }
@@ -166,6 +188,7 @@ void TileProgram::plan_steps() {
     return out;
   };
   int num_sums = 0;
+  int num_cascades = 0;
   for (size_t i = 0; i < count; ++i) {
     const Instruction& instruction = region_.instructions[i];
     Step step;
@@ -181,7 +204,7 @@ void TileProgram::plan_steps() {
       if (result_of_[k].kind == Kind::kRowRegister) free_rows.push_back(result_of_[k].index);
     }
     if (extents_[i] == Extent::kColumn) {
-      step.result.index = num_sums++;
+      step.result.index = step.kind == Step::Kind::kColumnSum ? num_sums++ : num_cascades++;
     } else if (!step.is_full) {
       step.result = {.kind = Kind::kRowRegister, .index = take(free_rows, num_row_registers_)};
     } else if (const int output = direct_output(i); output >= 0) {
@@ -194,16 +217,64 @@ void TileProgram::plan_steps() {
   }
 }
 
+// The operands of the step that are the result of the step before it, if both can be in a chain.
+unsigned TileProgram::held_operands(size_t step) const {
+  const auto can_be = [&](const Step& each) {
+    return each.kind == Step::Kind::kElements && each.is_full && each.operation < kFirstFunction;
+  };
+  if (step == 0 || !can_be(steps_[step]) || !can_be(steps_[step - 1])) return 0;
+  const auto& operands = region_.instructions[step].operands;
+  unsigned out = 0;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool is_before = operands[i].kind == Operand::Kind::kInstruction &&
+                           operands[i].index == static_cast<int>(step) - 1;
+    if (is_before) out |= 1U << i;
+  }
+  return out;
+}
+
+// Whether more than the step after it need the step's result.
+bool TileProgram::is_kept(size_t step) const {
+  const Operand result{.kind = Operand::Kind::kInstruction, .index = static_cast<int>(step)};
+  if (std::ranges::count(region_.outputs, result, &Output::from) > 0) return true;
+  for (size_t i = step + 2; i < steps_.size(); ++i) {
+    if (std::ranges::count(region_.instructions[i].operands, result) > 0) return true;
+  }
+  return false;
+}
+
+void TileProgram::plan_chains() {
+  if (chain_ == nullptr) return;
+  for (size_t first = 0; first < steps_.size();) {
+    size_t end = first + 1;
+    while (end < steps_.size() && held_operands(end) != 0) ++end;
+    if (end - first > 1) steps_[first].chain = end - first;
+    for (size_t i = first; i < end && end - first > 1; ++i) {
+      steps_[i].held = i == first ? 0 : held_operands(i);
+      steps_[i].is_kept = is_kept(i);
+      steps_[i].link = chain_->of(steps_[i].operation, steps_[i].held);
+    }
+    first = end;
+  }
+}
+
 void TileProgram::plan_stores() {
   for (size_t i = 0; i < region_.outputs.size(); ++i) {
     const Place from = place_of(region_.outputs[i].from);
     const int output = static_cast<int>(i);
     const Output& given = region_.outputs[i];
-    if (given.shared_input < 0 && is_direct(given.tensor)) direct_outputs_.push_back(output);
-    if (extents_[at(region_.outputs[i].from.index)] == Extent::kColumn) {
-      column_sums_.push_back({.output = output, .index = from.index});
+    const auto instruction = at(given.from.index);
+    const bool is_streamed = extents_[instruction] == Extent::kFull && this->is_streamed(given);
+    streams_ = streams_ || is_streamed;
+    if (given.shared_input < 0 && is_direct(given.tensor) && !is_streamed) {
+      direct_outputs_.push_back(output);
+    }
+    if (extents_[instruction] == Extent::kColumn) {
+      const bool is_cascade =
+          region_.instructions[instruction].operation == Operation::kColumnCascade;
+      (is_cascade ? cascades_ : column_sums_).push_back({.output = output, .index = from.index});
     } else if (from.kind != Place::Kind::kOutput || from.index != output) {
-      stores_.push_back({.output = output, .from = from});
+      stores_.push_back({.output = output, .from = from, .is_streamed = is_streamed});
     }
   }
 }
@@ -212,5 +283,12 @@ void TileProgram::plan_stores() {
 size_t TileProgram::sums_offset() const {
   return num_registers_ * register_size_ + num_row_registers_ * row_register_size_;
 }
+
+int64_t TileProgram::num_blocks() const {
+  const int64_t num_rows = num_elements_ / width_;
+  return (num_rows + rows_of_block() - 1) / rows_of_block();
+}
+
+size_t TileProgram::num_block_sums() const { return cascades_.size() * at(num_blocks() * width_); }
 
 }  // namespace rtrain::compile

@@ -9,16 +9,19 @@
 #include <span>
 #include <vector>
 
+#include "host/compile/chain.h"
 #include "host/compile/function.h"
 #include "host/compile/region.h"
+#include "host/compile/streaming.h"
 
 namespace rtrain::compile {
 
 class TileProgram {
  public:
   // `functions` are those that the region calls, and outlive the program; nullptr: it calls none.
-  // REQUIRES: region.valid().
-  explicit TileProgram(Region region, Simd simd, const Functions* functions = nullptr);
+  // Outputs of more than `cache` bytes are written past the caches. REQUIRES: region.valid().
+  explicit TileProgram(Region region, Simd simd, const Functions* functions = nullptr,
+                       int64_t cache = largest_cache());
 
   // The memory of a run: registers, and sums of columns.
   class Scratch {
@@ -29,6 +32,11 @@ class TileProgram {
 
    private:
     friend class TileProgram;
+    // Rows of a block whose sum another run has begun, for each cascade.
+    std::vector<float> heads_;
+    int64_t first_row_ = 0;
+    int64_t num_head_rows_ = 0;
+    std::vector<Link> links_;
     std::vector<float> memory_;
     float* registers_ = nullptr;  // in it, at the begin of a cache line
   };
@@ -45,16 +53,21 @@ class TileProgram {
 
   // Computes the elements of the range. `inputs` and `outputs` are the addresses of the first
   // elements. An output may be the memory of an input with the same strides. Sums of columns begin
-  // at 0 and stay in `scratch`.
+  // at 0 and stay in `scratch`; those of cascades are in `blocks` too, which all runs share.
   void run(std::span<const void* const> inputs, std::span<void* const> outputs, Range range,
-           Scratch& scratch) const;
-  // Writes the sums of columns of several runs, which together took all rows, to the outputs.
-  void write_column_sums(std::span<void* const> outputs, std::span<const Scratch> runs) const;
+           Scratch& scratch, std::span<float> blocks = {}) const;
+  // Writes the sums of columns of several runs, which took all rows one after the other, to the
+  // outputs.
+  void write_column_sums(std::span<void* const> outputs, std::span<const Scratch> runs,
+                         std::span<float> blocks = {}) const;
 
   int64_t num_elements() const { return num_elements_; }
   // The elements of a row; 1 in a region without rows.
   int64_t row_width() const { return width_; }
+  // Sums of columns whose order depends on the rows of each run, and those for which it does not.
   bool has_column_sums() const { return !column_sums_.empty(); }
+  bool has_cascades() const { return !cascades_.empty(); }
+  size_t num_block_sums() const;  // numbers of `blocks`
   // The region's dimensions, of which neighbours are joined.
   const std::vector<int64_t>& sizes() const { return sizes_; }
   size_t num_registers() const { return num_registers_; }
@@ -65,6 +78,10 @@ class TileProgram {
   // one row is longer.
   static constexpr int64_t kTile = 1024;
   static constexpr int64_t kRowTile = 4096;
+  // While fewer steps compute, the processor fetches what the next tile reads by itself.
+  static constexpr size_t kManySteps = 8;
+  // Functions of rows compute that many at once.
+  static constexpr int64_t kRowsAtOnce = 4;
 
   struct Place {  // where an operand's numbers are during a tile
     enum class Kind : uint8_t {
@@ -86,7 +103,8 @@ class TileProgram {
       kFunction,
       kRowFunction,
       kRowLoop,
-      kColumnSum
+      kColumnSum,
+      kColumnCascade
     };
     Kind kind = Kind::kElements;
     bool is_full = true;  // its result has a number for each element
@@ -97,6 +115,10 @@ class TileProgram {
     RowFunction row_function = nullptr;
     std::array<Place, kMostOperands> operands;
     size_t num_operands = 0;
+    size_t chain = 0;      // the first step of a chain: the number of its steps
+    unsigned held = 0;     // in a chain: operands that are the result of the step before
+    bool is_kept = false;  // in a chain: others need its result too
+    LinkFunction link = nullptr;
     Place result;  // of a sum of columns: its index
   };
   struct Load {
@@ -106,6 +128,7 @@ class TileProgram {
   struct Store {
     int output = 0;
     Place from;
+    bool is_streamed = false;
   };
   struct ColumnSum {
     int output = 0;
@@ -116,21 +139,31 @@ class TileProgram {
   bool is_direct(const RegionTensor& tensor) const;
   bool is_column(const RegionTensor& tensor) const;
   bool is_row_operand(int input) const;
+  bool is_streamed(const Output& output) const;
   void plan_loads();
   void plan_steps();
   void plan_stores();
+  void plan_chains();
+  unsigned held_operands(size_t step) const;
+  bool is_kept(size_t step) const;
   void choose_loop(Step& step) const;
   int direct_output(size_t instruction) const;
   Place place_of(const Operand& operand) const;
   size_t sums_offset() const;
+  int64_t rows_of_block() const { return int64_t{1} << block_power_; }
+  int64_t num_blocks() const;
 
   // tile_run.cpp
   void load(const Load& load, const Tile& tile) const;
   void store(const Store& store, const Tile& tile) const;
-  void fetch_next(const Tile& tile, size_t step) const;
+  void fetch_next(const Tile& tile, size_t step, int64_t begin, int64_t end) const;
   void run_step(const Step& step, const Tile& tile) const;
+  void run_elements(const Step& step, const Tile& tile, int64_t begin) const;
+  void run_chain(size_t first, const Tile& tile) const;
   void run_by_row(const Step& step, const Tile& tile) const;
   void run_rows(const Step& step, const Tile& tile) const;
+  void add_to_blocks(const Step& step, const Tile& tile) const;
+  void write_cascade(float* out, int64_t stride, const float* blocks) const;
   void call(const Step& step, const Tile& tile) const;
   float* register_of(const Place& place, const Tile& tile) const;
   LoopOperand operand_of(const Place& place, const Tile& tile) const;
@@ -143,6 +176,8 @@ class TileProgram {
   int64_t num_elements_ = 0;
   Simd simd_ = Simd::kPlain;
   const Functions* functions_ = nullptr;
+  const ChainFunctions* chain_ = nullptr;
+  int64_t cache_ = 0;
   bool has_rows_ = false;
   int64_t width_ = 1;
   int64_t tile_ = kTile;             // elements of a tile
@@ -153,7 +188,10 @@ class TileProgram {
   std::vector<Load> loads_;
   std::vector<Step> steps_;
   std::vector<Store> stores_;
+  bool streams_ = false;
   std::vector<ColumnSum> column_sums_;
+  std::vector<ColumnSum> cascades_;
+  int64_t block_power_ = 0;         // a block has 1 << this many rows
   std::vector<Place> result_of_;    // of each instruction
   std::vector<Place> input_place_;  // of each input
   size_t num_registers_ = 0;

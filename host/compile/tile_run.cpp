@@ -42,6 +42,9 @@ struct TileProgram::Tile {
   float* registers;
   float* row_registers;
   float* sums;
+  float* blocks;
+  Scratch* scratch;
+  float* heads;
   Range range;
   int64_t begin = 0;
   int64_t count = 0;
@@ -49,7 +52,8 @@ struct TileProgram::Tile {
 };
 
 TileProgram::Scratch::Scratch(const TileProgram& program)
-    : memory_(program.sums_offset() + program.column_sums_.size() * at(program.width_) +
+    : links_(2 * program.steps_.size()),
+      memory_(program.sums_offset() + program.column_sums_.size() * at(program.width_) +
               kLineBytes / sizeof(float)) {
   void* begin = memory_.data();
   size_t space = memory_.size() * sizeof(float);
@@ -102,7 +106,9 @@ void TileProgram::store(const Store& store, const Tile& tile) const {
   auto* numbers = static_cast<float*>(tile.outputs[at(store.output)]);
   for_each_row(tensor, tile.begin, tile.count, [&](int64_t offset, int64_t stride, int64_t part) {
     if (has_row_numbers) part = 1;
-    if (stride == 1) {
+    if (store.is_streamed) {
+      stream(numbers + offset, from, at(part));
+    } else if (stride == 1) {
       std::memmove(numbers + offset, from, at(part) * sizeof(float));
     } else {
       for (int64_t i = 0; i < part; ++i) numbers[offset + i * stride] = from[i];
@@ -201,19 +207,46 @@ void TileProgram::run_rows(const Step& step, const Tile& tile) const {
   for (size_t i = 0; i < step.num_operands && i < operands.size(); ++i) {
     operands[i] = row_operand_of(step.operands[i], tile);
   }
-  const bool is_sum = step.kind == Step::Kind::kColumnSum;
-  float* out =
-      is_sum ? tile.sums + at(step.result.index) * at(width_) : register_of(step.result, tile);
-  if (step.row_loop != nullptr) {
-    return step.row_loop(out, operands.data(), at(width_), at(tile.num_rows));
+  if (step.kind == Step::Kind::kColumnSum) {
+    float* sums = tile.sums + at(step.result.index) * at(width_);
+    return step.row_loop(sums, operands.data(), at(width_), at(tile.num_rows));
   }
-  std::array<const float*, kMostOperands> numbers{};
-  for (size_t row = 0; row < at(tile.num_rows); ++row) {
-    for (size_t i = 0; i < step.num_operands && i < operands.size(); ++i) {
-      numbers[i] = operands[i].numbers + row * operands[i].stride;
+  float* out = register_of(step.result, tile);
+  const auto index = static_cast<size_t>(&step - steps_.data());
+  const int64_t at_once = step.kind == Step::Kind::kRowLoop || step.is_full ? 1 : kRowsAtOnce;
+  for (int64_t row = 0; row < tile.num_rows; row += at_once) {
+    const auto count = at(std::min(at_once, tile.num_rows - row));
+    fetch_next(tile, index, row, row + static_cast<int64_t>(count));
+    if (step.row_loop != nullptr) {
+      step.row_loop(out, operands.data(), at(width_), count);
+    } else {
+      step.row_function(out, row_register_size_ / 2, operands.data(), at(width_), count);
     }
-    float* to = out + (step.is_full ? row * at(width_) : row);
-    step.row_function(to, row_register_size_ / 2, numbers.data(), at(width_));
+    for (RowOperand& operand : operands) operand.numbers += count * operand.stride;
+    out += step.is_full ? count * at(width_) : count;
+  }
+}
+
+// Adds the rows to the sums of their blocks. Keeps those of a block that another run has begun.
+void TileProgram::add_to_blocks(const Step& step, const Tile& tile) const {
+  RowOperand operand = row_operand_of(step.operands[0], tile);
+  int64_t row = tile.begin / width_;
+  const int64_t end = row + tile.num_rows;
+  const int64_t first = tile.scratch->first_row_;
+  const int64_t num_heads = tile.scratch->num_head_rows_;
+  float* heads = tile.heads + step.result.index * num_heads * width_;
+  for (; row < std::min(end, first + num_heads); ++row) {
+    std::copy_n(operand.numbers, width_, heads + (row - first) * width_);
+    operand.numbers += operand.stride;
+  }
+  while (row < end) {
+    const int64_t block = row >> block_power_;
+    const int64_t count = std::min(end, (block + 1) << block_power_) - row;
+    float* out = tile.blocks + (step.result.index * num_blocks() + block) * width_;
+    if (row % rows_of_block() == 0) std::fill_n(out, width_, 0.0F);
+    step.row_loop(out, &operand, at(width_), at(count));
+    operand.numbers += at(count) * operand.stride;
+    row += count;
   }
 }
 
@@ -227,40 +260,87 @@ void TileProgram::run_step(const Step& step, const Tile& tile) const {
     case Step::Kind::kRowLoop:
     case Step::Kind::kColumnSum:
       return run_rows(step, tile);
+    case Step::Kind::kColumnCascade:
+      return add_to_blocks(step, tile);
     case Step::Kind::kElements:
       break;
   }
+  run_elements(step, tile, 0);
+}
+
+// Computes the step's elements, or the numbers of its rows, from `begin` on.
+void TileProgram::run_elements(const Step& step, const Tile& tile, int64_t begin) const {
   std::array<LoopOperand, kMostElementOperands> operands;
   for (size_t i = 0; i < step.num_operands && i < operands.size(); ++i) {
     operands[i] = operand_of(step.operands[i], tile);
+    if (operands[i].numbers != nullptr) operands[i].numbers += begin;
   }
   if (step.is_second) operands[0].numbers += row_register_size_ / 2;
-  const int64_t count = step.is_full ? tile.count : tile.num_rows;
-  step.loop(register_of(step.result, tile), operands.data(), at(count));
+  const int64_t count = (step.is_full ? tile.count : tile.num_rows) - begin;
+  step.loop(register_of(step.result, tile) + begin, operands.data(), at(count));
 }
 
-// Fetches a part of the memory that the next tile writes to: each step fetches one while it
-// computes. The processor does not do it by itself, since that memory is on other pages.
-void TileProgram::fetch_next(const Tile& tile, size_t step) const {
+void TileProgram::run_chain(size_t first, const Tile& tile) const {
+  const size_t end = first + steps_[first].chain;
+  const Link* links = tile.scratch->links_.data();
+  Link* link = tile.scratch->links_.data();
+  for (size_t i = first; i < end; ++i) {
+    const Step& step = steps_[i];
+    link->function = step.link;
+    for (size_t k = 0; k < step.num_operands; ++k) {
+      if ((step.held >> k & 1U) == 0) link->set(k, operand_of(step.operands[k], tile));
+    }
+    ++link;
+    const bool is_last = i + 1 == end;
+    if (!is_last && !step.is_kept) continue;
+    link->function = is_last ? chain_->store : chain_->keep;
+    link->out = register_of(step.result, tile);
+    ++link;
+  }
+  const size_t whole = at(tile.count) / chain_->block * chain_->block;
+  chain_->run(links, whole);
+  if (whole == at(tile.count)) return;
+  for (size_t i = first; i < end; ++i) {
+    run_elements(steps_[i], tile, static_cast<int64_t>(whole));
+  }
+}
+
+// Fetches a part of the memory that the next tile reads and writes, for the rows of a step from
+// `begin` to `end`. The processor does not do it by itself, since that memory is on other pages.
+void TileProgram::fetch_next(const Tile& tile, size_t step, int64_t begin, int64_t end) const {
   constexpr size_t kLine = kLineBytes / sizeof(float);
-  const int64_t begin = tile.begin + tile.count;
-  const size_t count = at(std::clamp<int64_t>(tile.range.end - begin, 0, tile_));
-  const size_t first = count * step / steps_.size();
-  const size_t last = count * (step + 1) / steps_.size();
-  for (const int output : direct_outputs_) {
-    const float* numbers = static_cast<const float*>(tile.outputs[at(output)]) + begin;
-    for (size_t i = first; i < last; i += kLine) __builtin_prefetch(numbers + i, 1);
+  const int64_t next = tile.begin + tile.count;
+  const size_t count = at(std::clamp<int64_t>(tile.range.end - next, 0, tile_));
+  const size_t parts = steps_.size() * at(tile.num_rows);
+  const size_t first = count * (step * at(tile.num_rows) + at(begin)) / parts;
+  const size_t last = count * (step * at(tile.num_rows) + at(end)) / parts;
+  const auto fetch = [&](const void* memory) {
+    const float* numbers = static_cast<const float*>(memory) + next;
+    for (size_t i = first; i < last; i += kLine) __builtin_prefetch(numbers + i);
+  };
+  for (const int output : direct_outputs_) fetch(tile.outputs[at(output)]);
+  if (!has_rows_ || steps_.size() < kManySteps) return;
+  for (size_t i = 0; i < input_place_.size(); ++i) {
+    if (input_place_[i].kind == Place::Kind::kDirect) fetch(tile.inputs[i]);
   }
 }
 
 void TileProgram::run(std::span<const void* const> inputs, std::span<void* const> outputs,
-                      Range range, Scratch& scratch) const {
+                      Range range, Scratch& scratch, std::span<float> blocks) const {
+  scratch.first_row_ = range.begin / width_;
+  const int64_t num_rows = (range.end - range.begin) / width_;
+  const int64_t num_heads = -scratch.first_row_ & (rows_of_block() - 1);
+  scratch.num_head_rows_ = has_cascades() ? std::min(num_heads, num_rows) : 0;
+  scratch.heads_.resize(cascades_.size() * at(scratch.num_head_rows_ * width_));
   float* registers = scratch.registers_;
   Tile tile{.inputs = inputs,
             .outputs = outputs,
             .registers = registers,
             .row_registers = registers + num_registers_ * register_size_,
             .sums = registers + sums_offset(),
+            .blocks = blocks.data(),
+            .scratch = &scratch,
+            .heads = scratch.heads_.data(),
             .range = range};
   std::fill_n(tile.sums, column_sums_.size() * at(width_), 0.0F);
   for (int64_t begin = range.begin; begin < range.end; begin += tile_) {
@@ -269,15 +349,62 @@ void TileProgram::run(std::span<const void* const> inputs, std::span<void* const
     tile.num_rows = tile.count / width_;
     for (const Load& each : loads_) load(each, tile);
     for (size_t i = 0; i < steps_.size(); ++i) {
-      fetch_next(tile, i);
-      run_step(steps_[i], tile);
+      const Step::Kind kind = steps_[i].kind;
+      const bool fetches = kind == Step::Kind::kRowFunction || kind == Step::Kind::kRowLoop;
+      if (!fetches) fetch_next(tile, i, 0, tile.num_rows);
+      if (steps_[i].chain == 0) {
+        run_step(steps_[i], tile);
+        continue;
+      }
+      const size_t first = i;
+      while (i + 1 < first + steps_[first].chain) fetch_next(tile, ++i, 0, tile.num_rows);
+      run_chain(first, tile);
     }
     for (const Store& each : stores_) store(each, tile);
   }
+  if (streams_) end_streaming();
 }
 
-void TileProgram::write_column_sums(std::span<void* const> outputs,
-                                    std::span<const Scratch> runs) const {
+// Adds up the sums of blocks in the order of ATen's cascade: each level takes the sum of as many of
+// the one below it as a block has rows.
+void TileProgram::write_cascade(float* out, int64_t stride, const float* blocks) const {
+  constexpr int64_t kLevels = 3;
+  const int64_t num_whole = (num_elements_ / width_) >> block_power_;
+  const int64_t mask = rows_of_block() - 1;
+  std::vector<float> levels(at(kLevels * width_));
+  const auto add = [&](float* to, const float* from) {
+    for (int64_t i = 0; i < width_; ++i) to[i] += from[i];
+  };
+  for (int64_t block = 0; block < num_whole; ++block) {
+    add(levels.data(), blocks + block * width_);
+    int64_t count = block + 1;
+    for (int64_t level = 1; level < kLevels && (count & mask) == 0; ++level) {
+      float* below = &levels[at((level - 1) * width_)];
+      add(below + width_, below);
+      std::fill_n(below, width_, 0.0F);
+      count >>= block_power_;
+    }
+  }
+  std::vector<float> total(at(width_));
+  if (num_whole < num_blocks()) add(total.data(), blocks + num_whole * width_);
+  for (int64_t level = 0; level < kLevels; ++level) add(total.data(), &levels[at(level * width_)]);
+  for (int64_t i = 0; i < width_; ++i) out[i * stride] = total[at(i)];
+}
+
+void TileProgram::write_column_sums(std::span<void* const> outputs, std::span<const Scratch> runs,
+                                    std::span<float> blocks) const {
+  for (const ColumnSum& sum : cascades_) {
+    float* own = blocks.data() + sum.index * num_blocks() * width_;
+    for (const Scratch& run : runs) {
+      const int64_t num_heads = run.num_head_rows_;
+      float* block = own + (run.first_row_ >> block_power_) * width_;
+      const RowOperand heads{.numbers = run.heads_.data() + sum.index * num_heads * width_,
+                             .stride = at(width_)};
+      row_loop_of(Operation::kColumnCascade, simd_)(block, &heads, at(width_), at(num_heads));
+    }
+    write_cascade(static_cast<float*>(outputs[at(sum.output)]),
+                  region_.outputs[at(sum.output)].tensor.strides.back(), own);
+  }
   for (const ColumnSum& sum : column_sums_) {
     auto* out = static_cast<float*>(outputs[at(sum.output)]);
     const int64_t stride = region_.outputs[at(sum.output)].tensor.strides.back();

@@ -103,6 +103,7 @@ std::optional<Operand> Formula::instruction(
     list.push_back(is_full ? spread(*operand) : *operand);
   }
   has_rows_ = has_rows_ || compile::needs_rows(operation);
+  if (operation == Operation::kColumnCascade) calls_functions_ = true;
   const bool is_function = compile::is_function(operation) || compile::is_row_function(operation);
   if (is_function && !is_on_gpu()) {
     if (!functions().has(operation)) return std::nullopt;

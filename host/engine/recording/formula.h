@@ -57,7 +57,8 @@ class Formula {
   bool set(std::optional<Operand> result);
   bool set(int place, std::optional<Operand> result);
 
-  // Whether it calls functions, and one whose last elements are computed in another way.
+  // Whether it calls functions, or adds up in an order of ATen's, which have to be tried; whether
+  // it calls one whose last elements are computed in another way.
   bool calls_functions() const { return calls_functions_; }
   bool has_tail() const { return has_tail_; }
   // Whether it works on rows.

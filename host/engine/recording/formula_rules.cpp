@@ -1,6 +1,7 @@
 // The rules: what each of ATen's operators computes.
 #include <limits>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -243,9 +244,26 @@ bool keeps_rows(const Formula& f, int dims, int keepdim) {
   return list.size() == 1 && is_last_dim(f, list[0]);
 }
 
+// Whether the dims are all but the last one. Columns that fill no group of vectors have another
+// order of their sum.
+bool sums_columns(const Formula& f, int dims) {
+  constexpr int64_t kGroup = 32;
+  if (f.is_on_gpu() || f.width() == 0 || f.width() % kGroup != 0) return false;
+  if (!f.argument(dims).isIntList() || f.num_elements() <= f.width()) return false;
+  const auto num_dims = static_cast<int64_t>(f.num_dims());
+  std::set<int64_t> found;
+  for (const int64_t dim : f.argument(dims).toIntVector()) {
+    found.insert(dim < 0 ? dim + num_dims : dim);
+  }
+  return std::ssize(found) == num_dims - 1 && !found.contains(num_dims - 1);
+}
+
 // self, dim, keepdim, dtype
-bool sum_of_rows(Formula& f) {
-  return keeps_rows(f, 1, 2) && f.is_none(3) && f.set(f.compute(Operation::kRowSum, f.tensor(0)));
+bool sum_of_dims(Formula& f) {
+  using enum Operation;
+  if (!f.is_none(3)) return false;
+  if (sums_columns(f, 1)) return f.set(f.compute(kColumnCascade, f.tensor(0)));
+  return keeps_rows(f, 1, 2) && f.set(f.compute(kRowSum, f.tensor(0)));
 }
 
 // self, dim, keepdim, dtype
@@ -392,7 +410,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::_softmax_backward_data", {&softmax_backward<kSoftmaxBackward>}},
       {"aten::_log_softmax", {&softmax<kLogSoftmax>}},
       {"aten::_log_softmax_backward_data", {&softmax_backward<kLogSoftmaxBackward>}},
-      {"aten::sum.dim_IntList", {.add = &sum_of_rows, .reduces = true}},
+      {"aten::sum.dim_IntList", {.add = &sum_of_dims, .reduces = true}},
       {"aten::mean.dim", {.add = &mean_of_rows, .reduces = true}},
       {"aten::amax", {.add = &maximum_of_rows, .reduces = true}},
       {"aten::roll", {&roll}},

@@ -85,6 +85,7 @@ compile::Functions found_functions() {
   out.set_row(kLogSoftmax, table->log_softmax);
   out.set_row(kSoftmaxBackward, table->softmax_backward);
   out.set_row(kLogSoftmaxBackward, table->log_softmax_backward);
+  out.set_row(kClassBackward, table->class_backward);
   out.set_row(kNormDots, norm->norm_dots);
   out.set_row(kRowMoments, norm->moments);
   out.set_row(kRowSum, norm->sum);
@@ -102,6 +103,7 @@ compile::Functions fast_functions() {
   out.set_row(kSoftmax, table->fast_softmax);
   out.set_row(kLogSoftmax, table->fast_log_softmax);
   out.set_row(kLogSoftmaxBackward, table->fast_log_softmax_backward);
+  out.set_row(kClassBackward, table->fast_class_backward);
   return out;
 }
 

@@ -151,7 +151,8 @@ class RegionsOfOrder {
     std::vector<PlanItem> out;
     for (size_t i = parts.size(); i-- > 0;) {
       Part& part = parts[i];
-      const bool is_region = part.calls.size() > 1 || reads_mask(part.calls[0]);
+      const bool is_region =
+          part.calls.size() > 1 || reads_mask(part.calls[0]) || part.builder.maps_rows();
       const std::vector<int> with_views = part.calls;
       if (is_region) {
         for (PlanItem& view : taken_views(part)) out.push_back(std::move(view));

@@ -215,7 +215,10 @@ bool RegionBuilder::set(int number, Operand result) {
   } else {
     std::vector<int64_t> wanted = region_.sizes;
     if (extent == Extent::kRow) wanted.back() = 1;
-    if (extent == Extent::kColumn) wanted = {region_.sizes.back()};
+    if (extent == Extent::kColumn) {
+      wanted.assign(std::min(sizes.size(), wanted.size()), 1);
+      if (!wanted.empty()) wanted.back() = region_.sizes.back();
+    }
     if (sizes != wanted || !region_.has_rows()) return false;
   }
   const bool is_written_elsewhere =
@@ -225,6 +228,15 @@ bool RegionBuilder::set(int number, Operand result) {
   written_storages_.insert(value.storage);
   current_[number] = result;
   return true;
+}
+
+bool RegionBuilder::maps_rows() const {
+  using enum Operation;
+  return device_.is_cpu() &&
+         std::ranges::any_of(region_.instructions, [](const compile::Instruction& instruction) {
+           return compile::is_row_map(instruction.operation) || instruction.operation == kNorm ||
+                  instruction.operation == kNormBackward;
+         });
 }
 
 bool RegionBuilder::is_full(int number) const {

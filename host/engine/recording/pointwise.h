@@ -31,6 +31,8 @@ class RegionBuilder {
   // than a call before it that writes there. A view can be if it shows what such a call writes.
   bool add(const RecordedCall& call);
   bool has_rows() const { return region_.has_rows(); }
+  // Whether it has a function of rows that LibTorch's operator computes more slowly.
+  bool maps_rows() const;
 
   bool calls_functions() const { return calls_functions_; }
   at::Device device() const { return device_; }

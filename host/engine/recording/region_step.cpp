@@ -88,6 +88,7 @@ RegionStep::RegionStep(const Record& record, RegionBuilder::Built built)
       outputs_(std::move(built.outputs)),
       program_(std::move(built.region), simd(), &functions(record.has_fast_math)),
       scratch_(program_),
+      blocks_(program_.num_block_sums()),
       sources_(inputs_.size()),
       targets_(outputs_.size()) {
   for (const int output : outputs_) geometry_.push_back(record.values[at(output)].geometry);
@@ -137,8 +138,8 @@ void RegionStep::run(std::vector<at::Tensor>& values) {
   const int64_t count = program_.num_elements();
   const bool is_small = count <= kGrain && !program_.has_column_sums();
   if (!is_small && at::get_num_threads() > 1) return run_on_threads();
-  program_.run(sources_, targets_, {.end = count}, scratch_);
-  program_.write_column_sums(targets_, std::span(&scratch_, 1));
+  program_.run(sources_, targets_, {.end = count}, scratch_, blocks_);
+  program_.write_column_sums(targets_, std::span(&scratch_, 1), blocks_);
 }
 
 // Threads take the elements, or rows, that they take in LibTorch's kernels: with these end the
@@ -154,9 +155,9 @@ void RegionStep::run_on_threads() {
   at::parallel_for(0, count / width, grain, [&](int64_t begin, int64_t end) {
     program_.run(sources_, targets_,
                  {.begin = begin * width, .end = end * width, .stretch = stretch},
-                 scratch[at(at::get_thread_num())]);
+                 scratch[at(at::get_thread_num())], blocks_);
   });
-  program_.write_column_sums(targets_, scratch);
+  program_.write_column_sums(targets_, scratch, blocks_);
 }
 
 std::optional<at::Tensor> safe_softmax(const at::Tensor& self, int64_t dim) {

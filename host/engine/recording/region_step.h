@@ -39,6 +39,7 @@ class RegionStep {
   std::vector<int> taken_;          // for each output: the input whose memory it takes, or -1
   compile::TileProgram program_;
   compile::TileProgram::Scratch scratch_;
+  std::vector<float> blocks_;  // sums of columns
   std::vector<const void*> sources_;
   std::vector<void*> targets_;
 };

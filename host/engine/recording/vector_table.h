@@ -19,6 +19,7 @@ struct VectorTable {
   compile::RowFunction log_softmax = nullptr;
   compile::RowFunction softmax_backward = nullptr;
   compile::RowFunction log_softmax_backward = nullptr;
+  compile::RowFunction class_backward = nullptr;
   compile::RowFunction norm_dots = nullptr;
   compile::RowFunction moments = nullptr;
   compile::RowFunction sum = nullptr;
@@ -28,6 +29,7 @@ struct VectorTable {
   compile::RowFunction fast_softmax = nullptr;
   compile::RowFunction fast_log_softmax = nullptr;
   compile::RowFunction fast_log_softmax_backward = nullptr;
+  compile::RowFunction fast_class_backward = nullptr;
 };
 
 // For processors that have these instructions; nullptr if LibTorch hides what they call.

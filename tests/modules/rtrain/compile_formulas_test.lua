@@ -98,6 +98,17 @@ local ROWS = {
     local weight = torch.randn(width):requires_grad_()
     return with_gradients(function(x) return F.rms_norm(x + 1, {width}, {weight = weight}) end, {weight})
   end},
+  {'sums of columns', function()
+    return with_gradients(function(x)
+      local y, dims = x * 2, {}
+      for dim = 0, x:dim() - 2 do dims[#dims + 1] = dim end
+      return y * y:relu():sum(dims)
+    end)
+  end},
+  {'bias before layer_norm', function(width)
+    local bias, weight = torch.randn(width):requires_grad_(), torch.randn(width):requires_grad_()
+    return with_gradients(function(x) return F.layer_norm(x * 2 + bias, {width}, weight, bias) end, {bias, weight})
+  end},
   {'roll', function(width)
     local cosines, sines = torch.randn(width), torch.randn(width)
     return with_gradients(function(x) return (x * cosines):add_(x:roll(math.floor(width / 2), -1):mul_(sines)) end)
@@ -155,7 +166,7 @@ function TestFormulas:test_rows_have_the_bits_of_aten()
   local threads = torch.get_num_threads()
   for count = 1, 2 do
     torch.set_num_threads(count)
-    for _, shape in ipairs{{5, 7, 64}, {3, 40, 192}, {33, 768}, {1, 16}, {9, 37}, {700, 5}, {2, 3000}} do
+    for _, shape in ipairs{{5, 7, 64}, {3, 40, 192}, {33, 768}, {600, 96}, {1, 16}, {9, 37}, {700, 5}, {2, 3000}} do
       local width = shape[#shape]
       for _, entry in ipairs(ROWS) do
         local what = ('%s of %s with %d threads'):format(entry[1], table.concat(shape, ' x '), count)

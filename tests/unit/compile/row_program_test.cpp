@@ -14,28 +14,47 @@ namespace {
 size_t at(int64_t index) { return static_cast<size_t>(index); }
 
 // Stand for the sums of LibTorch's kernels, whose order is their own.
-void row_maximum(float* out, size_t, const float* const* operands, size_t width) {
-  *out = *std::max_element(operands[0], operands[0] + width);
+const float* row_of(const RowOperand& operand, size_t row) {
+  return operand.numbers + row * operand.stride;
 }
 
-void reversed(float* out, size_t, const float* const* operands, size_t width) {
-  const std::vector<float> row(operands[0], operands[0] + width);
-  std::copy(row.rbegin(), row.rend(), out);
+void row_maximum(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+  for (size_t row = 0; row < num_rows; ++row) {
+    const float* numbers = row_of(operands[0], row);
+    out[row] = *std::max_element(numbers, numbers + width);
+  }
 }
 
-void row_products(float* out, size_t, const float* const* operands, size_t width) {
-  const float last = operands[0][width - 1];
-  for (size_t i = 0; i < width; ++i) out[i] = last * operands[1][i];
+void reversed(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+  for (size_t row = 0; row < num_rows; ++row) {
+    const float* numbers = row_of(operands[0], row);
+    const std::vector<float> copy(numbers, numbers + width);
+    std::copy(copy.rbegin(), copy.rend(), out + row * width);
+  }
 }
 
-void first_and_last(float* out, size_t spread, const float* const* operands, size_t width) {
-  out[0] = operands[0][0];
-  out[spread] = operands[0][width - 1];
+void row_products(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+  for (size_t row = 0; row < num_rows; ++row) {
+    const float last = row_of(operands[0], row)[width - 1];
+    const float* others = row_of(operands[1], row);
+    for (size_t i = 0; i < width; ++i) out[row * width + i] = last * others[i];
+  }
 }
 
-void norm_dots(float* out, size_t spread, const float* const* operands, size_t width) {
-  out[0] = operands[0][0] * operands[1][0];
-  out[spread] = operands[2][width - 1];
+void first_and_last(float* out, size_t spread, const RowOperand* operands, size_t width,
+                    size_t num_rows) {
+  for (size_t row = 0; row < num_rows; ++row) {
+    out[row] = row_of(operands[0], row)[0];
+    out[spread + row] = row_of(operands[0], row)[width - 1];
+  }
+}
+
+void norm_dots(float* out, size_t spread, const RowOperand* operands, size_t width,
+               size_t num_rows) {
+  for (size_t row = 0; row < num_rows; ++row) {
+    out[row] = row_of(operands[0], row)[0] * row_of(operands[1], row)[0];
+    out[spread + row] = row_of(operands[2], row)[width - 1];
+  }
 }
 
 void double_it(float* out, const float* in, size_t count) {
@@ -167,11 +186,10 @@ class RowWorld {
   void add_instruction() {
     using enum Operation;
     constexpr Operation kChoices[] = {
-        kAdd,        kMultiply,      kAddScaled,      kNegate,
-        kSelect,     kEqual,         kSpread,         kColumnIndex,
-        kExp,        kRowMaximum,    kSoftmax,        kSoftmaxBackward,
-        kRowMoments, kNormDots,      kNorm,           kNormBackward,
-        kColumnSum,  kColumnNormDot, kSubtractProduct};
+        kAdd,          kMultiply,        kAddScaled,     kNegate,        kSelect,
+        kEqual,        kSpread,          kColumnIndex,   kExp,           kRowMaximum,
+        kSoftmax,      kSoftmaxBackward, kRowMoments,    kNormDots,      kNorm,
+        kNormBackward, kColumnSum,       kColumnNormDot, kColumnCascade, kSubtractProduct};
     const Operation operation = kChoices[draw(std::size(kChoices))];
     const int num_full = num_full_operands(operation);
     std::vector<Operand> operands;
@@ -238,6 +256,25 @@ class RowWorld {
     }
   }
 
+  // The sum of a column as ATen adds it up, for less than 2^16 rows.
+  static float cascade_of(const Matrix& numbers, size_t column) {
+    constexpr size_t kStep = 16;
+    float sums[4] = {};
+    size_t row = 0;
+    while (row + kStep <= numbers.size()) {
+      for (size_t end = row + kStep; row < end; ++row) sums[0] += numbers[row][column];
+      size_t count = row;
+      for (int level = 1; level < 4; ++level) {
+        sums[level] += sums[level - 1];
+        sums[level - 1] = 0;
+        count /= kStep;
+        if (count % kStep != 0) break;
+      }
+    }
+    for (; row < numbers.size(); ++row) sums[0] += numbers[row][column];
+    return sums[0] + sums[1] + sums[2] + sums[3];
+  }
+
   // The results of all instructions. A sum of columns covers the rows from `begin` to `end`.
   void compute(int64_t middle) {
     using enum Operation;
@@ -255,16 +292,22 @@ class RowWorld {
       if (is_row_function(operation)) {
         second = out;
         for (size_t r = 0; r < at(rows); ++r) {
-          const float* numbers[3] = {};
-          for (size_t i = 0; i < operands.size(); ++i) numbers[i] = (*operands[i])[r].data();
+          RowOperand numbers[3];
+          for (size_t i = 0; i < operands.size(); ++i)
+            numbers[i].numbers = (*operands[i])[r].data();
           if (is_row_map(operation)) {
-            functions().row(operation)(out[r].data(), 0, numbers, at(width));
+            functions().row(operation)(out[r].data(), 0, numbers, at(width), 1);
             continue;
           }
           float pair[2] = {};
-          functions().row(operation)(pair, 1, numbers, at(width));
+          functions().row(operation)(pair, 1, numbers, at(width), 1);
           std::fill(out[r].begin(), out[r].end(), pair[0]);
           std::fill(second[r].begin(), second[r].end(), pair[1]);
+        }
+      } else if (operation == kColumnCascade) {
+        for (size_t c = 0; c < at(width); ++c) {
+          const float sum = cascade_of(*operands[0], c);
+          for (size_t r = 0; r < at(rows); ++r) out[r][c] = sum;
         }
       } else if (is_column_sum(operation)) {
         for (size_t c = 0; c < at(width); ++c) {
@@ -334,11 +377,12 @@ void check(unsigned seed, Simd simd) {
   const TileProgram program(live, simd, &functions());
   ASSERT_EQ(program.row_width(), world.width);
   std::vector<TileProgram::Scratch> scratch;
+  std::vector<float> blocks(program.num_block_sums());
   for (int i = 0; i < 2; ++i) scratch.emplace_back(program);
-  program.run(inputs, outputs, {.end = middle * world.width}, scratch[0]);
+  program.run(inputs, outputs, {.end = middle * world.width}, scratch[0], blocks);
   program.run(inputs, outputs, {.begin = middle * world.width, .end = world.rows * world.width},
-              scratch[1]);
-  program.write_column_sums(outputs, scratch);
+              scratch[1], blocks);
+  program.write_column_sums(outputs, scratch, blocks);
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Output& output = world.region.outputs[k];
     for (int64_t r = 0; r < world.rows; ++r) {
