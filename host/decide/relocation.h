@@ -16,9 +16,9 @@ struct NodeWorkers {
   int workers = 0;  // that it had, or that its cores or devices are enough for
 };
 
-// Returns a node for each of the lost ones, in their order: one that has room for its workers, and
-// no more than is needed, preferably the same one. nullopt as long as there is not one for each.
-// `may_share`: workers may share cores, so that each node has room.
+// Returns a node for each of the lost ones, in their order: one with enough cores or devices, and
+// no more than needed, preferably the same one. nullopt as long as there is not one for each.
+// `may_share`: workers may share cores, so that each node has enough.
 std::optional<std::vector<int>> relocation(const std::vector<NodeWorkers>& lost,
                                            std::vector<NodeWorkers> free, bool may_share);
 

@@ -83,6 +83,8 @@ class Steps:
         settings = [part for each in config for part in ("--set", each)]
         script = STEPS.replace("@POLICY@", repr(policy)).replace("@WORKERS@", str(workers)).replace("@NAME@", name)
         self.running = rtrain.started("run", rtrain.script(script), "--oversubscribe", "--json", *settings)
+        # An earlier run of the test may have reports too.
+        wait_until(lambda: len(rtrain.pids(name)) == workers, message="all ranks have begun")
         self.pids = rtrain.pids(name)
 
     def events(self):

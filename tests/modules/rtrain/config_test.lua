@@ -95,7 +95,7 @@ end
 
 -- behaviour: `straggler` of a wrong value, or one that needs virtual ranks
 function TestRefusals.test_policies_for_stragglers()
-  for value, text in pairs {evikt = "did you mean 'evict'?", [3] = "'warn', 'ignore'"} do
+  for value, text in pairs {evikt = "did you mean 'evict'?", [3] = "'warn' or 'ignore'"} do
     local code, message = refusal(train.FailureConfig, {straggler = value})
     lu.assertEquals(code, 'config')
     lu.assertStrContains(message, text)
