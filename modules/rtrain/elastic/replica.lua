@@ -115,7 +115,7 @@ end
 
 local function keep(self, param, given)
   local kept = self._kept[param]
-  kept.data = given.rows  -- nobody else has that memory
+  torch.no_grad(function() kept:copy_(given.rows) end)
   for i, optimizer in ipairs(self._optimizers) do
     local twin = self._twins[optimizer]
     twin.state[kept], twin._plans = given.states[i] or nil, {}

@@ -124,7 +124,8 @@ local function job_of(trainer, flags)
   local run_config, scaling = trainer.run_config, trainer.scaling_config
   local failures = run_config.failure_config
   local allocation = find_allocation(os.getenv, {launcher = flags.launcher})
-  flags.command = far_job.command(allocation, system.absolute '.') or flags.command
+  local folder = allocation.engine == 'ssh' and system.absolute '.' or nil
+  flags.command = far_job.command(allocation, folder) or flags.command
   local num_hosts = flags.has_agents and allocation.num_nodes or 1
   if flags.num_workers then scaling = scaling:with {num_workers = flags.num_workers} end
   if flags.gpus then scaling = with_gpus(scaling, flags.gpus, flags.num_workers, num_hosts) end
@@ -137,7 +138,7 @@ local function job_of(trainer, flags)
   local backend, how_tensors_travel = backend_of(trainer, scaling, place)
   local name, resume = identity_of(flags, run_config, allocation, place)
   if allocation.engine == 'ssh' then
-    far_job.add_run(allocation, system.absolute '.', name)
+    far_job.add_run(allocation, folder, name)
   elseif not flags.tryout then
     far_job.forget(name)
   end

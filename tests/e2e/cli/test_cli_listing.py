@@ -146,6 +146,7 @@ def test_show_tells_all_of_a_run(store):
         "gpu": None,
         "data": None,
         "timing": None,
+        "lost_s": None,
         "exit_code": None,
         "signal": 9,
     }

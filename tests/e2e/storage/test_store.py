@@ -95,7 +95,18 @@ def test_the_documents_have_the_promised_keys(rtrain):
     assert (attempt["attempt"], attempt["status"], attempt["error"]) == (1, "FINISHED", None)
     assert [worker["rank"] for worker in attempt["workers"]] == [0, 1]
     for worker in attempt["workers"]:
-        assert set(worker) == {"rank", "pid", "host", "device", "gpu", "data", "timing", "exit_code", "signal"}
+        assert set(worker) == {
+            "rank",
+            "pid",
+            "host",
+            "device",
+            "gpu",
+            "data",
+            "timing",
+            "lost_s",
+            "exit_code",
+            "signal",
+        }
         assert (worker["exit_code"], worker["signal"], worker["device"]) == (0, None, "cpu")
 
     rows = rtrain.json("metrics", "first")

@@ -195,6 +195,16 @@ TEST(Heal, WhereNobodyHasDiedWhatTheRanksSayIsTheError) {
   ASSERT_TRUE(d.find<action::EndAttempt>()->error);
 }
 
+TEST(Heal, WhatARankSaidBeforeAllHaveReturnedIsTheError) {
+  Driver d(2);
+  d.all_hold().unwind(0).feed(event::Returned{0}).feed(event::Returned{1});
+  d.gone(0).gone(1);
+  ASSERT_TRUE(d.find<action::EndAttempt>());
+  ASSERT_TRUE(d.find<action::EndAttempt>()->error);
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->cause.code(), Code::kPeerLost);
+  EXPECT_EQ(d.find<action::EndAttempt>()->error->rank, 0);
+}
+
 TEST(Heal, SeveralLossesAreOneHeal) {
   Driver d(4);
   d.all_hold().dying(1).unwind(0).dying(2).gone(2).gone(1);
