@@ -149,8 +149,10 @@ int phase_seconds(lua_State* L) {
 }
 
 int report_not_finite(lua_State* L) {
-  worker().report_not_finite(
-      {.step = luaL_checkinteger(L, 1), .what = bytes_at(L, 2), .place = bytes_at(L, 3)});
+  worker().report_not_finite({.step = luaL_checkinteger(L, 1),
+                              .what = bytes_at(L, 2),
+                              .place = bytes_at(L, 3),
+                              .is_in_replica = lua_toboolean(L, 4) != 0});
   return 0;
 }
 

@@ -19,7 +19,7 @@
 //   log_own(metrics, step)       the same for what rtrain itself records
 //   annotate(text, severity)
 //   log_media(kind, name, step, data)   bytes, or plain data, which becomes JSON
-//   report_not_finite(step, what, place)
+//   report_not_finite(step, what, place, is_in_replica)
 //   report_health(text, is_conclusive)
 //   show_loop{batch, rate, batches, batch_size, samples, dataset_size}
 //                                how far a loop has come; all but the first may be nil

@@ -193,10 +193,11 @@ struct NotFinite {
   int64_t step = 0;   // optimizer steps before, else reports; the rank with the fewest saw it first
   std::string what;   // "the loss is nan in step 3"
   std::string place;  // "the parameter fc2.weight is not finite", or empty
+  bool is_in_replica = false;  // the place is a parameter that all ranks have the same of
 
-  static constexpr RecordFields kFields{required("step", &NotFinite::step),
-                                        required("what", &NotFinite::what),
-                                        required("place", &NotFinite::place)};
+  static constexpr RecordFields kFields{
+      required("step", &NotFinite::step), required("what", &NotFinite::what),
+      required("place", &NotFinite::place), optional("is_in_replica", &NotFinite::is_in_replica)};
 };
 
 // train.health.report().

@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{500};
 
+std::string alone_text(const std::vector<int64_t>& ranks) {
+  return cat(
+      ", while the other ranks, which should have the same parameters, had only finite values in "
+      "that step: something has changed those of ",
+      rank_ranges(ranks), " alone, which FailureConfig.verify_replicas finds at a commit");
+}
+
 }  // namespace
 
 NotFiniteNotice::NotFiniteNotice(loop::Loop& loop, RunEvents& events, int num_ranks)
@@ -37,10 +44,13 @@ void NotFiniteNotice::tell() {
     if (found.step == first->second.step) ranks.push_back(rank);
   }
   const message::NotFinite& found = first->second;
+  const bool is_alone =
+      found.is_in_replica && all.size() == num_ranks_ && ranks.size() < num_ranks_;
   events_.notice_once(
       "not_finite", "warning",
       cat(terminal_line(found.what), " on ", rank_ranges(ranks), found.place.empty() ? "" : ": ",
-          terminal_line(found.place), " (FailureConfig.on_nan = 'error' ends the run there)"));
+          terminal_line(found.place), is_alone ? alone_text(ranks) : "",
+          " (FailureConfig.on_nan = 'error' ends the run there)"));
 }
 
 }  // namespace rtrain::train

@@ -4,6 +4,9 @@
 // Belongs to the control thread. Gradients carry a NaN from one rank to all others, which detect it
 // a step later. So this waits a moment after the first message and names the ranks with the fewest
 // steps.
+//
+// If a parameter that should be the same on all ranks is not finite on some of them, and all other
+// ranks have their first such value in a later step, only the replicas of these ranks have changed.
 #pragma once
 
 #include <map>

@@ -55,25 +55,26 @@ local function place_in_models(watch, kind)
   for i = 1, watch.num_models do models[#models + 1] = watch.models[i] end
   if #models == 0 then return nil end
   local place = require 'rtrain.session.not_finite_place'
-  local ok, text = pcall(kind == 'gradients' and place.of_gradients or place.of_loss, models)
-  return ok and text or nil
+  local ok, text, is_in_replica = pcall(kind == 'gradients' and place.of_gradients or place.of_loss, models)
+  if ok then return text, is_in_replica end
 end
 
--- Returns the origin of a value that is not finite. It must be searched at once, since the value spreads in later
--- steps.
+-- Returns the origin of a value that is not finite, and whether the ranks should have the same there. It must be searched
+-- at once, since the value spreads in later steps.
 local function place_of(watch, kind)
-  local place, fault = place_in_models(watch, kind), fault_of_batch(watch)
-  return place and fault and ('%s, and %s'):format(place, fault) or place or fault
+  local place, is_in_replica = place_in_models(watch, kind)
+  local fault = fault_of_batch(watch)
+  return place and fault and ('%s, and %s'):format(place, fault) or place or fault, is_in_replica
 end
 
 -- Reports the finding, once; with 'error' it does not return.
 local function tell(watch, step, what, kind)
   not_finite.finish()
-  local place = place_of(watch, kind)
+  local place, is_in_replica = place_of(watch, kind)
   if watch.on_nan == 'error' then
     errors.raise('not_finite', ("%s%s (FailureConfig.on_nan = 'error')"):format(what, place and ': ' .. place or ''))
   end
-  require('rtrain._worker').report_not_finite(step, what, place or '')
+  require('rtrain._worker').report_not_finite(step, what, place or '', is_in_replica)
 end
 
 -- Returns the number of optimizer steps so far, including those of earlier attempts if known.

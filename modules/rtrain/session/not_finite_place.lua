@@ -4,6 +4,7 @@
 -- It costs one forward pass, once in a run.
 
 local class = require 'base.class'
+local ddp = require 'torch.nn.parallel.distributed'
 local default_group = require 'torch.distributed.default_group'
 local last_arguments = require 'torch.nn.module.last_arguments'
 local torch = require 'torch'
@@ -100,9 +101,12 @@ local place = {}
 ---Returns the origin, before a step of the optimizer has spread the value.
 ---@param models nn.Module[] the arguments of prepare_model
 ---@return string? text nil if nothing was found
+---@return boolean? is_in_replica whether it is a parameter that DistributedDataParallel keeps the same on all ranks
 function place.of_loss(models)
   for _, model in ipairs(models) do
-    local text = bad_tensors(PARAMETERS, model:named_parameters()) or bad_tensors(BUFFERS, model:named_buffers())
+    local text = bad_tensors(PARAMETERS, model:named_parameters())
+    if text then return text, ddp.is_replica(model) end
+    text = bad_tensors(BUFFERS, model:named_buffers())
     if text then return text end
   end
   for _, model in ipairs(models) do

@@ -19,6 +19,16 @@ class NotFiniteNoticeTest : public testing::Test {
             .what = "the loss is nan in step " + std::to_string(step + 1),
             .place = place};
   }
+  // Rank 1 has a parameter that is not finite in step 7, rank 0 some value in that step.
+  std::string with_parameter(int64_t step, int num_ranks) {
+    NotFiniteNotice notice(run_.loop, *run_.events, num_ranks);
+    message::NotFinite first = found(7, "the parameter w is not finite");
+    first.is_in_replica = true;
+    notice.add(1, first);
+    notice.add(0, found(step));
+    notice.tell();
+    return notices();
+  }
   std::string notices() {
     std::string out;
     for (const std::string& text : run_.take_notices()) out += text + "\n";
@@ -41,6 +51,19 @@ TEST_F(NotFiniteNoticeTest, NamesTheRankWithTheFewestSteps) {
                            kAdvice);
   run_.settle();
   EXPECT_EQ(run_.cell("SELECT count(*) FROM events WHERE level = 'warning'"), "1");
+}
+
+// behaviour: a loss that is not finite on a replica alone
+TEST_F(NotFiniteNoticeTest, SaysThatAReplicaAloneHasChanged) {
+  EXPECT_NE(with_parameter(8, 2).find("has changed those of rank 1 alone"), std::string::npos);
+}
+
+TEST_F(NotFiniteNoticeTest, OfAParameterOfAllRanksItSaysNoMore) {
+  EXPECT_EQ(with_parameter(7, 2).find("alone"), std::string::npos);
+}
+
+TEST_F(NotFiniteNoticeTest, OfRanksThatHaveSaidNothingItKnowsNothing) {
+  EXPECT_EQ(with_parameter(8, 3).find("alone"), std::string::npos);
 }
 
 TEST_F(NotFiniteNoticeTest, NamesAllRanksOfTheSameStep) {

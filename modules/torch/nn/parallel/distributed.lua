@@ -354,6 +354,16 @@ function DistributedDataParallel.gradient_orders()
   return orders
 end
 
+---Returns whether a model has the same parameters on all ranks.
+---@param model nn.Module with or without the wrapper
+---@return boolean
+function DistributedDataParallel.is_replica(model)
+  for each in next, made do
+    if each == model or each.module == model then return each._reduced[2].process_group == nil end
+  end
+  return false
+end
+
 ---Returns whether each forward of a model begins with the first rank's buffers.
 ---@param model nn.Module without the wrapper
 ---@return boolean
