@@ -15,7 +15,7 @@ local function path_of(allocation, folder, name)
 end
 
 ---@param allocation Allocation
----@param folder string this process's working folder
+---@param folder string? this process's working folder; nil in other jobs than those of --nodes
 ---@return string[]? words nil where the user has typed the command of this process
 ---
 ---```lua
@@ -30,7 +30,7 @@ end
 
 ---Adds a run's name to those of the job.
 ---@param allocation Allocation
----@param folder string this process's working folder
+---@param folder string? this process's working folder; nil in other jobs than those of --nodes
 ---@param name string
 function far_job.add_run(allocation, folder, name)
   local path = path_of(allocation, folder, 'runs')
