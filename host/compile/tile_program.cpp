@@ -39,7 +39,8 @@ TileProgram::TileProgram(Region region, Simd simd, const Functions* functions, i
   sizes_ = region_.sizes;
   if (has_rows_) {
     width_ = std::max<int64_t>(1, sizes_.back());
-    int64_t rows = std::max<int64_t>(1, kRowTile / width_);
+    const bool has_sums = std::ranges::find(extents_, Extent::kColumn) != extents_.end();
+    int64_t rows = std::max<int64_t>(1, (has_sums ? kColumnSumTile : kRowTile) / width_);
     if (rows > kRowsAtOnce) rows -= rows % kRowsAtOnce;
     tile_ = rows * width_;
     block_power_ = cascade_power(num_elements_ / width_);

@@ -75,9 +75,10 @@ class TileProgram {
 
  private:
   // Elements of a tile: a register of it takes 4 KB. A tile of rows has at most this many, unless
-  // one row is longer.
+  // one row is longer; with sums of columns, which each tile loads and stores, more.
   static constexpr int64_t kTile = 1024;
   static constexpr int64_t kRowTile = 4096;
+  static constexpr int64_t kColumnSumTile = 8192;
   // While fewer steps compute, the processor fetches what the next tile reads by itself.
   static constexpr size_t kManySteps = 8;
   // Functions of rows compute that many at once.
