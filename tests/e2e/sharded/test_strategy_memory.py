@@ -20,13 +20,14 @@ train.TorchTrainer{
     model = train.torch.prepare_model(model, {parallel_strategy = config.strategy, parallel_strategy_kwargs = kwargs})
     local optimizer = torch.optim.Adam(model:parameters())
     local function bytes(name) return (C.memory_stats()[name] - before) / (LAYERS * WIDTH * WIDTH) end
-    local peak
-    for step = 1, 4 do
+    local peak = math.huge
+    for step = 1, 6 do
       for i = 1, 2 do collectgarbage() end
       C.reset_peak_memory_stats()
       optimizer:zero_grad()
       model(torch.ones(1, WIDTH)):sum():backward()
-      peak = bytes 'peak_bytes'
+      -- Where other programs use the cores, Gloo's threads may keep tensors of the step before.
+      if step > 2 then peak = math.min(peak, bytes 'peak_bytes') end
       optimizer:step()
     end
     for i = 1, 4 do collectgarbage() end
