@@ -78,6 +78,10 @@ const char* pattern_of(Operation operation) {
       return "gelu_tanh($0)";
     case kNormalShare:
       return "__fmul_rn(0.5f, __fadd_rn(1.0f, erff(__fmul_rn($0, 0.707106769f))))";
+    case kRoundToFloat16:
+      return "rounded<Float16>($0)";
+    case kRoundToBFloat16:
+      return "rounded<BFloat16>($0)";
     case kNorm:
       return "__fmaf_rn(__fmul_rn(__fsub_rn($0, $3), $4), $1, $2)";
     case kNormBackward:

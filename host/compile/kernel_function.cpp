@@ -1,12 +1,10 @@
 #include "host/compile/kernel_function.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "host/compile/kernel_lines.h"
+#include "host/compile/kernel_literals.h"
 #include "host/compile/kernel_text.h"
 
 namespace rtrain::compile {
@@ -18,24 +16,6 @@ using Kind = KernelSchedule::Kind;
 constexpr int64_t kMostHeldSums = 32;
 
 size_t at(int64_t index) { return static_cast<size_t>(index); }
-
-std::string constant_text(float value) {
-  char text[40];
-  if (!std::isfinite(value)) {
-    std::snprintf(text, sizeof text, "__int_as_float(0x%08x)", std::bit_cast<uint32_t>(value));
-    return text;
-  }
-  std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
-  const std::string number = text;
-  const bool is_integer = number.find_first_of(".e") == std::string::npos;
-  const std::string out = joined(number, is_integer ? ".0f" : "f");
-  return number[0] == '-' ? joined("(", out, ")") : out;
-}
-
-const char* type_text(Type type) {
-  if (type == Type::kBool) return "bool";
-  return type == Type::kInt64 ? "long long" : "float";
-}
 
 bool is_reduction(Operation operation) {
   return operation == Operation::kRowSum || operation == Operation::kRowMaximum;
@@ -104,7 +84,9 @@ class Writer : private KernelLines {
       add("const ", type_text(region_.inputs[i].type), "* ", only, "in", i);
     }
     for (size_t i = 0; i < region_.outputs.size(); ++i) {
-      if (extent(region_.outputs[i].from) != Extent::kColumn) add("float* out", i);
+      if (extent(region_.outputs[i].from) != Extent::kColumn) {
+        add(type_text(region_.outputs[i].tensor.type), "* out", i);
+      }
     }
     if (!column_sums_.empty()) add("float* partial");
     open_raw(parameters, ") {");
@@ -175,7 +157,7 @@ class Writer : private KernelLines {
     const int64_t stride = tensor.strides.empty() ? 1 : tensor.strides.back();
     line("#pragma unroll");
     line("for (int k = 0; k < ", schedule_.group, "; ++k) out", output, "[", first, " + k * ",
-         stride, "] = o", output, "[k];");
+         stride, "] = ", stored_text(tensor.type, joined("o", output, "[k]")), ";");
   }
 
   std::string name_of(const Operand& operand) const {
@@ -417,8 +399,9 @@ class Writer : private KernelLines {
       if (!std::exchange(has_waited, true)) {
         line(schedule_.kind == Kind::kWarpRows ? "__syncwarp();" : "__syncthreads();");
       }
-      const std::string to = place(region_.outputs[i].tensor, region_.sizes.size() - 1);
-      line("if (lane == 0) out", i, "[", to, "] = ", name_of(region_.outputs[i].from), ";");
+      const RegionTensor& tensor = region_.outputs[i].tensor;
+      line("if (lane == 0) out", i, "[", place(tensor, region_.sizes.size() - 1),
+           "] = ", stored_text(tensor.type, name_of(region_.outputs[i].from)), ";");
     }
   }
 

@@ -9,9 +9,64 @@ struct __align__(sizeof(T) * kCount) Pack {
   T at[kCount];
 };
 
+// Numbers of 16 bits.
+struct Float16 {
+  unsigned short bits;
+};
+struct BFloat16 {
+  unsigned short bits;
+};
+
+#ifdef __CUDA_ARCH__
+__device__ __forceinline__ float float_of_float16(unsigned short bits) {
+  float out;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(out) : "h"(bits));
+  return out;
+}
+
+__device__ __forceinline__ unsigned short float16_of(float value) {
+  unsigned short out;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out) : "f"(value));
+  return out;
+}
+#endif
+
+__device__ __forceinline__ unsigned short bfloat16_of(float value) {
+#if __CUDA_ARCH__ >= 800
+  unsigned short out;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out) : "f"(value));
+  return out;
+#else
+  const unsigned int bits = __float_as_uint(value);
+  return value != value ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+#endif
+}
+
 template <class T>
 __device__ __forceinline__ float number_of(T value) {
   return static_cast<float>(value);
+}
+__device__ __forceinline__ float number_of(Float16 value) { return float_of_float16(value.bits); }
+__device__ __forceinline__ float number_of(BFloat16 value) {
+  return __uint_as_float(static_cast<unsigned int>(value.bits) << 16);
+}
+
+template <class T>
+struct As {
+  static __device__ __forceinline__ T of(float value) { return static_cast<T>(value); }
+};
+template <>
+struct As<Float16> {
+  static __device__ __forceinline__ Float16 of(float value) { return {float16_of(value)}; }
+};
+template <>
+struct As<BFloat16> {
+  static __device__ __forceinline__ BFloat16 of(float value) { return {bfloat16_of(value)}; }
+};
+
+template <class T>
+__device__ __forceinline__ float rounded(float value) {
+  return number_of(As<T>::of(value));
 }
 
 // Neighbours in memory, as one access.
@@ -22,12 +77,12 @@ __device__ __forceinline__ void load(float* out, const T* from) {
   for (int k = 0; k < kCount; ++k) out[k] = number_of(pack.at[k]);
 }
 
-template <int kCount>
-__device__ __forceinline__ void store(float* to, const float* from) {
-  Pack<float, kCount> pack;
+template <int kCount, class T>
+__device__ __forceinline__ void store(T* to, const float* from) {
+  Pack<T, kCount> pack;
 #pragma unroll
-  for (int k = 0; k < kCount; ++k) pack.at[k] = from[k];
-  *reinterpret_cast<Pack<float, kCount>*>(to) = pack;
+  for (int k = 0; k < kCount; ++k) pack.at[k] = As<T>::of(from[k]);
+  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
 }
 
 // The gradient of GELU's approximation; t: its tanh.

@@ -13,6 +13,7 @@ constexpr int kWarpRowThreads = 128;
 constexpr int64_t kMostWarpWidth = 1024;
 // Numbers of a row that a thread keeps, of all inputs together.
 constexpr int64_t kMostHeld = 48;
+constexpr int64_t kWidestAccess = 16;  // bytes
 
 std::vector<const RegionTensor*> tensors_of(const Region& region) {
   std::vector<const RegionTensor*> out;
@@ -61,12 +62,15 @@ KernelSchedule choose_schedule(const Region& region, std::span<const int64_t> al
   KernelSchedule out;
   const auto tensors = tensors_of(region);
   const int64_t inner = region.sizes.empty() ? 1 : region.sizes.back();
-  for (const int group : {4, 2}) {
+  for (const int group : {8, 4, 2}) {
     out.joined.clear();
+    bool is_one_access = true;
     for (size_t i = 0; i < tensors.size(); ++i) {
       out.joined.push_back(can_join(*tensors[i], alignments[i], group));
+      const bool is_too_wide = group * width_of(tensors[i]->type) > kWidestAccess;
+      if (is_too_wide && can_join(*tensors[i], alignments[i], group / 2)) is_one_access = false;
     }
-    if (inner % group != 0 || std::ranges::count(out.joined, true) == 0) continue;
+    if (!is_one_access || inner % group != 0 || std::ranges::count(out.joined, true) == 0) continue;
     out.group = group;
     break;
   }

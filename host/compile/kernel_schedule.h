@@ -17,7 +17,7 @@ struct KernelSchedule {
   };
   Kind kind = Kind::kElements;
   int threads = 256;         // of a block
-  int group = 1;             // neighbours that a thread takes at once: 1, 2 or 4
+  int group = 1;             // neighbours that a thread takes at once: 1, 2, 4 or 8
   int64_t width = 1;         // the elements of a row
   int groups_per_row = 0;    // of a thread
   bool holds_rows = false;   // a thread keeps its elements of a row in registers

@@ -6,6 +6,7 @@
 
 #include "host/compile/kernel_function.h"
 #include "host/compile/kernel_lines.h"
+#include "host/compile/kernel_literals.h"
 #include "host/compile/lowering.h"
 
 namespace rtrain::compile {
@@ -24,7 +25,9 @@ class ColumnsWriter : private KernelLines {
  public:
   std::string function(const Region& region, const std::vector<size_t>& sums, int64_t width) {
     std::string parameters = "const float* partial";
-    for (size_t i = 0; i < sums.size(); ++i) parameters += joined(", float* sum", i);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      parameters += joined(", ", type_text(region.outputs[sums[i]].tensor.type), "* sum", i);
+    }
     open_raw(parameters, ", unsigned int num_units) {");
     line("__shared__ float parts[8][32];");
     line("const unsigned int first = threadIdx.x / 32;");
@@ -41,7 +44,9 @@ class ColumnsWriter : private KernelLines {
       line("__syncthreads();");
       open("if (first == 0 && column < ", width, ")");
       line("for (int i = 1; i < 8; ++i) sum = __fadd_rn(sum, parts[i][threadIdx.x]);");
-      line("sum", i, "[column * ", region.outputs[sums[i]].tensor.strides.back(), "] = sum;");
+      const RegionTensor& tensor = region.outputs[sums[i]].tensor;
+      line("sum", i, "[column * ", tensor.strides.back(), "] = ", stored_text(tensor.type, "sum"),
+           ";");
       close();
       line("__syncthreads();");
       close();

@@ -24,7 +24,7 @@ class Lowering {
     }
     for (const Output& output : region_.outputs) {
       out_.outputs.push_back(output);
-      out_.outputs.back().from = new_one(output.from);
+      out_.outputs.back().from = unrounded(new_one(output.from), output.tensor.type);
       if (out_.outputs.back().from.kind != Operand::Kind::kInstruction) {
         out_.outputs.back().from = add(Operation::kCopy, out_.outputs.back().from);
       }
@@ -38,6 +38,16 @@ class Lowering {
 
   Operand new_one(const Operand& operand) const {
     return operand.kind == Operand::Kind::kInstruction ? results_[at(operand.index)][0] : operand;
+  }
+
+  // What is rounded as it is stored need not be rounded before.
+  Operand unrounded(const Operand& from, Type type) const {
+    if (from.kind != Operand::Kind::kInstruction) return from;
+    const Instruction& instruction = out_.instructions[at(from.index)];
+    const bool is_rounded =
+        (type == Type::kFloat16 && instruction.operation == Operation::kRoundToFloat16) ||
+        (type == Type::kBFloat16 && instruction.operation == Operation::kRoundToBFloat16);
+    return is_rounded ? instruction.operands[0] : from;
   }
 
   template <class... Operands>

@@ -52,6 +52,9 @@ enum class Operation : uint8_t {
   kSigmoidDivisor,  // 1 + exp(-a)
   kGeluTanh,        // tanh(β · (a + κ · a³)), the sum in one rounding
   kNormalShare,     // (1 + erf(a / √2)) / 2: of a normal distribution, below a
+  // For kernels: the nearest number of 16 bits, as float32.
+  kRoundToFloat16,
+  kRoundToBFloat16,
   // A row for each row: the last dimension. From outside, as functions.
   kSoftmax,
   kLogSoftmax,

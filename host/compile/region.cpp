@@ -39,6 +39,12 @@ bool covers_once(const RegionTensor& tensor, const std::vector<int64_t>& sizes, 
 
 }  // namespace
 
+int64_t width_of(Type type) {
+  if (type == Type::kBool) return 1;
+  if (has_16_bits(type)) return 2;
+  return type == Type::kInt64 ? 8 : 4;
+}
+
 int64_t Region::num_elements() const {
   int64_t out = 1;
   for (const int64_t size : sizes) out *= size;
@@ -112,14 +118,14 @@ bool Region::valid() const {
   return std::ranges::all_of(outputs, [&](const Output& output) {
     return output.from.kind == Operand::Kind::kInstruction &&
            exists(*this, output.from, instructions.size()) && has_strides(output.tensor) &&
-           output.tensor.type == Type::kFloat32 &&
+           output.tensor.type != Type::kInt64 &&
            covers_once(output.tensor, sizes, extent(output.from, all));
   });
 }
 
 int64_t Region::num_bytes() const {
   const auto bytes = [&](const RegionTensor& tensor) {
-    int64_t out = tensor.type == Type::kBool ? 1 : tensor.type == Type::kInt64 ? 8 : 4;
+    int64_t out = width_of(tensor.type);
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (tensor.strides[i] != 0) out *= sizes[i];
     }

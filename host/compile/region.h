@@ -13,7 +13,12 @@
 
 namespace rtrain::compile {
 
-enum class Type : uint8_t { kFloat32, kBool, kInt64 };
+// Numbers of 16 bits are for kernels. They are computed with as float32.
+enum class Type : uint8_t { kFloat32, kBool, kInt64, kFloat16, kBFloat16 };
+
+// Bytes of a number.
+int64_t width_of(Type type);
+constexpr bool has_16_bits(Type type) { return type == Type::kFloat16 || type == Type::kBFloat16; }
 
 // Of how many numbers an operand consists: of one, of one for each row, of one for each element, or
 // of one for each column.

@@ -66,6 +66,60 @@ function TestCompile:test_rows()
   end
 end
 
+local NARROW = {torch.bfloat16, torch.float16}
+
+-- The CPU's operators compute with float32 and round once too.
+function TestCompile:test_numbers_of_16_bits_have_their_bits()
+  local fn = function(x, y, is_on)
+    local z = (x * 2 + y) * y - x
+    return z:relu(), z ^ 2, z:neg():sqrt(), torch.where(is_on, z, y)
+  end
+  for _, dtype in ipairs(NARROW) do
+    for _, width in ipairs{64, 33} do
+      local x, y = torch.randn(24, width):to(dtype), torch.randn(width):to(dtype)
+      local is_on = x:gt(0)
+      local step, given = on_gpu(fn, x, y, is_on)
+      local got, wanted = {step(unpack(given))}, {fn(x, y, is_on)}
+      for i = 1, #wanted do
+        lu.assertEquals(got[i].dtype, dtype)
+        lu.assertTrue(torch.allclose(got[i]:cpu(), wanted[i], {rtol = 0, atol = 0, equal_nan = true}), dtype .. i)
+      end
+    end
+  end
+end
+
+function TestCompile:test_casts_are_part_of_a_region()
+  local fn = function(x, is_on, count, dtype)
+    local narrow = (x * 3):to(dtype)
+    return (narrow + is_on:to(dtype)):to(torch.float32) - x + count:to(torch.float32), narrow
+  end
+  for _, dtype in ipairs(NARROW) do
+    local x, is_on, count = torch.randn(8, 40), torch.randn(8, 40):gt(0), torch.randint(0, 5, {8, 40})
+    local step, given, kernels = on_gpu(function(a, b, c) return fn(a, b, c, dtype) end, x, is_on, count)
+    lu.assertEquals(kernels, 1)
+    lu.assertNil(step:explain():match 'aten::_to_copy', step:explain())
+    local got, wanted = {step(unpack(given))}, {fn(x, is_on, count, dtype)}
+    for i = 1, 2 do lu.assertTrue(torch.equal(got[i]:cpu(), wanted[i]), dtype .. i) end
+  end
+end
+
+function TestCompile:test_rows_of_16_bits()
+  for _, dtype in ipairs(NARROW) do
+    for _, width in ipairs{7, 192, 3000} do
+      local fn = function(x, gamma, beta)
+        local h = F.layer_norm(x + 1, {width}, gamma, beta)
+        return F.softmax(h * 2, -1), h, (h * 2):amax{dim = -1, keepdim = true}
+      end
+      local x, gamma, beta = torch.randn(5, width):to(dtype), torch.randn(width):to(dtype), torch.randn(width):to(dtype)
+      local step, given = on_gpu(fn, x, gamma, beta)
+      local got, wanted = {step(unpack(given))}, {fn(x, gamma, beta)}
+      for i = 1, 3 do
+        lu.assertTrue(torch.allclose(got[i]:cpu():float(), wanted[i]:float(), {rtol = 2e-2, atol = 1e-2}), dtype .. width)
+      end
+    end
+  end
+end
+
 function TestCompile:test_norms_without_weights()
   for i, fn in ipairs{
     function(x) return F.layer_norm(x * 2, {24}) + 1 end,

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "narrow.h"
+
 #define __global__
 #define __device__
 #define __forceinline__ inline
@@ -156,8 +158,16 @@ inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }
 inline float rsqrtf(float a) { return 1.0F / std::sqrt(a); }
-inline float __int_as_float(unsigned bits) {
+inline float __uint_as_float(unsigned bits) {
   float out = 0;
   std::memcpy(&out, &bits, sizeof out);
   return out;
 }
+inline float __int_as_float(unsigned bits) { return __uint_as_float(bits); }
+inline unsigned __float_as_uint(float value) {
+  unsigned out = 0;
+  std::memcpy(&out, &value, sizeof out);
+  return out;
+}
+inline float float_of_float16(unsigned short bits) { return narrow::float_of_float16(bits); }
+inline unsigned short float16_of(float value) { return narrow::float16_of(value); }

@@ -56,28 +56,60 @@ TestKernels = {}
 
 function TestKernels:test_bits_of_elements()
   torch.manual_seed(3)
-  for _, sizes in ipairs{{16, 1000}, {7, 33}} do
-    local x = torch.randn(unpack(sizes)):to('cuda') * 3
-    local y = torch.randn(sizes[#sizes]):to('cuda')
-    for name, fn in pairs(FORMULAS) do
-      lu.assertTrue(torch.equal(compiled(fn, x, y), fn(x, y)), name)
+  for _, dtype in ipairs{torch.float32, torch.bfloat16, torch.float16} do
+    for _, sizes in ipairs{{16, 1000}, {7, 33}} do
+      local x = (torch.randn(unpack(sizes)):to('cuda') * 3):to(dtype)
+      local y = torch.randn(sizes[#sizes]):to('cuda'):to(dtype)
+      for name, fn in pairs(FORMULAS) do
+        lu.assertTrue(torch.equal(compiled(fn, x, y), fn(x, y)), name .. ' ' .. dtype)
+      end
     end
+  end
+end
+
+-- The gradients of functions whose formula is one of ATen's own kernels.
+function TestKernels:test_bits_of_gradients()
+  torch.manual_seed(3)
+  for _, dtype in ipairs{torch.float32, torch.bfloat16, torch.float16} do
+    local x = torch.randn(16, 1000):to('cuda'):to(dtype)
+    for _, name in ipairs{'tanh', 'sigmoid', 'silu', 'gelu', 'relu', 'softplus', 'leaky_relu'} do
+      local fn = function(given)
+        local input = (given * 2):requires_grad_()
+        local out = F[name](input)
+        return torch.autograd.grad(out, input, {grad_outputs = given * 3})[1] * 2
+      end
+      lu.assertTrue(torch.equal(compiled(fn, x), fn(x)), name .. ' ' .. dtype)
+    end
+  end
+end
+
+function TestKernels:test_bits_of_casts()
+  local x = torch.randn(16, 1000):to 'cuda'
+  for _, dtype in ipairs{torch.bfloat16, torch.float16} do
+    local fn = function(given) return ((given * 3):to(dtype) * 2):to(torch.float32) - given end
+    lu.assertTrue(torch.equal(compiled(fn, x), fn(x)))
+  end
+end
+
+local function assert_rows(width, dtype, tolerance)
+  local x = torch.randn(33, width):to('cuda'):to(dtype)
+  local weight = torch.randn(width):to('cuda'):to(dtype)
+  for name, fn in pairs{
+    softmax = function(t) return F.softmax(t * 2, -1) * 3 end,
+    log_softmax = function(t) return F.log_softmax(t * 2, -1) * 3 end,
+    norm = function(t) return F.layer_norm(t + 1, {width}, weight) * 2 end,
+    mean = function(t) return (t * 2):mean{dim = -1, keepdim = true} * t end,
+  } do
+    lu.assertTrue(torch.allclose(compiled(fn, x), fn(x), tolerance), name .. width .. dtype)
   end
 end
 
 function TestKernels:test_numbers_of_rows()
   torch.manual_seed(3)
   for _, width in ipairs{5, 192, 1024, 4096, 50257} do
-    local x = torch.randn(33, width):to 'cuda'
-    local weight = torch.randn(width):to 'cuda'
-    for name, fn in pairs{
-      softmax = function(t) return F.softmax(t * 2, -1) * 3 end,
-      log_softmax = function(t) return F.log_softmax(t * 2, -1) * 3 end,
-      norm = function(t) return F.layer_norm(t + 1, {width}, weight) * 2 end,
-      mean = function(t) return (t * 2):mean{dim = -1, keepdim = true} * t end,
-    } do
-      lu.assertTrue(torch.allclose(compiled(fn, x), fn(x), {rtol = 1e-5, atol = 1e-6}), name .. width)
-    end
+    assert_rows(width, torch.float32, {rtol = 1e-5, atol = 1e-6})
+    assert_rows(width, torch.bfloat16, {rtol = 2e-2, atol = 1e-3})
+    assert_rows(width, torch.float16, {rtol = 3e-3, atol = 1e-4})
   end
 end
 

@@ -18,6 +18,22 @@ size_t at(int index) { return static_cast<size_t>(index); }
 
 }  // namespace
 
+Formula::Formula(RegionBuilder& builder, const RecordedCall& call)
+    : builder_(builder), call_(call) {
+  std::optional<at::ScalarType> common;
+  for (const ValuePlace& place : call.tensors) {
+    const Value& value = builder.record_->values[at(place.value)];
+    if (value.origin == Origin::kConstant || !at::isFloatingType(value.geometry.dtype)) continue;
+    if (common && *common != value.geometry.dtype) return;
+    common = value.geometry.dtype;
+  }
+  if (common) narrow_ = rounding_to(*common);
+}
+
+std::optional<Operand> Formula::rounded(std::optional<Operand> operand) {
+  return narrow_ ? compute(*narrow_, operand) : operand;
+}
+
 const ValuePlace* Formula::place_of(int argument) const {
   const auto found = std::ranges::find_if(call_.tensors, [&](const ValuePlace& place) {
     return place.at == argument && place.item < 0;

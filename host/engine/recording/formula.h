@@ -20,7 +20,7 @@ class Formula {
  public:
   using Operand = compile::Operand;
 
-  Formula(RegionBuilder& builder, const RecordedCall& call) : builder_(builder), call_(call) {}
+  Formula(RegionBuilder& builder, const RecordedCall& call);
 
   // A tensor argument.
   std::optional<Operand> tensor(int argument);
@@ -43,6 +43,11 @@ class Formula {
   size_t num_dims() const;
   // Whether a kernel of a GPU will compute it: with all functions, and formulas of its own.
   bool is_on_gpu() const;
+  // Whether all tensors of numbers have 16 bits, of one type: where ATen computes with this type,
+  // each of its results is rounded.
+  bool is_narrow() const { return narrow_.has_value(); }
+  // The operand, rounded where is_narrow().
+  std::optional<Operand> rounded(std::optional<Operand> operand);
   std::optional<Operand> constant(std::optional<float> value);
   // 1 / number, of a constant.
   std::optional<Operand> inverse(std::optional<Operand> constant);
@@ -73,6 +78,7 @@ class Formula {
 
   RegionBuilder& builder_;
   const RecordedCall& call_;
+  std::optional<compile::Operation> narrow_;  // what rounds
   bool calls_functions_ = false;
   bool has_tail_ = false;
   bool has_rows_ = false;

@@ -64,9 +64,12 @@ bool add_number(Formula& f) {
   return alpha && f.set(sum(f, f.tensor(0), f.constant(f.number(1)), kSign * *alpha));
 }
 
-// self, tensor1, tensor2, value
+// self, tensor1, tensor2, value. A GPU's kernel does not multiply by a value of 1.
 template <Operation kOperation>
 bool add_of_two(Formula& f) {
+  if (kOperation == Operation::kAddProduct && f.is_on_gpu() && f.number(3) == 1.0F) {
+    return f.set(f.compute(Operation::kAddScaled, f.tensor(0), f.tensor(1), f.tensor(2)));
+  }
   return f.set(
       f.compute(kOperation, f.tensor(0), f.tensor(1), f.tensor(2), f.constant(f.number(3))));
 }
@@ -82,7 +85,7 @@ bool power(Formula& f) {
   if (exponent == -1.0F) return f.set(f.compute(kReciprocal, self));
   if (exponent == 2.0F) return f.set(f.compute(kMultiply, self, self));
   if (exponent == 3.0F) {
-    return f.set(f.compute(kMultiply, f.compute(kMultiply, self, self), self));
+    return f.set(f.compute(kMultiply, f.rounded(f.compute(kMultiply, self, self)), self));
   }
   return false;
 }
@@ -176,14 +179,37 @@ bool leaky_relu_backward(Formula& f) {
   return f.set(leaky(f, f.tensor(0), f.tensor(1), f.number(2)));
 }
 
-// grad, self, threshold
+// grad, output: a · (1 - b²). With 16 bits each of the operations is rounded.
+bool tanh_backward(Formula& f) {
+  using enum Operation;
+  if (!f.is_narrow()) return binary<kTanhBackward>(f);
+  const Maybe output = f.tensor(1);
+  const Maybe square = f.rounded(f.compute(kMultiply, output, output));
+  const Maybe slope = f.rounded(f.compute(kSubtract, f.constant(1), square));
+  return f.set(f.compute(kMultiply, f.tensor(0), slope));
+}
+
+// grad, output: a · (1 - b) · b
+bool sigmoid_backward(Formula& f) {
+  using enum Operation;
+  if (!f.is_narrow()) return binary<kSigmoidBackward>(f);
+  const Maybe output = f.tensor(1);
+  const Maybe rest = f.rounded(f.compute(kSubtract, f.constant(1), output));
+  return f.set(f.compute(kMultiply, f.rounded(f.compute(kMultiply, f.tensor(0), rest)), output));
+}
+
+// grad, self, threshold, which is of the tensors' type
 bool threshold_backward(Formula& f) {
+  if (f.is_narrow() && f.number(2) != 0.0F) return false;
   return f.set(
       f.compute(Operation::kThresholdBackward, f.tensor(0), f.tensor(1), f.constant(f.number(2))));
 }
 
 // self, source
 bool copy(Formula& f) { return f.set(f.compute(Operation::kCopy, f.tensor(1))); }
+
+// self, dtype, layout, device, pin_memory, non_blocking, memory_format: to another type
+bool cast(Formula& f) { return f.is_on_gpu() && f.set(f.compute(Operation::kCopy, f.tensor(0))); }
 
 bool zero(Formula& f) { return f.set(f.constant(0.0F)); }
 
@@ -213,7 +239,8 @@ bool rows_fill_vectors(const Formula& f) {
 // self, dim, half_to_float
 template <Operation kOperation>
 bool softmax(Formula& f) {
-  if (!is_last_dim(f, f.integer(1)) || f.argument(2).toBool()) return false;
+  const bool widens = f.argument(2).toBool();
+  if (!is_last_dim(f, f.integer(1)) || (widens && !f.is_on_gpu())) return false;
   return f.set(f.compute(kOperation, f.tensor(0)));
 }
 
@@ -232,6 +259,12 @@ template <Operation kOperation>
 bool softmax_backward(Formula& f) {
   const bool has_products = kOperation == Operation::kSoftmaxBackward;
   if (!is_last_dim(f, f.integer(2)) || (has_products && !rows_fill_vectors(f))) return false;
+  if (has_products && f.is_narrow()) {
+    using enum Operation;  // the products are a tensor of ATen's
+    const Maybe product = f.rounded(f.compute(kMultiply, f.tensor(0), f.tensor(1)));
+    const Maybe sum = f.compute(kRowSum, product);
+    return f.set(f.compute(kSubtractProduct, product, f.tensor(1), sum));
+  }
   return f.set(f.compute(kOperation, f.tensor(0), f.tensor(1)));
 }
 
@@ -373,6 +406,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   static const std::unordered_map<std::string_view, Rule> kRules = {
       {"aten::clone", {&unary<kCopy>}},
       {"aten::copy_", {&copy}},
+      {"aten::_to_copy", {&cast}},
       {"aten::zero_", {&zero}},
       {"aten::neg", {&unary<kNegate>}},
       {"aten::neg_", {&unary<kNegate>}},
@@ -437,8 +471,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::div_.Tensor", {&divide}},
       {"aten::div.Scalar", {&divide_by_number}},
       {"aten::div_.Scalar", {&divide_by_number}},
-      {"aten::tanh_backward", {&binary<kTanhBackward>}},
-      {"aten::sigmoid_backward", {&binary<kSigmoidBackward>}},
+      {"aten::tanh_backward", {&tanh_backward}},
+      {"aten::sigmoid_backward", {&sigmoid_backward}},
       {"aten::threshold_backward", {&threshold_backward}},
       {"aten::addcmul", {&add_of_two<kAddProduct>}},
       {"aten::addcmul_", {&add_of_two<kAddProduct>}},

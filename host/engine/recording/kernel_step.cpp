@@ -14,21 +14,18 @@ namespace {
 
 using State = CompiledKernel::State;
 
-// Neighbours that a thread may read at once.
-constexpr int64_t kMostAligned = 4;
+// Bytes and neighbours that a thread may read at once.
+constexpr int64_t kWidestAccess = 16;
+constexpr int64_t kMostNeighbours = 8;
 
 size_t at(int index) { return static_cast<size_t>(index); }
 
 // Where memory begins is aligned; an argument may be anything.
 int64_t alignment_of(const Geometry& geometry) {
-  int64_t out = kMostAligned;
+  const auto width = static_cast<int64_t>(c10::elementSize(geometry.dtype));
+  int64_t out = std::clamp<int64_t>(kWidestAccess / width, 1, kMostNeighbours);
   while (geometry.offset % out != 0) out /= 2;
   return out;
-}
-
-size_t width_of(compile::Type type) {
-  if (type == compile::Type::kBool) return 1;
-  return type == compile::Type::kInt64 ? sizeof(int64_t) : sizeof(float);
 }
 
 }  // namespace
@@ -43,11 +40,11 @@ KernelStep::KernelStep(const Record& record, RegionBuilder::Built built,
   for (const int output : outputs_) geometry_.push_back(record.values[at(output)].geometry);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     alignments_.push_back(alignment_of(record.values[at(inputs_[i])].geometry));
-    widths_.push_back(width_of(region_.inputs[i].type));
+    widths_.push_back(static_cast<size_t>(compile::width_of(region_.inputs[i].type)));
   }
   for (const Geometry& geometry : geometry_) {
     alignments_.push_back(alignment_of(geometry));
-    widths_.push_back(sizeof(float));
+    widths_.push_back(c10::elementSize(geometry.dtype));
   }
   addresses_.resize(widths_.size());
   if (!has_no_elements() && !reads_across_threads()) request(record, calls);
@@ -126,7 +123,7 @@ bool KernelStep::run(std::vector<at::Tensor>& values) {
     at::Tensor& output = values[at(outputs_[i])];
     if (!output.defined()) {
       output = at::empty_strided(geometry_[i].sizes, geometry_[i].strides,
-                                 at::TensorOptions().dtype(at::kFloat).device(device_));
+                                 at::TensorOptions().dtype(geometry_[i].dtype).device(device_));
     }
     addresses_[inputs_.size() + i] = output.mutable_data_ptr();
   }

@@ -21,7 +21,29 @@ size_t at(int index) { return static_cast<size_t>(index); }
 
 }  // namespace
 
+std::optional<Operation> rounding_to(at::ScalarType dtype) {
+  if (dtype == at::kHalf) return Operation::kRoundToFloat16;
+  return dtype == at::kBFloat16 ? std::optional(Operation::kRoundToBFloat16) : std::nullopt;
+}
+
 namespace {
+
+// The type of a region's tensor; nothing for one that no region of the device has.
+std::optional<compile::Type> region_type(at::ScalarType dtype, at::Device device) {
+  using compile::Type;
+  if (dtype == at::kFloat) return Type::kFloat32;
+  if (dtype == at::kBool) return Type::kBool;
+  if (dtype == at::kLong) return Type::kInt64;
+  if (!device.is_cuda()) return std::nullopt;
+  if (dtype == at::kHalf) return Type::kFloat16;
+  return dtype == at::kBFloat16 ? std::optional(Type::kBFloat16) : std::nullopt;
+}
+
+// Whether regions compute tensors of this kind.
+bool is_number(const Geometry& geometry) {
+  return at::isFloatingType(geometry.dtype) &&
+         region_type(geometry.dtype, geometry.device).has_value();
+}
 
 bool covers_once(const Geometry& geometry) {
   for (size_t i = 0; i < geometry.sizes.size(); ++i) {
@@ -49,7 +71,7 @@ std::optional<PointwiseShape> shape_of_view(const Record& record, const Recorded
   const Geometry& base = record.values[at(call.tensors[0].value)].geometry;
   const Geometry& shown = record.values[at(call.results[0].value)].geometry;
   const bool is_expansion =
-      base.dtype == at::kFloat && base.offset == shown.offset &&
+      is_number(base) && base.offset == shown.offset &&
       broadcast_strides(base, shown.sizes) == broadcast_strides(shown, shown.sizes);
   if (!is_expansion) return std::nullopt;
   return PointwiseShape{.device = shown.device, .sizes = shown.sizes};
@@ -65,7 +87,7 @@ std::optional<PointwiseShape> pointwise_shape(const Record& record, const Record
   for (const ValuePlace& place : call.results) targets.push_back(place.value);
   const bool are_plain = std::ranges::all_of(targets, [&](int target) {
     const Geometry& geometry = record.values[at(target)].geometry;
-    return geometry.dtype == at::kFloat && covers_once(geometry);
+    return is_number(geometry) && covers_once(geometry);
   });
   if (targets.empty() || !are_plain) return std::nullopt;
   const int sized = rule->reduces ? call.tensors[0].value : targets[0];
@@ -181,14 +203,11 @@ std::optional<Operand> RegionBuilder::rolled(const Operand& operand, int64_t fir
 }
 
 std::optional<Operand> RegionBuilder::input(int number, compile::RegionTensor tensor) {
-  using compile::Type;
   const Value& value = record_->values[at(number)];
   const bool is_here = value.geometry.device == device_;
-  if (!is_here || written_storages_.contains(value.storage)) return std::nullopt;
-  const bool has_bytes = value.geometry.dtype == at::kBool || record_->masks.contains(number);
-  if (has_bytes) tensor.type = Type::kBool;
-  if (value.geometry.dtype == at::kLong) tensor.type = Type::kInt64;
-  if (tensor.type == Type::kFloat32 && value.geometry.dtype != at::kFloat) return std::nullopt;
+  const auto type = region_type(value.geometry.dtype, device_);
+  if (!is_here || !type || written_storages_.contains(value.storage)) return std::nullopt;
+  tensor.type = record_->masks.contains(number) ? compile::Type::kBool : *type;
   const auto [read, is_new] = read_from_.try_emplace(value.storage, number);
   if (!is_new && read->second != number) read->second = -1;
   size_t index = 0;
@@ -206,8 +225,10 @@ bool RegionBuilder::set(int number, Operand result) {
   using compile::Extent;
   const Value& value = record_->values[at(number)];
   if (value.geometry.device != device_) return false;
-  const std::vector<Extent> extents = region_.extents_with_rows();
-  const Extent extent = region_.extent(result, extents);
+  if (region_.extent(result, region_.extents_with_rows()) != Extent::kColumn) {
+    result = rounded(result, value.geometry.dtype);
+  }
+  const Extent extent = region_.extent(result, region_.extents_with_rows());
   const std::vector<int64_t>& sizes = value.geometry.sizes;
   if (is_full(number)) {
     if (extent == Extent::kColumn) return false;
@@ -228,6 +249,16 @@ bool RegionBuilder::set(int number, Operand result) {
   written_storages_.insert(value.storage);
   current_[number] = result;
   return true;
+}
+
+// The number that memory of the type holds of a result.
+Operand RegionBuilder::rounded(Operand result, at::ScalarType dtype) {
+  const auto rounding = rounding_to(dtype);
+  const bool is_rounded = (result.kind == Operand::Kind::kInstruction &&
+                           region_.instructions[at(result.index)].operation == rounding) ||
+                          (result.kind == Operand::Kind::kInput &&
+                           region_.inputs[at(result.index)].type == region_type(dtype, device_));
+  return !rounding || is_rounded ? result : region_.add(*rounding, {result});
 }
 
 bool RegionBuilder::maps_rows() const {
@@ -255,21 +286,33 @@ bool RegionBuilder::is_row_major(int number) const {
   return true;
 }
 
+// Whether a region can have the tensor as this argument. Masks and classes are the only ones that
+// are not numbers, but for what is cast.
+bool RegionBuilder::takes(const RecordedCall& call, const ValuePlace& place) const {
+  const std::string& name = call.op.schema().arguments()[at(place.at)].name();
+  const Value& value = record_->values[at(place.value)];
+  const Geometry& geometry = value.geometry;
+  if (value.origin == Origin::kConstant && geometry.sizes.empty()) return true;
+  if (name == "condition" || name == "mask") return geometry.dtype == at::kBool;
+  if (name == "target") return geometry.dtype == at::kLong;
+  const std::string& op = call.op.schema().name();
+  if (op == "aten::_to_copy" || (op == "aten::copy_" && device_.is_cuda())) {
+    return region_type(geometry.dtype, device_).has_value();
+  }
+  // A single number of float32 would be rounded to the type of tensors of 16 bits.
+  const bool is_single = geometry.sizes.empty() && geometry.dtype == at::kFloat;
+  const int target = call.written.empty() ? call.results.front().value : call.written.front();
+  const bool is_rounded = is_single && rounding_to(record_->values[at(target)].geometry.dtype);
+  return is_number(geometry) && !is_rounded;
+}
+
 bool RegionBuilder::add(const RecordedCall& call) {
   if (call.is_view) return shown_by(record_->values[at(call.results[0].value)]).has_value();
   const Rule* rule = rule_of(call.name());
   if (rule == nullptr) return false;
-  const auto& arguments = call.op.schema().arguments();
-  // Masks of where and masked_fill, and classes, are the only tensors of another dtype.
-  for (const ValuePlace& place : call.tensors) {
-    const std::string& name = arguments[at(place.at)].name();
-    const Value& value = record_->values[at(place.value)];
-    if (value.origin == Origin::kConstant && value.geometry.sizes.empty()) continue;
-    at::ScalarType wanted = at::kFloat;
-    if (name == "condition" || name == "mask") wanted = at::kBool;
-    if (name == "target") wanted = at::kLong;
-    if (value.geometry.dtype != wanted) return false;
-  }
+  const bool are_taken = std::ranges::all_of(
+      call.tensors, [&](const ValuePlace& place) { return takes(call, place); });
+  if (!are_taken) return false;
   Formula formula(*this, call);
   if (!rule->add(formula)) return false;
   calls_functions_ = calls_functions_ || formula.calls_functions();
@@ -292,13 +335,13 @@ RegionBuilder::Built RegionBuilder::build(const std::vector<bool>& is_needed) co
     if (from.kind != Operand::Kind::kInstruction) {
       from = out.region.add(Operation::kCopy, {operand});
     }
+    const Geometry& geometry = record_->values[at(number)].geometry;
     const auto shared = std::ranges::find(inputs_, number);
     out.outputs.push_back(number);
     out.region.outputs.push_back(
         {.from = from,
-         .tensor = {.type = compile::Type::kFloat32,
-                    .strides =
-                        *broadcast_strides(record_->values[at(number)].geometry, region_.sizes)},
+         .tensor = {.type = *region_type(geometry.dtype, device_),
+                    .strides = *broadcast_strides(geometry, region_.sizes)},
          .shared_input =
              shared == inputs_.end() ? -1 : static_cast<int>(shared - inputs_.begin())});
   }

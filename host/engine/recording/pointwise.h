@@ -22,6 +22,9 @@ struct PointwiseShape {
 // expanded; nothing if the view shows it in another way.
 std::optional<PointwiseShape> pointwise_shape(const Record& record, const RecordedCall& call);
 
+// What rounds to a type of 16 bits; nothing for other types.
+std::optional<compile::Operation> rounding_to(at::ScalarType dtype);
+
 // Makes a region of calls of equal sizes on one device, in their order.
 class RegionBuilder {
  public:
@@ -58,6 +61,8 @@ class RegionBuilder {
   std::optional<compile::Operand> input(int value, compile::RegionTensor tensor);
   std::optional<compile::Operand> shown_by(const Value& value) const;
   bool set(int value, compile::Operand result);
+  bool takes(const RecordedCall& call, const ValuePlace& place) const;
+  compile::Operand rounded(compile::Operand result, at::ScalarType dtype);
   bool is_row_major(int value) const;
   bool is_full(int value) const;
 

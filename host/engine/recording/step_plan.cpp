@@ -134,8 +134,9 @@ void StepPlan::add_call(int index) {
 int64_t StepPlan::num_bytes(const RecordedCall& call) const {
   int64_t out = 0;
   const auto add = [&](int value) {
-    int64_t count = sizeof(float);
-    for (const int64_t size : record_.values[at(value)].geometry.sizes) count *= size;
+    const Geometry& geometry = record_.values[at(value)].geometry;
+    auto count = static_cast<int64_t>(c10::elementSize(geometry.dtype));
+    for (const int64_t size : geometry.sizes) count *= size;
     out += count;
   };
   for (const ValuePlace& place : call.tensors) add(place.value);

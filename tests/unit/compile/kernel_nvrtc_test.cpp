@@ -95,6 +95,28 @@ TEST_F(KernelNvrtc, ReadsAlignedNeighboursAtOnce) {
   EXPECT_EQ(count(mixed, "v4.f32"), 3U);
 }
 
+// a + b, of 16 bits.
+Region narrow_sum(Type type) {
+  Region out;
+  out.sizes = {1024};
+  out.inputs.resize(2, {.type = type, .strides = {1}});
+  const Operand sum = out.add(Operation::kAdd, {{.index = 0}, {.index = 1}});
+  out.outputs.push_back({.from = sum, .tensor = {.type = type, .strides = {1}}});
+  return out;
+}
+
+TEST_F(KernelNvrtc, ReadsEightNumbersOf16BitsAtOnce) {
+  for (const Type type : {Type::kFloat16, Type::kBFloat16}) {
+    const std::string text = std::string(kernel_prelude()) +
+                             make_kernel(narrow_sum(type), std::vector<int64_t>(3, 8)).text;
+    const std::string got = nvrtc().compile(text, "compute_80");
+    EXPECT_EQ(count(got, "ld.global.nc.v4") + count(got, "st.global.v4"), 3U) << got;
+    EXPECT_EQ(count(got, type == Type::kFloat16 ? "cvt.rn.f16.f32" : "cvt.rn.bf16.f32"), 8U);
+    // Older devices have no instruction that rounds to bfloat16.
+    EXPECT_EQ(count(nvrtc().compile(text, "compute_75"), "cvt.rn.bf16.f32"), 0U);
+  }
+}
+
 TEST_F(KernelNvrtc, SaysWhatItRefuses) {
   try {
     ptx("__global__ void wrong() { nothing(); }");

@@ -44,6 +44,19 @@ TEST(KernelSchedule, GroupsOfNeighbours) {
   EXPECT_EQ(schedule_of(region_of({64}), {2, 1, 1}).group, 2);
 }
 
+TEST(KernelSchedule, NoAccessIsWiderThan16Bytes) {
+  Region narrow = region_of({64});
+  narrow.inputs[0].type = narrow.inputs[1].type = narrow.outputs[0].tensor.type = Type::kBFloat16;
+  EXPECT_EQ(schedule_of(narrow, {8, 8, 8}).group, 8);
+  EXPECT_EQ(schedule_of(narrow, {8, 4, 8}).joined, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(schedule_of(narrow, {4, 4, 4}).group, 4);
+  narrow.inputs[0].type = Type::kFloat32;
+  EXPECT_EQ(schedule_of(narrow, {4, 8, 8}).group, 4);
+  EXPECT_EQ(schedule_of(narrow, {1, 8, 8}).joined, (std::vector<bool>{false, true, true}));
+  narrow.inputs[0].type = Type::kBool;
+  EXPECT_EQ(schedule_of(narrow, {8, 8, 8}).group, 8);
+}
+
 TEST(KernelSchedule, RowsInAWarpOrABlock) {
   EXPECT_EQ(schedule_of(region_of({8, 64}, true)).kind, Kind::kWarpRows);
   EXPECT_EQ(schedule_of(region_of({8, 1024}, true)).kind, Kind::kWarpRows);

@@ -72,6 +72,10 @@ double formula(Operation operation, const std::vector<double>& o) {
       return std::tanh(std::sqrt(2 / std::acos(-1.0)) * (o[0] + 0.044715 * o[0] * o[0] * o[0]));
     case kNormalShare:
       return (1 + std::erf(o[0] / std::sqrt(2.0))) / 2;
+    case kRoundToFloat16:
+      return static_cast<double>(narrow::float_of_float16(narrow::float16_of(o[0])));
+    case kRoundToBFloat16:
+      return static_cast<double>(narrow::float_of_bfloat16(narrow::bfloat16_of(o[0])));
     default:
       return o[0];
   }
@@ -80,10 +84,11 @@ double formula(Operation operation, const std::vector<double>& o) {
 }  // namespace
 
 RandomRegion::RandomRegion(unsigned seed) : random_(seed) {
+  is_narrow_ = chance(40);
   const bool has_rows = chance(60);
   draw_sizes(has_rows);
   const int64_t num_inputs = 2 + draw(4);
-  for (int64_t i = 0; i < num_inputs; ++i) add_input(Type::kFloat32, has_rows);
+  for (int64_t i = 0; i < num_inputs; ++i) add_input(draw_float(), has_rows);
   if (chance(50)) add_input(Type::kBool, has_rows);
   if (chance(30)) add_input(Type::kInt64, has_rows);
   region.add_constant(0.75F);
@@ -98,6 +103,21 @@ RandomRegion::RandomRegion(unsigned seed) : random_(seed) {
     }
   }
   add_outputs();
+}
+
+Type RandomRegion::draw_float() {
+  constexpr Type kTypes[] = {Type::kFloat32, Type::kFloat16, Type::kBFloat16};
+  return is_narrow_ ? kTypes[draw(3)] : Type::kFloat32;
+}
+
+bool RandomRegion::rounds() const {
+  const auto rounds = [](const Instruction& instruction) {
+    return instruction.operation == Operation::kRoundToFloat16 ||
+           instruction.operation == Operation::kRoundToBFloat16;
+  };
+  return std::ranges::any_of(region.instructions, rounds) ||
+         std::ranges::any_of(region.outputs,
+                             [](const Output& output) { return has_16_bits(output.tensor.type); });
 }
 
 void RandomRegion::draw_sizes(bool has_rows) {
@@ -154,8 +174,8 @@ void RandomRegion::add_input(Type type, bool has_rows) {
   inputs.emplace_back(tensor, sizes, kSkipped[draw(5)]);
   std::normal_distribution<double> normal(0, 1);
   for (size_t i = 0; i < inputs.back().size(); ++i) {
-    inputs.back().set(
-        i, type == Type::kFloat32 ? normal(random_) : std::floor(2 * std::abs(normal(random_))));
+    const bool is_count = type == Type::kBool || type == Type::kInt64;
+    inputs.back().set(i, is_count ? std::floor(2 * std::abs(normal(random_))) : normal(random_));
   }
   region.inputs.push_back(std::move(tensor));
 }
@@ -234,7 +254,11 @@ void RandomRegion::add_formula() {
                    .index = static_cast<int>(draw(std::ssize(region.inputs)))};
   }
   if (operation == kGreater || operation == kEqual) operands[1] = region.add_constant(0.0F);
-  const Operand result = region.add(operation, operands);
+  Operand result = region.add(operation, operands);
+  if (is_narrow_ && chance(50)) {
+    const Operand tamed = tame(result);
+    result = region.add(chance(50) ? kRoundToFloat16 : kRoundToBFloat16, {tamed});
+  }
   if (operation != kGreater && operation != kEqual && chance(50)) tame(result);
 }
 
@@ -279,6 +303,7 @@ void RandomRegion::add_outputs() {
   const std::vector<Extent> extents = region.extents();
   for (Output& output : region.outputs) {
     output.tensor = draw_layout(true, extents[index_of(output.from.index)]);
+    output.tensor.type = draw_float();
     outputs.emplace_back(output.tensor, region.sizes, draw(3));
     for (size_t k = 0; k < outputs.back().size(); ++k) outputs.back().set(k, std::nan(""));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/compile/region.h"
+#include "tests/fake_nvidia/narrow.h"
 
 namespace rtrain::compile {
 
@@ -23,10 +24,14 @@ class TensorMemory {
     bytes_.resize(static_cast<size_t>(kGuards + skipped + last + 1 + kGuards) * width());
   }
 
-  size_t width() const { return type_ == Type::kFloat32 ? 4 : type_ == Type::kBool ? 1 : 8; }
+  size_t width() const { return static_cast<size_t>(width_of(type_)); }
   int64_t skipped() const { return skipped_; }
   // Elements of which the address of the first one is a multiple.
-  int64_t alignment() const { return skipped_ % 4 == 0 ? 4 : skipped_ % 2 == 0 ? 2 : 1; }
+  int64_t alignment() const {
+    int64_t out = 8;
+    while (skipped_ % out != 0) out /= 2;
+    return out;
+  }
   size_t size() const { return bytes_.size() / width(); }
   void* first() { return bytes_.data() + static_cast<size_t>(kGuards + skipped_) * width(); }
   void set(size_t i, double number) {
@@ -35,12 +40,19 @@ class TensorMemory {
     if (type_ == Type::kFloat32) put(static_cast<float>(number));
     if (type_ == Type::kBool) put(number != 0);
     if (type_ == Type::kInt64) put(static_cast<int64_t>(number));
+    if (type_ == Type::kFloat16) put(narrow::float16_of(number));
+    if (type_ == Type::kBFloat16) put(narrow::bfloat16_of(number));
   }
   // The number at a place, counted from the first element.
   double at(int64_t place) const {
     const char* from = bytes_.data() + static_cast<size_t>(kGuards + skipped_ + place) * width();
     if (type_ == Type::kBool) return *from != 0 ? 1 : 0;
     if (type_ == Type::kInt64) return static_cast<double>(*reinterpret_cast<const int64_t*>(from));
+    if (has_16_bits(type_)) {
+      const auto bits = *reinterpret_cast<const uint16_t*>(from);
+      return static_cast<double>(type_ == Type::kFloat16 ? narrow::float_of_float16(bits)
+                                                         : narrow::float_of_bfloat16(bits));
+    }
     return static_cast<double>(*reinterpret_cast<const float*>(from));
   }
 
@@ -60,12 +72,15 @@ struct RandomRegion {
 
   // What the outputs are, computed with 64 bits: a number for each element of the region.
   std::vector<std::vector<double>> expected() const;
+  // Whether it rounds to 16 bits: a number on the edge may be rounded the other way.
+  bool rounds() const;
   // Where in an output's memory the number of an element is.
   int64_t place(const RegionTensor& tensor, int64_t element) const;
 
  private:
   int64_t draw(int64_t count) { return static_cast<int64_t>(random_()) % count; }
   bool chance(int percent) { return draw(100) < percent; }
+  Type draw_float();
   void draw_sizes(bool has_rows);
   RegionTensor draw_layout(bool is_output, Extent extent);
   void add_input(Type type, bool has_rows);
@@ -81,6 +96,7 @@ struct RandomRegion {
                 const std::vector<std::vector<double>>& before) const;
 
   std::mt19937 random_;
+  bool is_narrow_ = false;  // it has numbers of 16 bits
 };
 
 }  // namespace rtrain::compile
