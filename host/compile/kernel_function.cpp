@@ -88,6 +88,7 @@ class Writer : private KernelLines {
         add(type_text(region_.outputs[i].tensor.type), "* out", i);
       }
     }
+    for (size_t i = 0; i < region_.draws.size(); ++i) add("const Draw draw", i);
     if (!column_sums_.empty()) add("float* partial");
     open_raw(parameters, ") {");
   }
@@ -166,6 +167,8 @@ class Writer : private KernelLines {
         return constant_text(region_.constants[at(operand.index)]);
       case Operand::Kind::kInstruction:
         return joined("v", operand.index);
+      case Operand::Kind::kDraw:
+        return joined("u", operand.index, "[k]");
       case Operand::Kind::kInput:
         break;
     }
@@ -218,6 +221,23 @@ class Writer : private KernelLines {
     return out;
   }
 
+  // Declares the random numbers of the group whose first element is `first`.
+  void write_draws(const std::vector<bool>& computed, const std::string& first) {
+    std::vector<bool> is_used(region_.draws.size());
+    for (size_t i = 0; i < computed.size(); ++i) {
+      if (!computed[i]) continue;
+      for (const Operand& operand : region_.instructions[i].operands) {
+        if (operand.kind == Operand::Kind::kDraw) is_used[at(operand.index)] = true;
+      }
+    }
+    for (size_t i = 0; i < is_used.size(); ++i) {
+      if (!is_used[i]) continue;
+      line("float u", i, "[", schedule_.group, "];");
+      line("draw<", region_.draws[i].vector, ", ", schedule_.group, ">(u", i, ", draw", i,
+           ", (Index)(", first, "));");
+    }
+  }
+
   std::vector<size_t> full_outputs() const {
     std::vector<size_t> out;
     for (size_t i = 0; i < region_.outputs.size(); ++i) {
@@ -249,6 +269,8 @@ class Writer : private KernelLines {
       write_load(i, joined("a", i), from);
     }
     for (const size_t output : full_outputs()) line("float o", output, "[", schedule_.group, "];");
+    write_draws(std::vector<bool>(region_.instructions.size(), true),
+                joined("unit * ", schedule_.group));
     line("#pragma unroll");
     open("for (int k = 0; ", step(), ")");
     for (size_t i = 0; i < region_.instructions.size(); ++i) write_instruction(i);
@@ -365,6 +387,7 @@ class Writer : private KernelLines {
       }
     }
     for (const size_t i : outputs) line("float o", i, "[", schedule_.group, "];");
+    write_draws(computed, joined("row * ", schedule_.width, " + column"));
     line("#pragma unroll");
     open("for (int k = 0; ", step(), ")");
     for (size_t i = 0; i < computed.size(); ++i) {

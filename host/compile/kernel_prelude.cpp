@@ -85,6 +85,58 @@ __device__ __forceinline__ void store(T* to, const float* from) {
   *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
 }
 
+// Where random numbers begin.
+struct Draw {
+  unsigned long long seed, offset;
+  const long long *seed_at, *offset_at;
+  unsigned long long threads;
+};
+
+// Philox with ten rounds.
+__device__ __forceinline__ void philox(unsigned int* x, unsigned int key0, unsigned int key1) {
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const unsigned int high0 = __umulhi(0xd2511f53u, x[0]), low0 = 0xd2511f53u * x[0];
+    const unsigned int high1 = __umulhi(0xcd9e8d57u, x[2]), low1 = 0xcd9e8d57u * x[2];
+    x[0] = high1 ^ x[1] ^ key0;
+    x[1] = low1;
+    x[2] = high0 ^ x[3] ^ key1;
+    x[3] = low0;
+    key0 += 0x9e3779b9u;
+    key1 += 0xbb67ae85u;
+  }
+}
+
+// The numbers of neighbours, as cuRAND's generators give them to the threads of ATen's kernel: one
+// of its threads takes kVector neighbours, then those that all threads further on, and needs a call
+// of the generator for each four of them. Without neighbours a call is for four such steps.
+template <int kVector, int kCount, class Index>
+__device__ __forceinline__ void draw(float* out, const Draw& from, Index first) {
+  const unsigned long long seed = from.seed_at ? *from.seed_at : from.seed;
+  const unsigned long long offset = from.offset + (from.offset_at ? *from.offset_at : 0);
+  const Index threads = static_cast<Index>(from.threads);
+  constexpr int kShared = kVector < 4 ? kVector : 4;
+  constexpr int kOfCall = kCount < kShared ? kCount : kShared;
+#pragma unroll
+  for (int k = 0; k < kCount; k += kOfCall) {
+    const Index element = first + k;
+    const Index step = element / kVector / threads;
+    const int lane = kVector == 1 ? step % 4 : element % kVector;
+    const Index call = kVector == 1 ? step / 4 : step * ((kVector + 3) / 4) + lane / 4;
+    const unsigned long long counter = offset / 4 + call;
+    unsigned int x[4] = {static_cast<unsigned int>(counter),
+                         static_cast<unsigned int>(counter >> 32),
+                         static_cast<unsigned int>(element / kVector % threads), 0};
+    philox(x, static_cast<unsigned int>(seed), static_cast<unsigned int>(seed >> 32));
+#pragma unroll
+    for (int i = 0; i < kOfCall; ++i) {
+      const int at = (lane + i) % 4;
+      const unsigned int word = at == 0 ? x[0] : at == 1 ? x[1] : at == 2 ? x[2] : x[3];
+      out[k + i] = __fmaf_rn(__uint2float_rn(word), 2.3283064365e-10f, 1.1641532183e-10f);
+    }
+  }
+}
+
 // The gradient of GELU's approximation; t: its tanh.
 __device__ __forceinline__ float gelu_slope(float grad, float x, float t) {
   const float square = __fmul_rn(x, x);

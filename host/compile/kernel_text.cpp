@@ -58,6 +58,17 @@ class ColumnsWriter : private KernelLines {
 
 }  // namespace
 
+uint64_t draw_threads(int64_t count, int multiprocessors, int threads_per_multiprocessor) {
+  constexpr int kBlock = 256;
+  const int64_t most = int64_t{multiprocessors} * (threads_per_multiprocessor / kBlock);
+  return static_cast<uint64_t>(std::min<int64_t>(most, (count + kBlock - 1) / kBlock) * kBlock);
+}
+
+uint64_t draw_increment(int64_t count, uint64_t threads) {
+  constexpr uint64_t kNumbersOfCall = 4;
+  return ((static_cast<uint64_t>(count) - 1) / (threads * kNumbersOfCall) + 1) * kNumbersOfCall;
+}
+
 int64_t Kernel::num_units(int64_t num_blocks) const {
   return num_blocks * schedule.units_per_block();
 }
@@ -76,6 +87,7 @@ Kernel make_kernel(const Region& region, std::span<const int64_t> alignments,
   lower.join_dimensions();
   Kernel out;
   out.schedule = choose_schedule(lower, alignments);
+  out.num_draws = lower.draws.size();
   const std::vector<Extent> extents = lower.extents();
   std::vector<size_t> sums;
   for (size_t i = 0; i < lower.outputs.size(); ++i) {

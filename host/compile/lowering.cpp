@@ -14,6 +14,7 @@ class Lowering {
     out_.sizes = region.sizes;
     out_.inputs = region.inputs;
     out_.constants = region.constants;
+    out_.draws = region.draws;
   }
 
   Region run() {

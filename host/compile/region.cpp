@@ -18,6 +18,8 @@ bool exists(const Region& region, const Operand& operand, size_t num_instruction
       return index < region.constants.size();
     case Operand::Kind::kInstruction:
       return index < num_instructions;
+    case Operand::Kind::kDraw:
+      return index < region.draws.size();
   }
   return false;
 }
@@ -60,6 +62,7 @@ bool Region::has_rows() const {
 
 Extent Region::extent(const Operand& operand, const std::vector<Extent>& extents) const {
   if (operand.kind == Operand::Kind::kConstant) return Extent::kSingle;
+  if (operand.kind == Operand::Kind::kDraw) return Extent::kFull;
   if (operand.kind == Operand::Kind::kInstruction) return extents[at(operand.index)];
   const std::vector<int64_t>& strides = inputs[at(operand.index)].strides;
   if (!inputs[at(operand.index)].is_plain()) return Extent::kFull;

@@ -1,9 +1,9 @@
 // host/compile/region.h: a Region: operators that work element by element on tensors of one shape,
 // or on its rows: the last dimension.
 //
-// Invariants, which valid() checks: every operand of an instruction is an input, a constant or an
-// earlier instruction that is not a sum of columns; an output is an instruction. Outputs cover each
-// element, row or column once.
+// Invariants, which valid() checks: every operand of an instruction is an input, a constant,
+// a draw or an earlier instruction that is not a sum of columns; an output is an instruction.
+// Outputs cover each element, row or column once.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,14 @@ struct RegionTensor {
   bool operator==(const RegionTensor&) const = default;
 };
 
+// Random numbers between 0 and 1, one for each element: those that ATen's kernel of dropout for
+// CUDA draws for a tensor without gaps. One of its threads takes `vector` neighbours at once.
+struct Draw {
+  int vector = 1;  // 1, 2, 4 or 8
+};
+
 struct Operand {
-  enum class Kind : uint8_t { kInput, kConstant, kInstruction };
+  enum class Kind : uint8_t { kInput, kConstant, kInstruction, kDraw };
   Kind kind = Kind::kInput;
   int index = 0;
 
@@ -65,6 +71,7 @@ struct Region {
   std::vector<int64_t> sizes;
   std::vector<RegionTensor> inputs;
   std::vector<float> constants;
+  std::vector<Draw> draws;  // for kernels
   std::vector<Instruction> instructions;
   std::vector<Output> outputs;
 

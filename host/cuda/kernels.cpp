@@ -1,6 +1,7 @@
 #include "host/cuda/kernels.h"
 
 #include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
@@ -8,6 +9,7 @@
 #include <dlfcn.h>
 
 #include <map>
+#include <mutex>
 
 namespace rtrain::cuda {
 namespace {
@@ -84,10 +86,34 @@ int multiprocessors(int device) {
   return at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(device))->multiProcessorCount;
 }
 
+int threads_per_multiprocessor(int device) {
+  return at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(device))
+      ->maxThreadsPerMultiProcessor;
+}
+
+engine::CudaDraw draw(int device, uint64_t increment) {
+  const at::Generator& generator =
+      at::cuda::detail::getDefaultCUDAGenerator(static_cast<c10::DeviceIndex>(device));
+  auto* cuda = at::check_generator<at::CUDAGeneratorImpl>(generator);
+  at::PhiloxCudaState state;
+  {
+    const std::lock_guard lock(cuda->mutex_);
+    state = cuda->philox_cuda_state(increment);
+  }
+  if (!state.captured_) return {.seed = state.seed_.val, .offset = state.offset_.val};
+  return {.offset = state.offset_intragraph_,
+          .seed_at = state.seed_.ptr,
+          .offset_at = state.offset_.ptr};
+}
+
 }  // namespace
 
 engine::CudaKernelsApi cuda_kernels_api() {
-  return {.load = &load, .architecture = &architecture, .multiprocessors = &multiprocessors};
+  return {.load = &load,
+          .architecture = &architecture,
+          .multiprocessors = &multiprocessors,
+          .threads_per_multiprocessor = &threads_per_multiprocessor,
+          .draw = &draw};
 }
 
 }  // namespace rtrain::cuda

@@ -120,6 +120,36 @@ function TestCompile:test_rows_of_16_bits()
   end
 end
 
+function TestCompile:test_dropout_is_part_of_a_region()
+  for _, dtype in ipairs{torch.float32, torch.bfloat16} do
+    local step, given, kernels = on_gpu(function(x) return F.dropout(x + 1, 0.25) * 2 end, torch.zeros(100, 64):to(dtype))
+    lu.assertEquals(kernels, 1)
+    lu.assertNil(step:explain():match 'aten::native_dropout', step:explain())
+    local before = torch.cuda.get_rng_state()
+    local first, second = step(unpack(given)):cpu():float(), step(unpack(given)):cpu():float()
+    lu.assertFalse(torch.equal(first, second))
+    local kept = first:ne(0)
+    local scaled = torch.full({}, 1 / 0.75):to(dtype):float():item() * 2
+    lu.assertTrue(torch.equal(first, kept:float() * scaled))
+    lu.assertAlmostEquals(kept:float():mean():item(), 0.75, 0.03)
+    -- The same state of the generator gives the same numbers.
+    torch.cuda.set_rng_state(before)
+    lu.assertTrue(torch.equal(step(unpack(given)):cpu():float(), first))
+  end
+end
+
+-- Each dropout moves the generator's offset as LibTorch's kernel does.
+function TestCompile:test_dropout_moves_the_generator()
+  local fn = function(x) return F.dropout(F.dropout(x * 2, 0.5) + 1, 0.1) end
+  local step, given = on_gpu(fn, torch.randn(40, 33))
+  local function offset_after(call)
+    torch.cuda.manual_seed(7)
+    call(unpack(given))
+    return torch.cuda.get_rng_state()
+  end
+  lu.assertTrue(torch.equal(offset_after(step), offset_after(fn)))
+end
+
 function TestCompile:test_norms_without_weights()
   for i, fn in ipairs{
     function(x) return F.layer_norm(x * 2, {24}) + 1 end,

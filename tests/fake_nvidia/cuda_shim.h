@@ -158,6 +158,10 @@ inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }
 inline float rsqrtf(float a) { return 1.0F / std::sqrt(a); }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
+}
+inline float __uint2float_rn(unsigned a) { return static_cast<float>(a); }
 inline float __uint_as_float(unsigned bits) {
   float out = 0;
   std::memcpy(&out, &bits, sizeof out);

@@ -83,6 +83,32 @@ function TestKernels:test_bits_of_gradients()
   end
 end
 
+-- Seeds, sizes that fill vectors of 8, 4, 2 and 1 elements, more of them than the device has threads, and rows.
+function TestKernels:test_dropout_draws_the_numbers_of_its_operator()
+  for _, dtype in ipairs{torch.float32, torch.bfloat16, torch.float16} do
+    for _, sizes in ipairs{{64, 1000}, {31, 33}, {3, 2}, {9, 4}, {3000, 2001}, {2048, 4096}} do
+      local x = torch.randn(unpack(sizes)):to('cuda'):to(dtype)
+      for _, fn in ipairs{
+        function(t) return F.dropout(t + 1, 0.1) * 2 end,
+        function(t) return F.dropout(F.dropout(t * 2, 0.5) + t, 0.3) end,
+        function(t) return F.dropout(F.softmax(t * 2, -1), 0.2) end,
+      } do
+        local step = train.compile(fn)
+        until_ready(step, x)
+        torch.manual_seed(5)
+        local got, after = {step(x), step(x)}, torch.cuda.get_rng_state()
+        torch.manual_seed(5)
+        for i = 1, 2 do
+          local wanted = fn(x)
+          lu.assertTrue(torch.equal(got[i]:eq(0), wanted:eq(0)))
+          lu.assertTrue(torch.allclose(got[i], wanted, {rtol = 2e-2, atol = 1e-3}))
+        end
+        lu.assertTrue(torch.equal(torch.cuda.get_rng_state(), after))
+      end
+    end
+  end
+end
+
 function TestKernels:test_bits_of_casts()
   local x = torch.randn(16, 1000):to 'cuda'
   for _, dtype in ipairs{torch.bfloat16, torch.float16} do

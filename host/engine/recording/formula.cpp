@@ -77,6 +77,12 @@ const compile::Functions& Formula::functions() const {
 
 int64_t Formula::num_elements() const { return builder_.region_.num_elements(); }
 
+bool Formula::rows_fill_vectors() const {
+  if (is_on_gpu()) return true;
+  const auto vector = static_cast<int64_t>(functions().granule() / 2);
+  return vector > 0 && width() % vector == 0;
+}
+
 bool Formula::is_on_gpu() const { return builder_.device().is_cuda(); }
 
 size_t Formula::num_dims() const { return builder_.region_.sizes.size(); }
@@ -96,6 +102,23 @@ std::string_view Formula::text(int argument) const {
 std::optional<Operand> Formula::constant(std::optional<float> value) {
   if (!value) return std::nullopt;
   return builder_.region_.add_constant(*value);
+}
+
+// ATen's kernel takes as many neighbours at once as are 16 bytes, fewer where the tensor's address
+// or its number of elements is not a multiple.
+std::optional<Operand> Formula::draw(int argument) {
+  constexpr size_t kBytes = 16;
+  const ValuePlace* place = place_of(argument);
+  if (place == nullptr || !builder_.is_full(place->value) || num_elements() == 0 ||
+      !builder_.is_row_major(place->value)) {
+    return std::nullopt;
+  }
+  const Geometry& geometry = builder_.record_->values[at(place->value)].geometry;
+  auto vector = static_cast<int64_t>(kBytes / c10::elementSize(geometry.dtype));
+  while (geometry.offset % vector != 0 || num_elements() % vector != 0) vector /= 2;
+  builder_.region_.draws.push_back({.vector = static_cast<int>(vector)});
+  return Operand{.kind = Operand::Kind::kDraw,
+                 .index = static_cast<int>(std::ssize(builder_.region_.draws)) - 1};
 }
 
 std::optional<Operand> Formula::inverse(std::optional<Operand> constant) {

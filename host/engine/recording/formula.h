@@ -40,6 +40,9 @@ class Formula {
   // The elements of a row; 0 if there are no rows of several elements.
   int64_t width() const;
   int64_t num_elements() const;
+  // Whether rows fill the vectors of the CPU's kernels. Where the last one is not full the compiler
+  // of LibTorch may have joined products and sums in another way.
+  bool rows_fill_vectors() const;
   size_t num_dims() const;
   // Whether a kernel of a GPU will compute it: with all functions, and formulas of its own.
   bool is_on_gpu() const;
@@ -49,6 +52,9 @@ class Formula {
   // The operand, rounded where is_narrow().
   std::optional<Operand> rounded(std::optional<Operand> operand);
   std::optional<Operand> constant(std::optional<float> value);
+  // The random numbers of dropout of a tensor argument; nothing unless it has all elements of the
+  // region, in their order. Each call draws others.
+  std::optional<Operand> draw(int argument);
   // 1 / number, of a constant.
   std::optional<Operand> inverse(std::optional<Operand> constant);
   const compile::Functions& functions() const;

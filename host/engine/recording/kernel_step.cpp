@@ -71,6 +71,9 @@ void KernelStep::request(const Record& record, const std::vector<int>& calls) {
   const c10::DeviceIndex device = device_.index();
   num_blocks_ = kernel_.schedule.num_blocks(cuda->kernels.multiprocessors(device),
                                             !kernel_.column_sums.empty());
+  draw_threads_ =
+      compile::draw_threads(region_.num_elements(), cuda->kernels.multiprocessors(device),
+                            cuda->kernels.threads_per_multiprocessor(device));
   compiled_ = compile_kernel(kernel_, cuda->kernels.architecture(device));
 }
 
@@ -131,6 +134,21 @@ bool KernelStep::run(std::vector<at::Tensor>& values) {
   return true;
 }
 
+// Draws as the operators would, one after the other.
+std::vector<compile::KernelDraw> KernelStep::draws() const {
+  std::vector<compile::KernelDraw> out;
+  const uint64_t increment = compile::draw_increment(region_.num_elements(), draw_threads_);
+  for (size_t i = 0; i < kernel_.num_draws; ++i) {
+    const CudaDraw draw = cuda_api()->kernels.draw(device_.index(), increment);
+    out.push_back({.seed = draw.seed,
+                   .offset = draw.offset,
+                   .seed_at = draw.seed_at,
+                   .offset_at = draw.offset_at,
+                   .threads = draw_threads_});
+  }
+  return out;
+}
+
 void KernelStep::launch() {
   at::Tensor partial;
   void* sums = nullptr;
@@ -139,6 +157,8 @@ void KernelStep::launch() {
   for (const int output : kernel_.outputs) {
     parameters.push_back(&addresses_[inputs_.size() + at(output)]);
   }
+  std::vector<compile::KernelDraw> draws = this->draws();
+  for (compile::KernelDraw& draw : draws) parameters.push_back(&draw);
   const bool has_sums = !kernel_.column_sums.empty();
   if (has_sums) {
     partial = at::empty({kernel_.num_partial(num_blocks_)},

@@ -40,6 +40,7 @@ class KernelStep {
   bool prepare();
   bool fits(const std::vector<at::Tensor>& values) const;
   void launch();
+  std::vector<compile::KernelDraw> draws() const;
 
   compile::Region region_;
   std::vector<int> inputs_;
@@ -55,6 +56,7 @@ class KernelStep {
   std::shared_ptr<CudaKernels> functions_;    // once it is loaded
   std::string load_refusal_;
   int64_t num_blocks_ = 0;
+  uint64_t draw_threads_ = 0;
   std::vector<void*> addresses_;  // of inputs and outputs in a run
 };
 

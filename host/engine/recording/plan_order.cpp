@@ -38,6 +38,9 @@ std::vector<bool> kept_storages(const Record& record) {
 // storages.
 int tensor_of_view(const Record& record, int value) { return record.num_storages + value; }
 
+// Stands for the state of random generators: draws keep their order.
+constexpr int kGenerators = -1;
+
 bool is_made_by_view(const Record& record, int number) {
   const Value& value = record.values[at(number)];
   return value.origin == Origin::kMade && record.calls[at(value.source)].is_view;
@@ -55,6 +58,7 @@ compile::GroupedCall grouped(const Record& record, const RecordedCall& call,
     }
   }
   for (const int value : call.written) out.writes.push_back(storage_of(value));
+  if (call.op.hasTag(at::Tag::nondeterministic_seeded)) out.writes.push_back(kGenerators);
   for (const ValuePlace& place : call.results) {
     out.writes.push_back(call.is_view ? tensor_of_view(record, place.value)
                                       : storage_of(place.value));

@@ -87,7 +87,8 @@ std::optional<PointwiseShape> pointwise_shape(const Record& record, const Record
   for (const ValuePlace& place : call.results) targets.push_back(place.value);
   const bool are_plain = std::ranges::all_of(targets, [&](int target) {
     const Geometry& geometry = record.values[at(target)].geometry;
-    return is_number(geometry) && covers_once(geometry);
+    const bool is_mask = geometry.dtype == at::kBool && call.name() == "aten::native_dropout";
+    return (is_number(geometry) || is_mask) && covers_once(geometry);
   });
   if (targets.empty() || !are_plain) return std::nullopt;
   const int sized = rule->reduces ? call.tensors[0].value : targets[0];
@@ -182,6 +183,7 @@ std::optional<Operand> RegionBuilder::rolled(int number, int64_t first_column) {
 std::optional<Operand> RegionBuilder::rolled(const Operand& operand, int64_t first_column) {
   const compile::Extent extent = region_.extent(operand, region_.extents_with_rows());
   if (extent != compile::Extent::kFull) return operand;
+  if (operand.kind == Operand::Kind::kDraw) return std::nullopt;
   if (operand.kind == Operand::Kind::kInput) {
     compile::RegionTensor tensor = region_.inputs[at(operand.index)];
     if (tensor.has_window()) return std::nullopt;
@@ -316,7 +318,8 @@ bool RegionBuilder::add(const RecordedCall& call) {
   Formula formula(*this, call);
   if (!rule->add(formula)) return false;
   calls_functions_ = calls_functions_ || formula.calls_functions();
-  is_row_major_ = is_row_major_ || formula.has_tail() || region_.has_rows();
+  is_row_major_ =
+      is_row_major_ || formula.has_tail() || region_.has_rows() || !region_.draws.empty();
   // The last elements of a range have to be the same in each tensor; and rows lie one after the
   // other in LibTorch's kernels.
   const auto has_order = [&](int number) {

@@ -117,6 +117,22 @@ TEST_F(KernelNvrtc, ReadsEightNumbersOf16BitsAtOnce) {
   }
 }
 
+TEST_F(KernelNvrtc, NeighboursShareACallOfTheGenerator) {
+  Region region = narrow_sum(Type::kFloat32);
+  region.draws = {{.vector = 4}};
+  const Operand draw{.kind = Operand::Kind::kDraw, .index = 0};
+  const Operand kept = region.add(Operation::kMultiply, {{.index = 0}, draw});
+  region.outputs[0].from = kept;
+  const std::string four = ptx(make_kernel(region, std::vector<int64_t>(3, 4)).text);
+  region.draws[0].vector = 1;
+  const std::string single = ptx(make_kernel(region, std::vector<int64_t>(3, 4)).text);
+  const auto num_products = [](const std::string& text) {
+    return count(text, "mul.hi.u32") + count(text, "mul.wide.u32");
+  };
+  EXPECT_GE(num_products(four), 20U);  // ten rounds with two products each
+  EXPECT_GE(num_products(single), 3 * num_products(four));
+}
+
 TEST_F(KernelNvrtc, SaysWhatItRefuses) {
   try {
     ptx("__global__ void wrong() { nothing(); }");

@@ -7,6 +7,7 @@
 
 #include "host/engine/recording/formula.h"
 #include "host/engine/recording/functions.h"
+#include "host/engine/recording/rules/norm_rules.h"
 
 namespace rtrain::engine {
 
@@ -228,14 +229,6 @@ bool is_last_dim(const Formula& f, int64_t dim) {
   return f.width() > 0 && (dim == -1 || dim == dims - 1);
 }
 
-// Whether rows fill vectors. Where the last one is not full the compiler of LibTorch may have
-// joined products and sums in another way.
-bool rows_fill_vectors(const Formula& f) {
-  if (f.is_on_gpu()) return true;
-  const auto width = static_cast<int64_t>(f.functions().granule() / 2);
-  return width > 0 && f.width() % width == 0;
-}
-
 // self, dim, half_to_float
 template <Operation kOperation>
 bool softmax(Formula& f) {
@@ -258,7 +251,7 @@ bool safe_softmax(Formula& f) {
 template <Operation kOperation>
 bool softmax_backward(Formula& f) {
   const bool has_products = kOperation == Operation::kSoftmaxBackward;
-  if (!is_last_dim(f, f.integer(2)) || (has_products && !rows_fill_vectors(f))) return false;
+  if (!is_last_dim(f, f.integer(2)) || (has_products && !f.rows_fill_vectors())) return false;
   if (has_products && f.is_narrow()) {
     using enum Operation;  // the products are a tensor of ATen's
     const Maybe product = f.rounded(f.compute(kMultiply, f.tensor(0), f.tensor(1)));
@@ -344,52 +337,17 @@ bool nll_loss_backward(Formula& f) {
   return f.set(f.compute(kSelect, is_class, grad, f.constant(0)));
 }
 
-// Whether the shape of what is normalized is a row.
-bool normalizes_rows(const Formula& f, int argument) {
-  const std::vector<int64_t> shape = f.argument(argument).toIntVector();
-  return shape.size() == 1 && f.width() > 0 && shape[0] == f.width() && rows_fill_vectors(f);
-}
-
-// An argument of LayerNorm that may be missing. The kernel for the CPU has other formulas then.
-Maybe optional(Formula& f, int argument, float otherwise) {
-  return f.is_on_gpu() && f.is_none(argument) ? f.constant(otherwise) : f.tensor(argument);
-}
-
-// input, normalized_shape, weight, bias, eps
-bool layer_norm(Formula& f) {
+// input, p, train: input · mask / (1 - p), and the mask
+bool dropout(Formula& f) {
   using enum Operation;
-  if (!normalizes_rows(f, 1)) return false;
-  const Maybe self = f.tensor(0);
-  const Maybe moments = f.compute(kRowMoments, self);
-  const Maybe mean = f.compute(kFirst, moments);
-  const Maybe variance = f.compute(kAdd, f.compute(kSecond, moments), f.constant(f.number(4)));
-  const Maybe rstd = f.compute(kReciprocalRoot, variance);
-  return f.set(0, f.compute(kNorm, self, optional(f, 2, 1), optional(f, 3, 0), mean, rstd)) &&
-         f.set(1, mean) && f.set(2, rstd);
-}
-
-// grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
-bool layer_norm_backward(Formula& f) {
-  using enum Operation;
-  if (!normalizes_rows(f, 2)) return false;
-  const Maybe grad = f.tensor(0);
-  const Maybe self = f.tensor(1);
-  const Maybe mean = f.tensor(3);
-  const Maybe rstd = f.tensor(4);
-  const Maybe weight = optional(f, 5, 1);
-  const auto product = [&](Maybe a, Maybe b) { return f.compute(kMultiply, a, b); };
-  const auto negated = [&](Maybe a) { return f.compute(kNegate, a); };
-  const Maybe dots = f.compute(kNormDots, grad, self, weight);
-  const Maybe ds = f.compute(kFirst, dots);
-  const Maybe db = f.compute(kSecond, dots);
-  const Maybe scale = f.constant(1.0F / static_cast<float>(f.width()));
-  const Maybe difference = f.compute(kAddScaled, negated(ds), db, mean);
-  const Maybe b = product(product(product(product(difference, rstd), rstd), rstd), scale);
-  const Maybe c = f.compute(kSubtractProduct, negated(product(product(db, rstd), scale)), b, mean);
-  const Maybe shift = product(negated(rstd), mean);
-  return f.set(0, f.compute(kNormBackward, grad, weight, self, rstd, b, c)) &&
-         f.set(1, f.compute(kColumnNormDot, grad, self, rstd, shift)) &&
-         f.set(2, f.compute(kColumnSum, grad));
+  const auto p = f.argument(1).toDouble();
+  const bool is_eval = !f.argument(2).isNone() && !f.argument(2).toBool();
+  if (!f.is_on_gpu() || is_eval || p <= 0 || p >= 1) return false;
+  const auto kept = static_cast<float>(1 - p);
+  const auto scale = static_cast<float>(1 / static_cast<double>(kept));
+  const Maybe mask = f.compute(kGreater, f.constant(kept), f.draw(0));
+  const Maybe product = f.compute(kMultiply, f.tensor(0), mask);
+  return f.set(0, f.compute(kMultiply, product, f.constant(scale))) && f.set(1, mask);
 }
 
 // grad_output, mask, scale: only a GPU's dropout is one operator.
@@ -450,8 +408,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::roll", {&roll}},
       {"aten::slice_backward", {&slice_backward}},
       {"aten::nll_loss_backward", {&nll_loss_backward}},
-      {"aten::native_layer_norm", {&layer_norm}},
-      {"aten::native_layer_norm_backward", {&layer_norm_backward}},
+      {"aten::native_layer_norm", {&add_layer_norm}},
+      {"aten::native_layer_norm_backward", {&add_layer_norm_backward}},
       {"aten::softplus", {&softplus}},
       {"aten::softplus_backward", {&softplus_backward}},
       {"aten::leaky_relu", {&leaky_relu}},
@@ -478,6 +436,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten::addcmul_", {&add_of_two<kAddProduct>}},
       {"aten::addcdiv", {&add_of_two<kAddQuotient>}},
       {"aten::addcdiv_", {&add_of_two<kAddQuotient>}},
+      {"aten::native_dropout", {&dropout}},
       {"aten::native_dropout_backward", {&dropout_backward}},
       {"aten::where.self", {&where}},
       {"aten::masked_fill.Scalar", {&masked_fill}},
