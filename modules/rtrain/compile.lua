@@ -48,8 +48,9 @@ end
 ---first operator that differs.
 ---@param step_fn fun(...: any): ... forward, backward and the optimizer's step
 ---@param options? {mode: string, dynamic: boolean, fullgraph: boolean, fast_math: boolean} mode: 'default' or
----  'reduce-overhead', which is the same on a CPU; fullgraph = true: a step that cannot be recorded raises code
----  'unsupported'; fast_math = true: numbers may differ from the step's in their last digits; dynamic changes nothing yet
+---  'reduce-overhead', which makes one CUDA graph of a plan on a GPU; fullgraph = true: a step that cannot be recorded
+---  raises code 'unsupported'; fast_math = true: numbers may differ from the step's in their last digits; dynamic changes
+---  nothing yet
 ---@return rtrain.CompiledStep step callable; `state`, `reason`, `explain()`, `reset()`
 ---
 ---```lua

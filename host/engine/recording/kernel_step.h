@@ -29,6 +29,8 @@ class KernelStep {
   const std::vector<int>& outputs() const { return outputs_; }
   int64_t num_bytes() const { return num_bytes_; }
   bool is_ready() const;
+  // Whether there is nothing to wait for: the kernel is loaded, or there will be none.
+  bool has_settled() const { return functions_ != nullptr || !refusal().empty(); }
   // Why there will be no kernel; "" if there is one, or may be.
   const std::string& refusal() const;
   int64_t num_launches() const { return num_launches_; }

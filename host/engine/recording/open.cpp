@@ -193,6 +193,28 @@ struct PlanMethods {
     }
     return 1;
   }
+  // graph_refusal(): why a CUDA graph cannot hold a run, or nil.
+  static int graph_refusal(lua_State* L) {
+    return push_text_or_nil(L, lua::check<StepPlan>(L, 1)->graph_refusal());
+  }
+  static int has_settled(lua_State* L) {
+    lua_pushboolean(L, lua::check<StepPlan>(L, 1)->has_settled() ? 1 : 0);
+    return 1;
+  }
+  static int keep_effects(lua_State* L) {
+    lua::check<StepPlan>(L, 1)->keep_effects();
+    return 0;
+  }
+  static int repeats(lua_State* L) {
+    lua_pushboolean(L, lua::check<StepPlan>(L, 1)->repeats() ? 1 : 0);
+    return 1;
+  }
+  static int repeat_effects(lua_State* L) {
+    StepPlan& plan = *lua::check<StepPlan>(L, 1);
+    plan.repeat_effects();
+    if (plan.loss().defined()) see_loss(vm(L), L, plan.loss());
+    return 0;
+  }
   static int changes_state(lua_State* L) {
     lua_pushboolean(L, lua::check<StepPlan>(L, 1)->changes_state() ? 1 : 0);
     return 1;
@@ -245,10 +267,16 @@ void open_recording(lua_State* L) {
                                            torch_method<&RecorderMethods::take>("take")};
   static constexpr std::array kRecord = {torch_method<&RecordMethods::difference>("difference"),
                                          torch_method<&RecordMethods::plan>("plan")};
-  static constexpr std::array kPlan = {
-      torch_method<&PlanMethods::misfit>("misfit"), torch_method<&PlanMethods::run>("run"),
-      torch_method<&PlanMethods::changes_state>("changes_state"),
-      torch_method<&PlanMethods::check>("check"), torch_method<&PlanMethods::summary>("summary")};
+  static constexpr std::array kPlan = {torch_method<&PlanMethods::misfit>("misfit"),
+                                       torch_method<&PlanMethods::run>("run"),
+                                       torch_method<&PlanMethods::changes_state>("changes_state"),
+                                       torch_method<&PlanMethods::graph_refusal>("graph_refusal"),
+                                       torch_method<&PlanMethods::has_settled>("has_settled"),
+                                       torch_method<&PlanMethods::keep_effects>("keep_effects"),
+                                       torch_method<&PlanMethods::repeats>("repeats"),
+                                       torch_method<&PlanMethods::repeat_effects>("repeat_effects"),
+                                       torch_method<&PlanMethods::check>("check"),
+                                       torch_method<&PlanMethods::summary>("summary")};
   static constexpr std::array kCheck = {torch_method<&check_difference>("difference")};
   lua::register_class<Recorder>(L, kRecorder);
   lua::register_class<Record>(L, kRecord);

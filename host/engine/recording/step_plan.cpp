@@ -413,6 +413,14 @@ void StepPlan::set_grads() {
   }
 }
 
+void StepPlan::bump_versions() {
+  for (const auto& [value, count] : record_.versions) {
+    const at::Tensor& tensor = values_[at(value)];
+    if (!tensor.defined() || tensor.is_inference()) continue;
+    for (int i = 0; i < count; ++i) tensor.unsafeGetTensorImpl()->bump_version();
+  }
+}
+
 void StepPlan::clear() {
   stack_.clear();
   for (const int value : transient_) values_[at(value)].reset();
@@ -431,10 +439,7 @@ std::vector<at::Tensor> StepPlan::run(std::span<const at::Tensor> arguments,
       for (const int value : step.released) values_[at(value)].reset();
     }
   }
-  for (const auto& [value, count] : record_.versions) {
-    if (values_[at(value)].is_inference()) continue;
-    for (int i = 0; i < count; ++i) values_[at(value)].unsafeGetTensorImpl()->bump_version();
-  }
+  bump_versions();
   set_grads();
   loss_ = record_.loss >= 0 ? values_[at(record_.loss)] : at::Tensor();
   std::vector<at::Tensor> out;

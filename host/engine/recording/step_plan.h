@@ -59,6 +59,18 @@ class StepPlan {
   // The tensor at which backward began, in the last run; undefined if there was none.
   const at::Tensor& loss() const { return loss_; }
 
+  // Why a CUDA graph that captures a run would not be the step; nothing if it is, with other
+  // numbers in the arguments and the rates as they are.
+  std::optional<std::string> graph_refusal() const;
+  // Whether a run is what later runs will be: no kernel is missing.
+  bool has_settled() const;
+  // After a run that was captured: keeps what it did to gradients. After each replay: does it
+  // again.
+  void keep_effects();
+  void repeat_effects();
+  // Whether gradients that the captured run read are where they were.
+  bool repeats() const;
+
   const Record& record() const { return record_; }
   const PlanSummary& summary() const { return summary_; }
   KernelSummary kernel_summary() const;
@@ -104,6 +116,7 @@ class StepPlan {
   void fill(const RecordedCall& call, const Step& step);
   void keep_results(const RecordedCall& call);
   void set_grads();
+  void bump_versions();
   void clear();
 
   Record record_;
@@ -122,6 +135,8 @@ class StepPlan {
   std::map<int, int> last_writer_;  // value → the call of a region
   torch::jit::Stack stack_;
   at::Tensor loss_;
+  std::vector<at::Tensor> graph_grads_;  // that a captured run set
+  std::vector<const void*> read_grads_;  // the memory of those that it read
   bool has_changed_ = false;
 };
 

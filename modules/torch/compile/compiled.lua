@@ -11,6 +11,7 @@ local engine = require 'torch._C'
 local errors = require 'base.errors'
 local Recording = require 'torch.compile.recording'
 local phases = require 'base.phases'
+local PlanGraph = require 'torch.compile.plan_graph'
 local warnings = require 'base.warnings'
 
 ---@class torch.compile.Compiled
@@ -168,13 +169,20 @@ local function end_step()
   engine.step_boundary()
 end
 
+local function outputs_of(self, entry, tensors)
+  local rates = entry.recording.watch:rates()
+  if self._options.mode ~= 'reduce-overhead' then return entry.plan:run(tensors, rates) end
+  entry.graph = entry.graph or PlanGraph(entry.plan)
+  return entry.graph:run(tensors, rates)
+end
+
 local function run(self, facts, ...)
   local entry = facts.entry
   local watch = entry.recording.watch
   watch:write_rates()
   local is_step = #watch.optimizers > 0
   local phase = is_step and phases.enter(phases.BACKWARD)
-  local ok, out = pcall(entry.plan.run, entry.plan, facts.tensors, watch:rates())
+  local ok, out = pcall(outputs_of, self, entry, facts.tensors)
   if is_step then phases.leave(phase) end
   if not ok then return give_up(self, entry, out, ...) end
   if is_step then end_step() end
@@ -238,6 +246,7 @@ local function explain_plan(entry, i, lines)
       lines[#lines + 1] = '  a region whose operators are called instead: ' .. summary.kernel_refusal
     end
   end
+  if entry.graph then lines[#lines + 1] = '  ' .. tostring(entry.graph) end
   for _, name in ipairs(names) do lines[#lines + 1] = ('  %4d  %s'):format(summary.calls[name], name) end
 end
 

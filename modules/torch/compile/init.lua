@@ -76,7 +76,7 @@ end
 ---@param model nn.Module|function
 ---@param options? {fullgraph: boolean, dynamic: boolean, mode: string, backend: string, disable: boolean} fullgraph = true: a
 ---  model that cannot be recorded raises code 'unsupported'; disable = true or backend = 'eager' returns the model itself;
----  mode and dynamic change nothing
+---  mode = 'reduce-overhead': on a GPU the list becomes one CUDA graph; dynamic changes nothing
 ---@return torch.OptimizedModule|torch.CompiledFunction
 ---
 ---```lua
