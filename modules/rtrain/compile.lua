@@ -34,7 +34,8 @@ end
 ---* A call runs the list if what it took as given still holds: sizes, strides, dtypes and other values of the arguments;
 ---  grad mode and autocast; options of optimizers, training flags of modules, requires_grad. Other arguments get lists of
 ---  their own, at most eight. Learning rates of Adam, AdamW and SGD may change at any time.
----* DistributedDataParallel and collectives in the step are parts of the list, in the same order on every rank.
+---* DistributedDataParallel, `fully_shard` on CPUs, and collectives in the step are parts of the list, in the same order on
+---  every rank.
 ---* On a GPU, with `RTRAIN_COMPILE=gpu`, kernels of the list are compiled while it runs without them; their sums have
 ---  other last digits.
 ---* Random numbers are those that the step would draw. Parameters, gradients, buffers and states of optimizers are as after

@@ -57,16 +57,13 @@ Tensors alike(const at::Tensor& tensor, int count) {
   return out;
 }
 
-using Start =
-    std::function<GroupWorkPtr(const Tensors& changed, const Tensors& read, bool is_async)>;
-
 bool is_recorded() { return RecordingListener::current() != nullptr; }
 
-// In a recording of train.compile: makes the collective one of its effects, and the wait for it
-// another one if nothing waits for it here. REQUIRES: is_recorded().
+}  // namespace
+
 GroupWorkPtr recorded(const GroupPtr& group, const char* operation, std::string_view given,
-                      bool is_async, const Tensors& changed, const Tensors& read, Start start,
-                      Effect::Order order = Effect::Order::kOfEffects) {
+                      bool is_async, const Tensors& changed, const Tensors& read,
+                      StartCollective start, Effect::Order order) {
   const auto work = std::make_shared<GroupWorkPtr>();
   const auto body = [work, start = std::move(start), is_async](const Tensors& all,
                                                                const Tensors& inputs) {
@@ -78,8 +75,6 @@ GroupWorkPtr recorded(const GroupPtr& group, const char* operation, std::string_
   return is_async ? GroupWork::recorded(group, operation, changed, work)
                   : GroupWork::ended(group, changed);
 }
-
-}  // namespace
 
 c10d::ReduceOp reduce_op(std::string_view name) {
   using Type = c10d::ReduceOp::RedOpType;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/Types.hpp>
@@ -18,6 +19,7 @@
 
 #include "host/engine/distributed/group.h"
 #include "host/engine/distributed/group_work.h"
+#include "host/engine/runtime/effect.h"
 
 namespace rtrain::engine {
 
@@ -30,6 +32,17 @@ c10d::ReduceOp reduce_op(std::string_view name);
 // The option asyncOp of a collective of this tensor. Only a backend that runs on the caller's
 // thread gets false: the others return no Work for a synchronous collective.
 bool async_op(const GroupPtr& group, const at::Tensor& tensor, bool is_async);
+
+using StartCollective = std::function<GroupWorkPtr(
+    const std::vector<at::Tensor>& changed, const std::vector<at::Tensor>& read, bool is_async)>;
+
+// In a recording of train.compile: makes the collective one of its effects, and the wait for it
+// another one if nothing waits for it here. `given`: what makes it another collective. REQUIRES:
+// this thread is recorded.
+GroupWorkPtr recorded(const GroupPtr& group, const char* operation, std::string_view given,
+                      bool is_async, const std::vector<at::Tensor>& changed,
+                      const std::vector<at::Tensor>& read, StartCollective start,
+                      Effect::Order order = Effect::Order::kOfEffects);
 
 // In place. op: "sum", "avg", "min", "max", "product", "band", "bor", "bxor".
 GroupWorkPtr all_reduce(const GroupPtr& group, const at::Tensor& tensor, std::string_view op,

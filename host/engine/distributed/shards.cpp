@@ -187,6 +187,12 @@ SharedTensors shared_tensors(const GroupPtr& group, const std::vector<SharedShap
 GroupWorkPtr all_gather_shards(const GroupPtr& group, const Tensors& wholes, const Tensors& shards,
                                bool is_async) {
   check_lists("all_gather", group, wholes, shards);
+  if (RecordingListener::current() != nullptr) {
+    return recorded(group, "all_gather", "rows", is_async, wholes, shards,
+                    [group](const auto& changed, const auto& read, bool async) {
+                      return all_gather_shards(group, changed, read, async);
+                    });
+  }
   c10d::AllgatherOptions options;
   options.asyncOp = async_op(group, wholes[0], is_async);
   const c10::NoGradGuard no_grad;
@@ -215,6 +221,13 @@ GroupWorkPtr all_gather_shards(const GroupPtr& group, const Tensors& wholes, con
 GroupWorkPtr reduce_scatter_shards(const GroupPtr& group, const Tensors& shards,
                                    const Tensors& wholes, std::string_view op, bool is_async) {
   check_lists("reduce_scatter", group, wholes, shards);
+  if (RecordingListener::current() != nullptr) {
+    return recorded(
+        group, "reduce_scatter", cat("rows ", op), is_async, shards, wholes,
+        [group, op = std::string(op)](const auto& changed, const auto& read, bool async) {
+          return reduce_scatter_shards(group, changed, read, op, async);
+        });
+  }
   c10d::ReduceScatterOptions options;
   options.asyncOp = async_op(group, wholes[0], is_async);
   options.reduceOp = reduce_op(op);

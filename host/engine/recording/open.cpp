@@ -123,19 +123,33 @@ int refuse(lua_State* L) {
   return 0;
 }
 
-// effect(name, fn): calls fn(). In a recording the plan calls it again at this place: what the step
-// did before it has been done, and nothing of what comes after it.
+// effect(name, fn, changed, read, is_apart): calls fn(). In a recording the plan calls it again at
+// this place: what the step did before it with these tensors has been done, and nothing of what
+// comes after it. If it is apart, or without lists of tensors, that holds for the whole step; and
+// fn gets the lists, in a plan those of the tensors that are at these places then.
 int effect(lua_State* L) {
   std::string name(check_text(L, 1, "effect: name"));
   check_callable(L, 2, "effect: fn");
+  const bool has_tensors = !lua_isnoneornil(L, 3);
+  const bool is_apart = !has_tensors || lua_toboolean(L, 5) != 0;
+  using Tensors = std::vector<at::Tensor>;
+  const Tensors changed = has_tensors ? check_tensors(L, 3) : Tensors();
+  const Tensors read = has_tensors ? check_tensors(L, 4) : Tensors();
   lua_settop(L, 2);
   const Running running(vm(L), L);
   const auto fn = std::make_shared<Callback>(L);
-  const auto call = [fn](const auto&, const auto&) { lua::protected_call(fn->push(), 0, 0); };
+  const bool gives_tensors = has_tensors && is_apart;
+  const auto call = [fn, gives_tensors](const Tensors& to_change, const Tensors& to_read) {
+    lua_State* own = fn->push();
+    if (gives_tensors) push_tensors(own, to_change);
+    if (gives_tensors) push_tensors(own, to_read);
+    lua::protected_call(own, gives_tensors ? 2 : 0, 0);
+  };
   if (RecordingListener::current() == nullptr) {
-    call(0, 0);
+    call(changed, read);
   } else {
-    record_effect(Effect(std::move(name), "", call, Effect::Order::kOfAll), {}, {});
+    const auto order = is_apart ? Effect::Order::kOfAll : Effect::Order::kOfEffects;
+    record_effect(Effect(std::move(name), "", call, order), changed, read);
   }
   return 0;
 }

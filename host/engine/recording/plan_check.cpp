@@ -73,7 +73,9 @@ at::Tensor view_of(const at::Tensor& copy, const at::Tensor& tensor) {
 c10::IValue repetition_of(const RecordedCall& call) {
   return c10::IValue::make_capsule(c10::make_intrusive<Effect>(
       call.name(), "", [kept = call.kept](const auto& changed, const auto& /*read*/) {
-        for (size_t i = 0; i < kept.size(); ++i) changed[i].copy_(kept[i]);
+        for (size_t i = 0; i < kept.size(); ++i) {
+          if (kept[i].defined()) changed[i].copy_(kept[i]);
+        }
       }));
 }
 

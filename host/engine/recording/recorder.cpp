@@ -1,5 +1,6 @@
 #include "host/engine/recording/recorder.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/enum_tag.h>
 #include <ATen/ops/as_strided_ops.h>
 #include <ATen/ops/copy_ops.h>
@@ -17,6 +18,7 @@
 #include "host/engine/recording/operator_traits.h"
 #include "host/engine/recording/refusal.h"
 #include "host/engine/runtime/effect.h"
+#include "host/engine/tensor/shard_guard.h"
 
 namespace rtrain::engine {
 namespace {
@@ -49,6 +51,13 @@ bool is_wrapped_number(const at::Tensor& tensor) {
 
 const c10::StorageImpl* storage_key(const at::Tensor& tensor) {
   return tensor.storage().unsafeGetStorageImpl();
+}
+
+// Whether its memory is there: fully_shard frees that of gathered parameters.
+bool has_memory(const at::Tensor& tensor) {
+  return tensor.storage().nbytes() >=
+         at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.itemsize(),
+                                          static_cast<size_t>(tensor.storage_offset()));
 }
 
 // The operators that the recorder adds itself.
@@ -345,7 +354,9 @@ bool Recorder::views_its_arguments(const RecordedCall& call) const {
 }
 
 void Recorder::keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results) {
-  for (at::Tensor& changed : call.kept) changed = changed.clone();
+  for (at::Tensor& changed : call.kept) {
+    changed = has_memory(changed) ? changed.detach().clone() : at::Tensor();
+  }
   for (const c10::IValue& result : results) {
     if (result.isTensor()) {
       const at::Tensor& tensor = result.toTensor();
@@ -479,6 +490,7 @@ void Recorder::read_grads() {
 Record Recorder::take(const std::vector<at::Tensor>& outputs) {
   if (begun_ != 0) refuse("a collective that it begins does not end in it");
   for (const at::Tensor& output : outputs) {
+    if (shard_number(output) != 0) refuse("it returns rows of a sharded tensor");
     if (refusal_.empty()) record_.outputs.push_back(number_of(output));
   }
   if (refusal_.empty()) read_grads();

@@ -11,6 +11,7 @@
 
 #include "host/base/text/text.h"
 #include "host/engine/recording/drop_masks.h"
+#include "host/engine/tensor/shard_guard.h"
 
 namespace rtrain::engine {
 namespace {
@@ -408,7 +409,10 @@ void StepPlan::set_grads() {
   for (const GradEffect& effect : record_.grads) {
     if (!effect.leaf.defined()) continue;
     at::Tensor& grad = effect.leaf.mutable_grad();
-    if (effect.kind == GradEffect::Kind::kSet) grad = values_[at(effect.value)];
+    if (effect.kind == GradEffect::Kind::kSet) {
+      grad = values_[at(effect.value)];
+      mark_as(grad, effect.leaf);
+    }
     if (effect.kind == GradEffect::Kind::kDropped) grad = at::Tensor();
   }
 }
@@ -434,6 +438,7 @@ std::vector<at::Tensor> StepPlan::run(std::span<const at::Tensor> arguments,
   {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    const ShardScope rows;  // the step has been checked
     for (const Step& step : steps_) {
       run_step(step, rates, observer);
       for (const int value : step.released) values_[at(value)].reset();

@@ -78,9 +78,7 @@ bool mark_result(const c10::IValue& result, const std::vector<at::Tensor>& shard
     if (!tensor.defined() || is_marked(tensor)) return true;
     const at::Tensor* shard = of_shape(shards, tensor);
     if (shard == nullptr) return false;
-    c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-    impl.set_backend_meta(shard->unsafeGetTensorImpl()->get_backend_meta_intrusive_ptr());
-    Keys::add(impl);
+    mark_as(tensor, *shard);
     return true;
   }
   if (!result.isList()) return result.isNone();
@@ -140,6 +138,13 @@ TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericWrapper, library) {
 void mark_shard(const at::Tensor& tensor, ShardMark mark) {
   c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   impl.set_backend_meta(c10::make_intrusive<ShardMeta>(std::move(mark), tensor.size(0)));
+  Keys::add(impl);
+}
+
+void mark_as(const at::Tensor& tensor, const at::Tensor& shard) {
+  if (!is_marked(shard)) return;
+  c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  impl.set_backend_meta(shard.unsafeGetTensorImpl()->get_backend_meta_intrusive_ptr());
   Keys::add(impl);
 }
 

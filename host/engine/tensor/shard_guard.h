@@ -25,6 +25,9 @@ void mark_shard(const at::Tensor& tensor, ShardMark mark);
 // The number in the tensor's mark; 0 for other tensors and for views of shards.
 int64_t shard_number(const at::Tensor& tensor);
 
+// Marks a tensor as the same rows as `shard`, which is marked or an ordinary tensor.
+void mark_as(const at::Tensor& tensor, const at::Tensor& shard);
+
 // The same rows in the same memory, as an ordinary tensor.
 at::Tensor unmarked(const at::Tensor& tensor);
 // Throws Error(kUser) for a shard, unless the thread is in a scope: `what` would write it as if it

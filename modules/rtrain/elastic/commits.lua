@@ -33,8 +33,8 @@ local torch = require 'torch'
 
 local Commits = class('Commits')
 
--- A plan of train.compile waits for the ranks too.
-local function effect(name, fn) require('torch._C').recording.effect(name, fn) end
+-- A plan of train.compile does it too, and gives fn the tensors that it reads then.
+local function effect(name, fn, read) require('torch._C').recording.effect(name, fn, {}, read or {}, true) end
 
 local function pack(value) return require('torch._C').data.pack(value) end
 
@@ -58,7 +58,11 @@ function Commits:init(state, host)
   self._keeps_copies = rawget(state, '_keeps_copies')
   for _, optimizer in ordered.items(self._keeps_copies and ordered.new() or self._optimizers) do
     self._hooks[#self._hooks + 1] = optimizer:register_step_pre_hook(function(_, given)
-      effect('train.elastic: all ranks reach the optimizer', function() self:prepare(optimizer, given[1]) end)
+      local grads, places
+      if self.replica then grads, places = self.replica:gradients(optimizer) end
+      effect('train.elastic: all ranks reach the optimizer', function(_, read)
+        self:prepare(optimizer, given[1], read, places)
+      end, grads)
     end)
   end
   local verifies = session.get('train.elastic').verify_replicas or 0
@@ -66,7 +70,9 @@ function Commits:init(state, host)
   if #sharded.names(state) > 0 then
     self.replica = Replica(self._modules, self._optimizers)
     for _, optimizer in ordered.items(self._optimizers) do
-      self._hooks[#self._hooks + 1] = optimizer:register_step_post_hook(function() self.replica:step(optimizer) end)
+      self._hooks[#self._hooks + 1] = optimizer:register_step_post_hook(function()
+        effect('train.elastic: a step with the kept rows', function() self.replica:step(optimizer) end)
+      end)
     end
   end
 end
@@ -150,13 +156,13 @@ local function wait_for_device(self)
   require('torch._C').distributed.wait_for_device 'optimizer:step()'
 end
 
-local function send_rows(self, optimizer, closure)
+local function send_rows(self, optimizer, closure, grads, places)
   if closure then
     errors.raise('unsupported', 'train.elastic: optimizer:step(closure) computes gradients after the ranks have exchanged '
       .. 'theirs: with a sharded model call backward before it, and step() without a function')
   end
   wait_for_device(self)
-  self.replica:send(optimizer)
+  self.replica:send(optimizer, grads, places)
 end
 
 ---Announces that this rank has reached its next step, and waits for all ranks. Raises code 'peer_lost' if a rank does
@@ -166,9 +172,11 @@ end
 ---its state of that point. A second optimizer that follows directly belongs to the same step.
 ---@param optimizer? optim.Optimizer whose step comes; nil: no step comes
 ---@param closure? function of the step
-function Commits:prepare(optimizer, closure)
+---@param grads? torch.Tensor[] gradients of rows that another rank keeps
+---@param places? table<torch.Tensor, integer> of their parameters
+function Commits:prepare(optimizer, closure, grads, places)
   local is_same = self._prepared > self.step and self._host.num_collectives() == self._count
-  if self.replica then send_rows(self, optimizer, closure) end
+  if self.replica then send_rows(self, optimizer, closure, grads, places) end
   if not is_same then
     self:_begin_growth()
     wait_for_device(self)

@@ -6,6 +6,7 @@
 -- rows, and with those that it keeps. The same numbers give the same bits, so a kept copy is at the same step as its
 -- owner without being sent, and nobody has to take a step back.
 
+local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local messages = require 'rtrain.elastic.messages'
@@ -142,13 +143,26 @@ local function hand_over(self, rank)
   end
 end
 
+---Returns the gradients of this rank's rows. In a plan of train.compile they are not the parameters' yet.
+---@param optimizer optim.Optimizer
+---@return torch.Tensor[] grads
+---@return table<torch.Tensor, integer> places of parameters that have one
+function Replica:gradients(optimizer)
+  local grads, places = {}, {}
+  each_param(optimizer, function(param)
+    local grad = self._kept[param] and param.grad
+    if grad then grads[#grads + 1], places[param] = grad, #grads + 1 end
+  end)
+  return grads, places
+end
+
 -- Returns the gradients to send, and the tensors for those to receive.
-local function gradients_of(self, optimizer)
+local function gradients_of(self, optimizer, grads, places)
   local sent, received, count = {}, {}, 0
   each_param(optimizer, function(param)
     local kept = self._kept[param]
     if not kept then return end
-    local grad = param.grad
+    local grad = grads[places[param]]
     if grad == nil then
       kept.grad = nil
       return
@@ -170,21 +184,42 @@ end
 ---Sends what the next rank keeps: all of it at first and after a change by something else than a step, and the gradients
 ---for a step that comes. A collective.
 ---@param optimizer? optim.Optimizer nil: no step comes
-function Replica:send(optimizer)
+---@param grads? torch.Tensor[] a result of `gradients`
+---@param places? table<torch.Tensor, integer> the other one
+function Replica:send(optimizer, grads, places)
   if is_alone(self) then return end
   local sent, received, count = {}, {}, 0
-  if optimizer then sent, received, count = gradients_of(self, optimizer) end
+  if optimizer then sent, received, count = gradients_of(self, optimizer, grads, places) end
   local all = torch.tensor({has_changed(self) and 1 or 0, count, -count}, {dtype = torch.int64})
   torch.distributed.all_reduce(all, {op = 'max'})
   local is_changed, most, least = unpack(all:tolist())
   check_counts(most, -least)
   if is_changed > 0 then
     exchange_all(self)
-    if optimizer then sent, received = gradients_of(self, optimizer) end
+    if optimizer then sent, received = gradients_of(self, optimizer, grads, places) end
   end
   messages.exchange(sent, self._next, received, self._previous)
   for _, grad in ipairs(sent) do grad:release() end
 end
+
+-- A replica in a plan of train.compile: versions of parameters grow when the plan has run.
+---@class elastic.ReplicaInPlan: torch.compile.Participant
+local InPlan = class 'ReplicaInPlan'
+
+---@param replica elastic.Replica
+function InPlan:init(replica) self._replica = replica end
+
+---Does nothing.
+function InPlan:settle() end
+
+---Returns nil: after a loss of ranks no plan is used again.
+function InPlan:change() end
+
+---Records that this rank and the next one have the same.
+function InPlan:follow() record(self._replica) end
+
+---Does nothing.
+function InPlan:abandon() end
 
 ---Makes the step that the given optimizer has made, with the kept rows.
 ---@param optimizer optim.Optimizer
@@ -196,7 +231,11 @@ function Replica:step(optimizer)
       if name ~= 'params' then twin.param_groups[i][name] = value end
     end
   end
+  local recorded = capture.current
+  if recorded then recorded:add_participant(self, InPlan) end
+  capture.current = nil  -- a plan calls this again
   twin:_step_alone()
+  capture.current = recorded
   record(self)
 end
 

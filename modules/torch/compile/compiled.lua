@@ -156,6 +156,7 @@ end
 
 -- Runs eagerly from here on, since a plan has failed before it changed anything.
 local function give_up(self, entry, err, ...)
+  pcall(entry.recording.watch.abandon, entry.recording.watch)  -- the error of the plan is the cause
   if entry.plan:changes_state() then error(err, 0) end
   local _, note = self._policy:fail('a plan failed: ' .. (type(err) == 'table' and err.message or tostring(err)))
   self._plans = {}
@@ -185,6 +186,7 @@ local function run(self, facts, ...)
   local ok, out = pcall(outputs_of, self, entry, facts.tensors)
   if is_step then phases.leave(phase) end
   if not ok then return give_up(self, entry, out, ...) end
+  watch:follow()
   if is_step then end_step() end
   return entry.recording:results_of(out)
 end

@@ -16,7 +16,7 @@ local Watch = capture.Capture:extend 'Watch'
 function Watch:init()
   capture.Capture.init(self)
   self._num_hooks = {}
-  self._modules, self._of_module, self._rated, self._of_group, self._ddps = {}, {}, {}, {}, {}
+  self._modules, self._of_module, self._rated, self._of_group, self._ddps, self._participants = {}, {}, {}, {}, {}, {}
 end
 
 ---Keeps the first reason why the step cannot be recorded.
@@ -32,6 +32,22 @@ function Watch:add_ddp(_, ddp)
   self._seen[ddp] = true
   self._ddps[#self._ddps + 1] = ddp
   return false
+end
+
+---What a plan takes as given of an object whose methods are effects of the step.
+---@class torch.compile.Participant
+---@field settle fun(self: torch.compile.Participant) the recording is complete
+---@field change fun(self: torch.compile.Participant): string|nil what the plan takes as given and has changed
+---@field follow fun(self: torch.compile.Participant) the plan has run
+---@field abandon fun(self: torch.compile.Participant) the plan has raised an error
+
+---Called before each effect of such an object.
+---@param object table
+---@param recorded fun(object: table): torch.compile.Participant
+function Watch:add_participant(object, recorded)
+  if self._seen[object] then return end
+  self._seen[object] = true
+  self._participants[#self._participants + 1] = recorded(object)
 end
 
 ---Called by a GradScaler that scales.
@@ -106,6 +122,7 @@ function Watch:settle()
   capture.Capture.settle(self)
   self._given_exchanges = {}
   for i, ddp in ipairs(self._ddps) do self._given_exchanges[i] = {ddp:_exchange()} end
+  for _, each in ipairs(self._participants) do each:settle() end
   self._given_hooks, self._given_rates = {}, {}
   for i, optimizer in ipairs(self.optimizers) do
     self._given_hooks[i] = {}
@@ -148,6 +165,10 @@ local function exchange_change(self)
     if given[1] ~= reducer or given[2] ~= num_builds then return 'a DistributedDataParallel has other buckets now' end
     if given[3] ~= sync then return 'a DistributedDataParallel is ' .. (sync and 'outside of' or 'inside') .. ' no_sync now' end
   end
+  for _, each in ipairs(self._participants) do
+    local change = each:change()
+    if change then return change end
+  end
 end
 
 ---Returns how modules differ from the recording: in training or evaluation mode, in hooks.
@@ -176,6 +197,16 @@ function Watch:rates()
   local out = {}
   for i, group in ipairs(self._rated) do out[i] = Rates.number(group.lr) end
   return out
+end
+
+---Called when the plan has run.
+function Watch:follow()
+  for _, each in ipairs(self._participants) do each:follow() end
+end
+
+---Called after an error in the plan.
+function Watch:abandon()
+  for _, each in ipairs(self._participants) do each:abandon() end
 end
 
 ---Copies changed learning rates of capturable optimizers to their tensors.

@@ -99,6 +99,9 @@ function Capture:add_optimizer(optimizer)
   self.optimizers[#self.optimizers + 1] = optimizer
 end
 
+---Called before each effect of an object in the step: train.compile needs it.
+function Capture:add_participant() end
+
 ---Called by a GradScaler that scales.
 ---@param scaler torch.amp.GradScaler
 function Capture:add_scaler(scaler)

@@ -126,6 +126,56 @@ local function uneven_batch(i)
   return torch.randn(rows, 6), classes(rows)
 end
 
+-- The first half of a batch accumulates whole gradients on each rank.
+local function accumulating_sharded(model, optimizer)
+  return function(x, y)
+    optimizer:zero_grad()
+    local half = math.floor(x:size(1) / 2)
+    model:set_requires_gradient_sync(false)
+    local first = F.cross_entropy(model(x:narrow(0, 0, half)), y:narrow(0, 0, half)) / 2
+    first:backward()
+    model:set_requires_gradient_sync(true)
+    local loss = F.cross_entropy(model(x:narrow(0, half, half)), y:narrow(0, half, half)) / 2
+    loss:backward()
+    optimizer:step()
+    return loss
+  end
+end
+
+-- Gradients stay from step to step.
+local function keeping_gradients(model, optimizer)
+  return function(x, y)
+    optimizer:zero_grad{set_to_none = false}
+    local loss = F.cross_entropy(model(x), y)
+    loss:backward()
+    optimizer:step()
+    return loss
+  end
+end
+
+-- Parameters are kept after backward; the step gathers one of them itself.
+local function gathering(model, optimizer)
+  model:set_reshard_after_backward(false)
+  local inner = plain(model, optimizer)
+  return function(x, y)
+    local loss = inner(x, y)
+    return loss, model[1].weight:full_tensor():sum()
+  end
+end
+
+-- Parameters are whole from the step's begin to the end of its backward.
+local function unsharded(model, optimizer)
+  return function(x, y)
+    optimizer:zero_grad()
+    model:unshard()
+    local loss = F.cross_entropy(model(x), y)
+    loss:backward()
+    model:reshard()
+    optimizer:step()
+    return loss
+  end
+end
+
 -- Rank 0 stays eager.
 local function eager_on_rank_0(model, optimizer)
   local inner = plain(model, optimizer)
@@ -159,7 +209,30 @@ local CASES = {
     return model:no_sync(function() return call(x, y) end)
   end},
   unused = {mlp, mlp_batch, plain, {find_unused_parameters = true}},
-  sharded = {mlp, mlp_batch, plain, strategy = 'fsdp'},
+  sharded = {mlp, mlp_batch, plain, {wrap = nn.Linear}, strategy = 'fsdp'},
+  sharded_norm = {transformer, transformer_batch, clipped, {wrap = nn.TransformerEncoderLayer}, strategy = 'fsdp'},
+  sharded_convnet = {convnet, convnet_batch, plain, {wrap = nn.Conv2d, reshard_after_forward = true}, strategy = 'fsdp'},
+  sharded_kept = {mlp, mlp_batch, plain, {wrap = nn.Linear, reshard_after_forward = false}, strategy = 'fsdp'},
+  sharded_mixed = {mlp, mlp_batch, plain, strategy = 'fsdp', {wrap = nn.Linear,
+    mp_policy = dist.fsdp.MixedPrecisionPolicy{param_dtype = 'bfloat16', reduce_dtype = 'float32', output_dtype = 'float32'}}},
+  sharded_accumulation = {mlp, mlp_batch, accumulating_sharded, {wrap = nn.Linear}, strategy = 'fsdp'},
+  sharded_gradients = {mlp, mlp_batch, keeping_gradients, {wrap = nn.Linear}, strategy = 'fsdp'},
+  sharded_whole = {mlp, mlp_batch, gathering, {wrap = nn.Linear}, strategy = 'fsdp'},
+  sharded_unshard = {mlp, mlp_batch, unsharded, strategy = 'fsdp'},
+  sharded_frozen = {mlp, mlp_batch, plain, {wrap = nn.Linear}, function(model) model[1].weight.requires_grad = false end,
+    strategy = 'fsdp'},
+  sharded_uneven = {mlp, uneven_batch, plain, {wrap = nn.Linear}, strategy = 'fsdp'},
+  sharded_dropped = {mlp, mlp_batch, plain, {wrap = nn.Linear}, strategy = 'fsdp', before = drop_plan},
+  sharded_eager_rank = {mlp, mlp_batch, eager_on_rank_0, {wrap = nn.Linear}, strategy = 'fsdp'},
+  sharded_evaluated = {mlp, mlp_batch, plain, {wrap = nn.Linear}, strategy = 'fsdp', outer = function(i, model, call, x, y)
+    local loss = call(x, y)
+    if i % 3 ~= 0 then return loss end
+    model:eval()
+    local evaluated = torch.no_grad(function() return model(x) end)
+    model:train()
+    return loss, evaluated
+  end},
+  zero = {transformer, transformer_batch, plain, {zero = 2}},
   asynchronous = {mlp, mlp_batch, asynchronous},
   unfinished = {mlp, mlp_batch, unfinished, outer = function(_, _, call, ...)
     local loss = call(...)
@@ -238,6 +311,12 @@ CASES = (
 )
 
 
+SHARDED = (
+    "sharded sharded_norm sharded_convnet sharded_kept sharded_mixed sharded_unshard sharded_accumulation "
+    "sharded_gradients sharded_whole sharded_frozen sharded_uneven sharded_dropped sharded_evaluated zero"
+)
+
+
 def ranks_of(result):
     """What each rank says of each case."""
     return [json.loads(line.split("\t")[2]) for line in result.stdout.splitlines() if "rank\t" in line]
@@ -260,6 +339,21 @@ def test_plans_equal_the_eager_steps(rtrain, num_workers):
         assert {name: case["state"] for name, case in rank.items()} == dict.fromkeys(CASES.split(), "compiled")
 
 
+@pytest.mark.parametrize("backend, num_workers", [("shm", 2), ("shm", 3), ("gloo", 2), ("gloo", 3)])
+def test_plans_of_sharded_models_equal_the_eager_steps(rtrain, backend, num_workers):
+    ranks = assert_same_bits(rtrain, SHARDED, "-n", str(num_workers), backend=backend)
+    assert len(ranks) == num_workers
+    for rank in ranks:
+        assert {name: case["state"] for name, case in rank.items()} == dict.fromkeys(SHARDED.split(), "compiled")
+
+
+@pytest.mark.parametrize("backend", ["shm", "gloo"])
+def test_plans_of_sharded_models_are_checked_next_to_the_step(rtrain, backend):
+    rtrain.env["RTRAIN_COMPILE_CHECK"] = "1"
+    for rank in assert_same_bits(rtrain, "sharded sharded_norm sharded_kept sharded_mixed zero", backend=backend):
+        assert {case["state"] for case in rank.values()} == {"compiled"}
+
+
 def test_plans_over_gloo_equal_the_eager_steps(rtrain):
     assert_same_bits(rtrain, "transformer accumulation metric small_buckets", backend="gloo")
 
@@ -270,8 +364,11 @@ def test_plans_are_checked_next_to_the_step(rtrain):
         assert {case["state"] for case in rank.values()} == {"compiled"}
 
 
-def test_a_rank_may_run_eagerly_while_another_runs_its_plan(rtrain):
-    by_state = {rank["eager_rank"]["state"]: rank["eager_rank"] for rank in assert_same_bits(rtrain, "eager_rank")}
+@pytest.mark.parametrize(
+    "name, backend", [("eager_rank", "shm"), ("sharded_eager_rank", "shm"), ("sharded_eager_rank", "gloo")]
+)
+def test_a_rank_may_run_eagerly_while_another_runs_its_plan(rtrain, name, backend):
+    by_state = {rank[name]["state"]: rank[name] for rank in assert_same_bits(rtrain, name, backend=backend)}
     assert set(by_state) == {"eager", "compiled"}
     assert "reads a number out of a tensor" in by_state["eager"]["reason"]
 
@@ -279,7 +376,6 @@ def test_a_rank_may_run_eagerly_while_another_runs_its_plan(rtrain):
 @pytest.mark.parametrize(
     "name, reason",
     [
-        ("sharded", "the ranks exchange the parameters of a model under fully_shard from Lua"),
         ("unused", "find_unused_parameters = true: any step may use other parameters"),
         ("unfinished", "a collective that it begins does not end in it"),
         ("polled", "it asks whether a collective has ended"),

@@ -11,6 +11,7 @@ local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
 local Gathered = require 'torch.distributed.fsdp.gathered'
 local parameter = require 'torch.nn.parameter'
+local RecordedGroup = require 'torch.distributed.fsdp.recorded_group'
 local SharedMemory = require 'torch.distributed.fsdp.shared_memory'
 local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
@@ -70,7 +71,7 @@ function ParameterGroup:init(found, options)
   self.process_group, self.replicate_group = options.process_group, options.replicate_group
   self.rank, self.num_ranks = engine.place(self.process_group)
   self.reshard_after_forward, self.mp_policy = options.reshard_after_forward, options.mp_policy
-  self.reduces, self.all_reduces = true, true
+  self.reduces, self.all_reduces, self._alone = true, true, {self}
   self._offload, self._device, self._users = options.offload, options.device, 0
   self.entries = {}
   for i, each in ipairs(found) do
@@ -89,10 +90,15 @@ local function device_of(self)
   return self.entries[1].shard.device
 end
 
+-- Returns the parameter that the module shows.
+local function shown_of(entry)
+  local place = entry.places[1]
+  return place[1]._fields[place[2]]
+end
+
 -- A conversion from the device 'meta' has made new parameters, which are the shards from now on.
 local function adopt(entry)
-  local place = entry.places[1]
-  local shown = place[1]._fields[place[2]]
+  local shown = shown_of(entry)
   if rawequal(shown, entry.shard) then return end
   if shown == nil or tostring(shown.shape) ~= tostring(entry.shard.shape) then
     errors.raise('user', ("fully_shard: '%s' was replaced by another parameter after the module was sharded: replace it "
@@ -129,19 +135,42 @@ local function make_memory(self)
   end
 end
 
----Prepares the parameters for a pass: other ranks may read this rank's rows after the next fence. A collective.
-function ParameterGroup:publish()
-  for _, entry in ipairs(self.entries) do adopt(entry) end
-  if not (self.memory and self.memory:is_current()) then make_memory(self) end
-  for _, entry in ipairs(self.entries) do
-    entry.version = entry.shard._version
-    if entry.whole.requires_grad ~= entry.shard.requires_grad then entry.whole.requires_grad = entry.shard.requires_grad end
+-- Refuses what a plan of train.compile cannot do.
+local function refuse(self)
+  if tostring(device_of(self)) ~= 'cpu' then
+    C.recording.refuse 'the ranks exchange the parameters of a model under fully_shard on GPUs'
+  elseif self.replicate_group and not self.all_reduces then
+    C.recording.refuse 'gradients of a model under fully_shard wait for those of other replicas'
   end
+end
+
+---Returns whether the parameters and their memory are those of the last pass.
+---@return boolean
+function ParameterGroup:is_current()
+  for _, entry in ipairs(self.entries) do
+    local shown = shown_of(entry)
+    if not (rawequal(shown, entry.shard) or rawequal(shown, entry.whole)) or entry.partial then return false end
+  end
+  return self.memory ~= nil and self.memory:is_current()
+end
+
+local function publish(self)
+  for _, entry in ipairs(self.entries) do entry.version = entry.shard._version end
   torch.no_grad(self.memory.publish, self.memory)
 end
 
----Shows the whole parameters in the modules, until `hide` is called as often.
-function ParameterGroup:show()
+---Prepares the parameters for a pass: other ranks may read this rank's rows after the next fence. A collective.
+function ParameterGroup:publish()
+  for _, entry in ipairs(self.entries) do adopt(entry) end
+  if #self.entries > 0 then refuse(self) end
+  if not (self.memory and self.memory:is_current()) then RecordedGroup.make(make_memory, self) end
+  for _, entry in ipairs(self.entries) do
+    if entry.whole.requires_grad ~= entry.shard.requires_grad then entry.whole.requires_grad = entry.shard.requires_grad end
+  end
+  RecordedGroup.call('rows are published', self._alone, publish, self)
+end
+
+local function show_wholes(self)
   self._users = self._users + 1
   if self._users > 1 then return end
   torch.no_grad(self.memory.finish, self.memory)
@@ -151,15 +180,22 @@ function ParameterGroup:show()
   end
 end
 
----Begins to gather the parameters, which are needed soon.
-function ParameterGroup:prefetch()
+---Shows the whole parameters in the modules, until `hide` is called as often.
+function ParameterGroup:show() RecordedGroup.call('parameters are shown', self._alone, show_wholes, self) end
+
+local function begin_gathering(self)
   if self.memory then torch.no_grad(self.memory.begin, self.memory) end
 end
 
----Frees gathered parameters that are not in use.
-function ParameterGroup:free()
+---Begins to gather the parameters, which are needed soon.
+function ParameterGroup:prefetch() RecordedGroup.call('parameters are needed soon', self._alone, begin_gathering, self) end
+
+local function free(self)
   if self._users == 0 and self.memory then self.memory:free() end
 end
+
+---Frees gathered parameters that are not in use.
+function ParameterGroup:free() RecordedGroup.call('parameters are freed', self._alone, free, self) end
 
 -- A write to a whole parameter would change it on this rank alone, or on all at any time.
 local function check_unchanged(entry)
@@ -168,13 +204,17 @@ local function check_unchanged(entry)
     .. 'from all ranks. Change parameters outside of forward: each rank has its rows'):format(entry.name))
 end
 
----@param keeps boolean whether to keep the gathered parameters for the backward pass
-function ParameterGroup:hide(keeps)
+local function hide_wholes(self, keeps)
   self._users = math.max(self._users - 1, 0)
   if self._users > 0 then return end
   for _, entry in ipairs(self.entries) do show(entry, entry.shard) end
   if not keeps then self.memory:free() end
   for _, entry in ipairs(self.entries) do check_unchanged(entry) end
+end
+
+---@param keeps boolean whether to keep the gathered parameters for the backward pass
+function ParameterGroup:hide(keeps)
+  RecordedGroup.call(keeps and 'parameters are kept' or 'parameters are hidden', self._alone, hide_wholes, self, keeps)
 end
 
 ---Ends all uses, after an error.

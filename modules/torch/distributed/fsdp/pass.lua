@@ -7,6 +7,7 @@
 local C = require 'torch._C'
 local engine = require 'torch.distributed.engine'
 local errors = require 'base.errors'
+local RecordedGroup = require 'torch.distributed.fsdp.recorded_group'
 local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 
@@ -21,17 +22,21 @@ function pass.reset()
   outermost, latest, backward = nil, nil, nil
 end
 
+local function wait_for_ranks(groups)
+  for _, group in ipairs(groups) do engine.joined().barrier(group.process_group) end
+end
+
 ---Waits for the ranks that share the memory of these groups.
 ---@param groups fsdp.ParameterGroup[]
 function pass.fence(groups)
-  local seen, dist = {}, engine.joined()
+  local seen, fenced = {}, {}
   for _, group in ipairs(groups) do
     local ranks = shards.ranks_of(group)
     if group.memory and group.memory.is_shared == true and not seen[ranks] then
-      seen[ranks] = true
-      dist.barrier(group.process_group)
+      seen[ranks], fenced[#fenced + 1] = true, group
     end
   end
+  if fenced[1] then RecordedGroup.fence(groups, wait_for_ranks, fenced) end
 end
 
 ---Publishes this rank's rows, and waits until all ranks have.
@@ -60,7 +65,6 @@ end
 function pass.begin_forward(module, groups_below)
   if backward and C.current_graph_task_id() < 0 then abandon_backward() end
   if outermost or backward then return end
-  C.recording.refuse 'the ranks exchange the parameters of a model under fully_shard from Lua'
   local groups = groups_below()
   if are_unsharded(groups) then return end
   outermost, latest = module, nil

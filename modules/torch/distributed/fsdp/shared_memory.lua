@@ -5,6 +5,7 @@
 -- ranks only wait for each other before the first read and after the last one (pass.lua). In another dtype
 -- (MixedPrecisionPolicy.param_dtype) the group has a second copy, in which each rank writes its rows before a pass.
 
+local C = require 'torch._C'
 local class = require 'base.class'
 local engine = require 'torch.distributed.engine'
 local shards = require 'torch.tensor.shards'
@@ -46,7 +47,7 @@ end
 ---@return boolean
 function SharedMemory:is_current()
   for i, entry in ipairs(self._entries) do
-    if entry.shard:data_ptr() ~= self._rows[i]:data_ptr() then return false end
+    if C._storage_ptr(entry.shard) ~= C._storage_ptr(self._rows[i]) then return false end
   end
   return true
 end
