@@ -50,8 +50,8 @@ end
 ---@param step_fn fun(...: any): ... forward, backward and the optimizer's step
 ---@param options? {mode: string, dynamic: boolean, fullgraph: boolean, fast_math: boolean} mode: 'default' or
 ---  'reduce-overhead', which makes one CUDA graph of a plan on a GPU; fullgraph = true: a step that cannot be recorded
----  raises code 'unsupported'; fast_math = true: numbers may differ from the step's in their last digits; dynamic changes
----  nothing yet
+---  raises code 'unsupported'; fast_math = true: numbers may differ from the step's in their last digits; dynamic = true:
+---  lists for 64 sets of arguments are kept, and a new one takes the place of that which was not used for longest
 ---@return rtrain.CompiledStep step callable; `state`, `reason`, `explain()`, `reset()`
 ---
 ---```lua

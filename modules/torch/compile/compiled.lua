@@ -14,6 +14,9 @@ local phases = require 'base.phases'
 local PlanGraph = require 'torch.compile.plan_graph'
 local warnings = require 'base.warnings'
 
+-- Recordings that are kept for a plan: of a dynamic step there may be more.
+local MOST_PENDING = 8
+
 ---@class torch.compile.Compiled
 ---@field state string 'warming up', 'compiled' or 'eager'
 ---@field reason? string why it is 'eager'
@@ -21,7 +24,7 @@ local Compiled = class 'Compiled'
 
 ---@param fn function
 ---@param name string of the function that compiles, for messages
----@param options {fullgraph: boolean}
+---@param options {fullgraph: boolean, dynamic: boolean}
 function Compiled:init(fn, name, options)
   self._fn, self._name, self._options = fn, name, options
   self._checks = os.getenv 'RTRAIN_COMPILE_CHECK' == '1'
@@ -46,7 +49,7 @@ end
 ---Discards all plans: the next call warms up again. Call it after the model has changed: layers replaced, buffers that
 ---are other tensors now.
 function Compiled:reset()
-  self._policy = CompilePolicy()
+  self._policy = CompilePolicy(self._options.dynamic)
   self._plans, self._pending = {}, {}
   if os.getenv 'RTRAIN_COMPILE' == '0' then self._policy:fail 'RTRAIN_COMPILE=0' end
   self:_tell()
@@ -80,15 +83,26 @@ local function forget_disconnected(self)
   self._plans, self._pending = connected(self._plans), connected(self._pending)
 end
 
+-- Returns the list with the entry in front. Those at its end were not used for longest.
+local function with_first(list, entry, most)
+  if list[1] == entry then return list end
+  local out = {entry}
+  for _, item in ipairs(list) do
+    if item ~= entry and #out < most then out[#out + 1] = item end
+  end
+  return out
+end
+
 -- Returns the plan whose facts are those of this call.
 local function find(self, modes, ...)
   for _, entry in ipairs(self._plans) do
     local tensors = entry.modes == modes and arguments.tensors_of_same(entry.shape, ...)
-    if tensors and not entry.recording.watch:change() then
-      local misfit = entry.plan:misfit(tensors)
-      if not misfit then return entry, tensors end
-      self._misfit = misfit
+    local misfit = tensors and (entry.plan:misfit(tensors) or entry.recording.watch:change())
+    if tensors and not misfit then
+      self._plans = with_first(self._plans, entry, self._policy.most_plans)
+      return entry, tensors
     end
+    self._misfit = misfit or self._misfit
   end
 end
 
@@ -125,14 +139,15 @@ end
 
 -- Makes a plan of two equal recordings.
 local function take(self, entry, recording)
-  if entry.count == 0 then self._pending[#self._pending + 1] = entry end
+  self._pending = with_first(self._pending, entry, MOST_PENDING)
   entry.count = entry.count + 1
   local difference = entry.recording and entry.recording:difference(recording)
   local has_plan, note = self._policy:recorded(entry.count, difference)
   entry.recording = recording
   if has_plan then
     entry.plan, recording.record = recording.record:plan(self._options.fast_math or false), nil
-    self._plans[#self._plans + 1], self._pending = entry, without(self._pending, entry)
+    self._plans = with_first(self._plans, entry, self._policy.most_plans)
+    self._pending = without(self._pending, entry)
   end
   self:_tell(note)
 end

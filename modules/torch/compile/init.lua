@@ -76,7 +76,8 @@ end
 ---@param model nn.Module|function
 ---@param options? {fullgraph: boolean, dynamic: boolean, mode: string, backend: string, disable: boolean} fullgraph = true: a
 ---  model that cannot be recorded raises code 'unsupported'; disable = true or backend = 'eager' returns the model itself;
----  mode = 'reduce-overhead': on a GPU the list becomes one CUDA graph; dynamic changes nothing
+---  mode = 'reduce-overhead': on a GPU the list becomes one CUDA graph; dynamic = true keeps 64 lists, and a new one takes the
+---  place of that which was not used for longest
 ---@return torch.OptimizedModule|torch.CompiledFunction
 ---
 ---```lua

@@ -5,17 +5,20 @@
 
 local class = require 'base.class'
 
--- More sets of shapes than this run eagerly.
-local MOST_PLANS = 8
+-- More sets of shapes than this run eagerly; of a dynamic step as many are kept as the second number.
+local MOST_PLANS, MOST_DYNAMIC_PLANS = 8, 64
 -- A step whose calls differ from one to the next this often stays eager.
 local MOST_RECORDINGS = 6
 
 ---@class torch.compile.CompilePolicy
 ---@field state string 'warming up', 'compiled' or 'eager'
 ---@field reason? string why it is 'eager'
+---@field most_plans integer that are kept
 local CompilePolicy = class 'CompilePolicy'
 
-function CompilePolicy:init()
+---@param is_dynamic boolean|nil each set of shapes gets a plan, in the place of the one that was not used for longest
+function CompilePolicy:init(is_dynamic)
+  self._is_dynamic, self.most_plans = is_dynamic, is_dynamic and MOST_DYNAMIC_PLANS or MOST_PLANS
   self.state, self._is_warm, self._is_full = 'warming up', false, false
 end
 
@@ -46,7 +49,7 @@ function CompilePolicy:next(facts)
     self._is_warm = true
     return 'eager'
   end
-  if facts.is_pending or facts.num_plans < MOST_PLANS then return 'record' end
+  if self._is_dynamic or facts.is_pending or facts.num_plans < MOST_PLANS then return 'record' end
   local note = not self._is_full and ('it has plans for %d sets of arguments: calls with others run eagerly'):format(MOST_PLANS)
   self._is_full = true
   return 'eager', note or nil

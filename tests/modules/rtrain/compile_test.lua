@@ -423,6 +423,37 @@ function TestRefusals:test_anomaly_detection_runs_the_step()
   lu.assertEquals({calls, step.state}, {5, 'warming up'})
 end
 
+-- Counts the plans that are kept.
+local function num_plans(step) return select(2, step:explain():gsub('\nplan %d+:', '')) end
+
+function TestValues:test_a_dynamic_step_has_a_plan_for_each_length()
+  local calls = 0
+  local step = train.compile(function(x)
+    calls = calls + 1
+    return (x * 2 + 1):sum()
+  end, {dynamic = true})
+  step(torch.ones(1))
+  for length = 1, 70 do
+    for _ = 1, 3 do lu.assertEquals(step(torch.ones(length)):item(), 3 * length) end
+  end
+  lu.assertEquals({calls, num_plans(step), step.state}, {1 + 2 * 70, 64, 'compiled'})
+  step(torch.ones(7))  -- of the oldest plan
+  step(torch.ones(6))  -- its plan was replaced
+  lu.assertEquals(calls, 1 + 2 * 70 + 1)
+  for _ = 1, 2 do step(torch.ones(6)) end
+  step(torch.ones(7))  -- was used after 8
+  lu.assertEquals(calls, 1 + 2 * 70 + 2)
+  step(torch.ones(8))
+  lu.assertEquals(calls, 1 + 2 * 70 + 3)
+end
+
+function TestValues:test_lengths_that_come_once_are_recorded_and_forgotten()
+  local step = train.compile(function(x) return x * 2 end, {dynamic = true})
+  for length = 1, 40 do lu.assertEquals(step(torch.ones(length)):sum():item(), 2 * length) end
+  lu.assertEquals({step.state, num_plans(step)}, {'warming up', 0})
+  lu.assertTrue(#step._pending <= 8)
+end
+
 TestPolicy = {}
 
 function TestPolicy:test_warm_up_two_recordings_runs()
@@ -443,6 +474,12 @@ function TestPolicy:test_the_ninth_set_of_arguments_is_eager_with_one_note()
   lu.assertEquals({action, note}, {'eager', 'it has plans for 8 sets of arguments: calls with others run eagerly'})
   lu.assertNil((select(2, policy:next{num_plans = 8})))
   lu.assertEquals(policy:next{num_plans = 8, fits = true}, 'run')
+end
+
+function TestPolicy:test_a_dynamic_step_records_all_sets_of_arguments()
+  local policy = CompilePolicy(true)
+  policy:next{num_plans = 0}
+  lu.assertEquals({policy:next{num_plans = 64}}, {'record'})
 end
 
 function TestPolicy:test_calls_that_always_differ_end_in_eager()
