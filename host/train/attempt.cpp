@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "host/base/clock.h"
 #include "host/base/codec/codec.h"
 #include "host/base/fault.h"
-#include "host/base/rank_ranges.h"
 #include "host/base/text/text.h"
 #include "host/machine/xid.h"
 #include "host/train/watch/diag_folder.h"
@@ -73,7 +71,9 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate,
   copies_ = std::move(before.copies_);
   nodes_.keep(order.kept);
   nodes_.hand_over(*this);
-  move(order.moved, nodes);
+  move_ranks(nodes_, order.moved, nodes, node_order(), [&](int node, const auto& part) {
+    return context_.resources.node(node, part, *this);
+  });
   if (num_workers_ != before.num_workers_) {  // the spares know the old number
     for (NodeGroup::Member& member : nodes_.members()) {
       member.node->drop_spare();
@@ -83,48 +83,6 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate,
   for (int rank = 0; rank < num_workers_; ++rank) {
     const int old_rank = order.kept[static_cast<size_t>(rank)];
     if (!before.roster_.is_gone(old_rank)) take_over(rank, before, old_rank);
-  }
-}
-
-std::vector<decide::NodeWorkers> Attempt::lost_nodes(const std::vector<int>& ranks) const {
-  std::vector<decide::NodeWorkers> out;
-  for (const auto& member : nodes_.members()) {
-    if (member.has_any(ranks)) out.push_back({member.number, member.num_workers});
-  }
-  return out;
-}
-
-std::set<int> Attempt::nodes_without(const std::vector<int>& ranks) const {
-  std::set<int> out;
-  for (const auto& member : nodes_.members()) {
-    if (!member.has_any(ranks)) out.insert(member.number);
-  }
-  return out;
-}
-
-// The places stay: those of a group of fixed size follow each other.
-void Attempt::move(const std::vector<int>& ranks, const std::vector<int>& nodes) {
-  size_t next = 0;
-  for (NodeGroup::Member& member : nodes_.members()) {
-    if (!member.has_any(ranks)) continue;
-    node::NodeOrder order = node_order();
-    order.first_rank = member.places.front();
-    order.num_workers = member.num_workers;
-    nodes_.move(member, context_.resources.node(nodes.at(next++), order, *this));
-  }
-}
-
-void Attempt::start_moved(const NodeGroup::Member& member) {
-  std::vector<int64_t> ranks(static_cast<size_t>(member.num_workers));
-  std::iota(ranks.begin(), ranks.end(), member.first_rank);
-  run_.events.notice("info", cat("node ", member.name, " takes the place of the lost one of ",
-                                 rank_ranges(ranks)));
-  member.node->spawn();
-  for (const int place : member.places) {
-    if (!copies_.has(place)) continue;
-    for (const RankCopies::Copy& copy : copies_.of(place)) {
-      if (copy.step > 0) member.node->keep(place, copy.step, copy.bytes);
-    }
   }
 }
 
@@ -202,14 +160,11 @@ void Attempt::spawn() {
   for (const auto& member : nodes_.members()) member.node->spawn();
 }
 
-bool Attempt::can_replace() const {
-  const auto replaces = [](const NodeGroup::Member& member) { return member.node->replaces(); };
-  return std::ranges::all_of(nodes_.members(), replaces);
-}
-
 void Attempt::heal(const std::vector<int>& lost) {
   for (const auto& member : nodes_.members()) {
-    if (member.is_moved) start_moved(member);
+    if (!member.is_moved) continue;
+    run_.events.notice("info", moved_text(member));
+    start_moved(member, copies_);
   }
   for (const int rank : lost) {
     if (!nodes_.of(rank).is_moved) node(rank).replace(nodes_.place(rank));
@@ -270,13 +225,6 @@ void Attempt::tell_evidence(int rank, const std::string& kind, const std::string
                          .text = text,
                          .is_conclusive = is_conclusive,
                          .rank = rank});
-}
-
-std::optional<int> Attempt::rank_on(int number) const {
-  for (const auto& member : nodes_.members()) {
-    if (member.number == number) return member.first_rank;
-  }
-  return std::nullopt;
 }
 
 std::vector<node::WorkerGpu> Attempt::gpus() const {

@@ -9,14 +9,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "host/decide/checkpoints/commit_agreement.h"
 #include "host/decide/evidence.h"
-#include "host/decide/relocation.h"
 #include "host/decide/run/state_machine.h"
 #include "host/decide/slow/shares.h"
 #include "host/loop/messages/routes.h"
@@ -28,6 +26,7 @@
 #include "host/train/checkpoints/checkpoint_coordinator.h"
 #include "host/train/group/collective_service.h"
 #include "host/train/group/key_value_store.h"
+#include "host/train/group/moved_ranks.h"
 #include "host/train/group/node_group.h"
 #include "host/train/group/rank_copies.h"
 #include "host/train/group/worker_output.h"
@@ -81,7 +80,7 @@ class Attempt : public CollectiveServiceDelegate,
           RunRecord::AttemptStart start);
   // A heal: takes over the nodes of the attempt before, with the processes that are left. Rank
   // order.kept[i] of that attempt is rank i of this one. `nodes`: those that order.moved go to, as
-  // in lost_nodes().
+  // in move_ranks().
   Attempt(const AttemptContext& context, AttemptDelegate& delegate,
           const decide::action::HealGroup& order, RunRecord::AttemptStart start, Attempt& before,
           const std::vector<int>& nodes);
@@ -90,14 +89,9 @@ class Attempt : public CollectiveServiceDelegate,
   int num_workers() const { return num_workers_; }
   // Starts all ranks, or passes SpawnFailed to the state machine.
   void spawn();
-  // Whether lost ranks can be replaced while the others live.
-  bool can_replace() const;
   // For a heal: starts these ranks, and lets the others continue.
   void heal(const std::vector<int>& lost);
-  // The nodes of these ranks, in their order, with the number of their workers.
-  std::vector<decide::NodeWorkers> lost_nodes(const std::vector<int>& ranks) const;
-  // The nodes that have other ranks.
-  std::set<int> nodes_without(const std::vector<int>& ranks) const;
+  const NodeGroup& nodes() const { return nodes_; }
   // Sends `start` to a rank.
   void send_start(int rank);
   // Does nothing for a rank that was not started.
@@ -138,8 +132,6 @@ class Attempt : public CollectiveServiceDelegate,
   void diagnose(const std::string& text) {
     watchdog_.save_stacks(text, [] {});
   }
-  // Returns the first rank on that node of the job, if it has one.
-  std::optional<int> rank_on(int number) const;
   // The devices of the ranks that were started.
   std::vector<node::WorkerGpu> gpus() const;
   void ask_stacks(StackRequest::Done done) { watchdog_.ask_stacks(std::move(done)); }
@@ -206,8 +198,6 @@ class Attempt : public CollectiveServiceDelegate,
   loop::WorkerContext context_of_spare(const NodeGroup::Member& member) const;
   void look_at_spares();
   void take_over(int rank, const Attempt& before, int old_rank);
-  void move(const std::vector<int>& ranks, const std::vector<int>& nodes);
-  void start_moved(const NodeGroup::Member& member);
   void end_rank(int rank, const node::WorkerEnd& end);
   Error explain(int rank, const Error& error) const;
   void tell_evidence(int rank, const std::string& kind, const std::string& text,

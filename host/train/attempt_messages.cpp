@@ -87,7 +87,7 @@ const loop::Routes<message::ToController, Attempt, int> Attempt::kRoutes{
     loop::on<message::ReadFile>(
         [](Attempt& a, int rank, const auto& m) { a.on_read_file(rank, m); }),
     loop::on<message::Healable>([](Attempt& a, int rank, const auto& m) {
-      a.delegate_.feed(decide::event::Healable{rank, m.is && a.can_replace(), m.fixed});
+      a.delegate_.feed(decide::event::Healable{rank, m.is && a.nodes_.can_replace(), m.fixed});
     }),
     loop::on<message::NodeReady>(
         [](Attempt& a, int rank, auto m) { a.on_node_ready(rank, std::move(m)); }),

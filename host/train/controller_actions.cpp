@@ -105,7 +105,7 @@ void Controller::diagnose(const std::string& text) {
 
 std::optional<int> Controller::rank_on(int node) const {
   if (!attempt_ || machine_.group.ranks.empty()) return std::nullopt;
-  return attempt_->rank_on(node);
+  return attempt_->nodes().rank_on(node);
 }
 
 void Controller::perform(const decide::action::SetDeadline& a) {
@@ -262,7 +262,7 @@ void Controller::perform(const decide::action::HealGroup& a) {
 void Controller::perform(const decide::action::FindRoom& a) {
   room_.clear();
   resources_->find_room(
-      attempt_->lost_nodes(a.ranks), attempt_->nodes_without(a.ranks),
+      nodes_of(attempt_->nodes(), a.ranks), nodes_without(attempt_->nodes(), a.ranks),
       [this, ranks = a.ranks, attempt = machine_.attempt](std::vector<int> nodes) {
         room_ = std::move(nodes);
         feed(decide::event::RoomFound{attempt, ranks});

@@ -85,6 +85,15 @@ void NodeGroup::hand_over(node::NodeDelegate& delegate) {
   for (const auto& node : without_ranks_) node->hand_over(delegate);
 }
 
+std::optional<int> NodeGroup::rank_on(int number) const {
+  const auto found = std::ranges::find(members_, number, &Member::number);
+  return found == members_.end() ? std::nullopt : std::optional(found->first_rank);
+}
+
+bool NodeGroup::can_replace() const {
+  return std::ranges::all_of(members_, [](const Member& it) { return it.node->replaces(); });
+}
+
 uint64_t NodeGroup::copied_bytes() const {
   uint64_t sum = 0;
   for (const Member& member : members_) sum += member.node->copied_bytes();

@@ -49,6 +49,10 @@ class NodeGroup {
   void hand_over(node::NodeDelegate& delegate);
   const std::vector<Member>& members() const { return members_; }
   std::vector<Member>& members() { return members_; }
+  // The first rank on that node of the job, if it has one.
+  std::optional<int> rank_on(int number) const;
+  // Whether lost ranks can be replaced while the others live.
+  bool can_replace() const;
   uint64_t copied_bytes() const;
 
  private:

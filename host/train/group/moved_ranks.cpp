@@ -1,0 +1,55 @@
+#include "host/train/group/moved_ranks.h"
+
+#include <numeric>
+
+#include "host/base/rank_ranges.h"
+#include "host/base/text/text.h"
+
+namespace rtrain::train {
+
+std::vector<decide::NodeWorkers> nodes_of(const NodeGroup& group, const std::vector<int>& ranks) {
+  std::vector<decide::NodeWorkers> out;
+  for (const auto& member : group.members()) {
+    if (member.has_any(ranks)) out.push_back({member.number, member.num_workers});
+  }
+  return out;
+}
+
+std::set<int> nodes_without(const NodeGroup& group, const std::vector<int>& ranks) {
+  std::set<int> out;
+  for (const auto& member : group.members()) {
+    if (!member.has_any(ranks)) out.insert(member.number);
+  }
+  return out;
+}
+
+// The places stay: those of a group of fixed size follow each other.
+void move_ranks(NodeGroup& group, const std::vector<int>& ranks, const std::vector<int>& nodes,
+                const node::NodeOrder& order, const MakeMember& make) {
+  size_t next = 0;
+  for (NodeGroup::Member& member : group.members()) {
+    if (!member.has_any(ranks)) continue;
+    node::NodeOrder part = order;
+    part.first_rank = member.places.front();
+    part.num_workers = member.num_workers;
+    group.move(member, make(nodes.at(next++), part));
+  }
+}
+
+void start_moved(const NodeGroup::Member& member, const RankCopies& copies) {
+  member.node->spawn();
+  for (const int place : member.places) {
+    if (!copies.has(place)) continue;
+    for (const RankCopies::Copy& copy : copies.of(place)) {
+      if (copy.step > 0) member.node->keep(place, copy.step, copy.bytes);
+    }
+  }
+}
+
+std::string moved_text(const NodeGroup::Member& member) {
+  std::vector<int64_t> ranks(static_cast<size_t>(member.num_workers));
+  std::iota(ranks.begin(), ranks.end(), member.first_rank);
+  return cat("node ", member.name, " takes the place of the lost one of ", rank_ranges(ranks));
+}
+
+}  // namespace rtrain::train
