@@ -88,6 +88,15 @@ def check_moved(rtrain, result, wanted, *attempts):
     assert rows == [(rank, step) for rank in range(4) for step in range(1, last + 1)], "each step once on each rank"
 
 
+def check_moved_back(rtrain, running, go, wanted):
+    """The node that has taken the ranks of n1 is lost too, and n1 takes them again. The ranks wait for the file `go`."""
+    running.processes[2].kill()
+    first = running.processes[0]
+    wait_until(lambda: "n2 has not been heard of for 2 s" in first.stderr, message="the second loss")
+    (rtrain.folder / go).touch()
+    check_moved(rtrain, first.wait(), wanted, *[("n0", "n0", each, each) for each in ("n1", "n2", "n1")])
+
+
 # behaviour: a lost node costs no step where another one has room
 def test_a_node_in_reserve_takes_the_place_of_a_lost_one(rtrain, job):
     wanted = calm(rtrain, job)
@@ -125,11 +134,7 @@ def test_nodes_are_lost_one_after_the_other(rtrain, job, backend, change):
     wait_for(rtrain, running, "there_again", 9)
     running.start_again(1)
     wait_until(lambda: first.stderr.count("node n1 has joined") == 2, message="the return of the node")
-    running.processes[2].kill()
-    wait_until(lambda: "n2 has not been heard of for 2 s" in first.stderr, message="the second loss")
-    (rtrain.folder / "go_on").touch()
-    nodes = [("n0", "n0", each, each) for each in ("n1", "n2", "n1")]
-    check_moved(rtrain, first.wait(), wanted, *nodes)
+    check_moved_back(rtrain, running, "go_on", wanted)
 
 
 @nightly
@@ -143,12 +148,7 @@ def test_a_node_that_is_lost_before_its_first_commit(rtrain, job):
     wait_for(rtrain, running, "moved")
     wait_until(lambda: len(statuses(rtrain)) == 2, message="the second attempt")
     running.start_again(1)
-    running.processes[2].kill()
-    first = running.processes[0]
-    wait_until(lambda: "n2 has not been heard of for 2 s" in first.stderr, message="the second loss")
-    (rtrain.folder / "go").touch()
-    nodes = [("n0", "n0", each, each) for each in ("n1", "n2", "n1")]
-    check_moved(rtrain, first.wait(), wanted, *nodes)
+    check_moved_back(rtrain, running, "go", wanted)
 
 
 @nightly
