@@ -117,13 +117,6 @@ GroupError first_cause(const std::vector<RankState>& ranks) {
     out.cause = *rank.error;
     out.rank = static_cast<int>(i);
   }
-  // A rank that went back though none was lost says why.
-  for (size_t i = 0; first == nullptr && i < ranks.size(); ++i) {
-    if (!ranks[i].unwound) continue;
-    first = &ranks[i];
-    out.cause = ranks[i].unwound->error;
-    out.rank = static_cast<int>(i);
-  }
   if (first != nullptr && first->died && first->phase < Phase::kRunning) {
     out.kind = FailureKind::kController;
   }

@@ -1,5 +1,7 @@
 // When a failure ends the group, and which failure is the cause.
+#include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "host/base/text/text.h"
 #include "host/decide/run/transition.h"
@@ -13,6 +15,17 @@ constexpr double kVerdictS = 0.5;
 DeathEffect effect_of(const RankState& lost) {
   if (!lost.is_replaceable) return DeathEffect::kLeftOut;
   return lost.moves ? DeathEffect::kMoved : DeathEffect::kReplaced;
+}
+
+// Where no rank is lost, the error that ranks have gone back for counts as their own.
+void say_why_back(std::vector<RankState>& ranks) {
+  const auto is_lost = [](const RankState& r) { return r.died || r.dying_s; };
+  if (std::ranges::any_of(ranks, is_lost)) return;
+  for (RankState& rank : ranks) {
+    if (!rank.unwound || rank.error) continue;
+    rank.error = rank.unwound->error;
+    rank.error_time_s = rank.unwound->time_s;
+  }
 }
 
 // The stage's `kill_is_due`; null where the stage has none.
@@ -67,17 +80,11 @@ void Transition::on(const event::Gone& e) {
   if (is<stage::Replacing>()) add(action::LookAgain{});
 }
 
-// Where no rank has died, an error that ranks have gone back for counts as their own error.
 void Transition::on(const event::VerdictDue& e) {
   if (e.attempt != m_.attempt || !is_failing()) return;
   if (m_.group.verdict == Verdict::kDue && may_be_loss()) {
     m_.group.verdict = Verdict::kAwaitsLoss;
     return add(action::SetVerdictTimer{m_.heal_limits.loss_timeout_s});
-  }
-  for (RankState& rank : m_.group.ranks) {
-    if (!rank.unwound || rank.error) continue;
-    rank.error = rank.unwound->error;
-    rank.error_time_s = rank.unwound->time_s;
   }
   kill();
 }
@@ -169,6 +176,7 @@ bool Transition::is_kill_due() const {
 }
 
 void Transition::end_group() {
+  if (is_failing()) say_why_back(m_.group.ranks);
   m_.stage = stage::Killed{};
   add(action::ClearDeadline{});
   add(action::KillGroup{});
