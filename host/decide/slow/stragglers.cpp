@@ -14,6 +14,7 @@ constexpr size_t kSegments = 10;  // that are judged together
 constexpr double kSegmentS = 0.5;
 constexpr double kLeastSteps = 3;      // of each rank in a segment
 constexpr double kShare = 0.15;        // of a step that a straggler costs the others
+constexpr double kFewShare = 0.1;      // that one who keeps up may cost them
 constexpr double kLeastLostS = 0.002;  // less can come from the machine's other work
 constexpr int kMost = 8;               // segments that must agree
 constexpr int kStableCause = 10;       // judgements after which a second cause is named
@@ -24,7 +25,6 @@ constexpr double kStops = 0.1;           // the same for stops, of which only so
 constexpr double kThrottledShare = 0.1;  // of the periods of a limit
 constexpr double kFaultS = 1e-4;         // to read a page from a fast disk
 constexpr double kMoreBatches = 1.2;
-constexpr double kMostly = 0.6;  // of the segments
 
 double median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
@@ -274,15 +274,17 @@ double Stragglers::own(int rank, Number number) const {
   return median(std::move(numbers));
 }
 
+double Stragglers::others(const Segment& segment, int rank, Number number) {
+  std::vector<double> numbers;
+  for (size_t i = 0; i < segment.size(); ++i) {
+    if (static_cast<int>(i) != rank) numbers.push_back(number(segment[i]));
+  }
+  return median(std::move(numbers));
+}
+
 double Stragglers::others(int rank, Number number) const {
   std::vector<double> out;
-  for (const Segment& segment : segments_) {
-    std::vector<double> numbers;
-    for (size_t i = 0; i < segment.size(); ++i) {
-      if (static_cast<int>(i) != rank) numbers.push_back(number(segment[i]));
-    }
-    out.push_back(median(std::move(numbers)));
-  }
+  for (const Segment& segment : segments_) out.push_back(others(segment, rank, number));
   return median(std::move(out));
 }
 
@@ -299,6 +301,15 @@ double Stragglers::mean_of_others(int rank, Number number) const {
     if (other != rank) means.push_back(mean(other, number));
   }
   return median(std::move(means));
+}
+
+double Stragglers::more_when_slow(int rank, Number number) const {
+  std::vector<double> out;
+  for (const Segment& segment : segments_) {
+    if (lost(segment, rank) < kShare) continue;
+    out.push_back(number(segment[static_cast<size_t>(rank)]) - others(segment, rank, number));
+  }
+  return out.empty() ? 0 : median(std::move(out));
 }
 
 std::optional<Straggler> Stragglers::judge(int number) {
@@ -322,10 +333,11 @@ std::optional<Straggler> Stragglers::judge(int number) {
 bool Stragglers::keeps_up(int rank) const {
   if (ranks_[static_cast<size_t>(rank)].cause == SlowCause::kLink) {
     const auto use = use_of_links(rank);
-    return !use || lost_by_link(*use) < kShare / 2;
+    return !use || lost_by_link(*use) < kFewShare;
   }
-  const auto is_fast = [&](const Segment& segment) { return lost(segment, rank) < kShare / 2; };
-  return std::ranges::count_if(segments_, is_fast) >= kMost;
+  std::vector<double> shares;
+  for (const Segment& segment : segments_) shares.push_back(lost(segment, rank));
+  return median(std::move(shares)) < kFewShare;
 }
 
 std::optional<Straggler> Stragglers::name(int number, const Straggler& found) {
@@ -405,7 +417,7 @@ std::optional<SlowCause> Stragglers::phase(int rank) const {
   double most = 0;
   for (const SlowCause each :
        {SlowCause::kCompute, SlowCause::kData, SlowCause::kCheckpoint, SlowCause::kOther}) {
-    const double more = own(rank, time_of(each)) - others(rank, time_of(each));
+    const double more = more_when_slow(rank, time_of(each));
     if (more <= most) continue;
     most = more;
     out = each;
@@ -420,7 +432,8 @@ SlowCause Stragglers::explain(int rank, SlowCause phase, const Straggler& found)
   };
   if (more(throttled) >= kThrottledShare) return SlowCause::kThrottled;
   if (phase == SlowCause::kCheckpoint) return phase;
-  if (phase == SlowCause::kCompute && more(slowed) > kMostly) return SlowCause::kDevice;
+  const bool is_device = more_when_slow(rank, slowed) > 0;
+  if (phase == SlowCause::kCompute && is_device) return SlowCause::kDevice;
   const double enough = kExplains * found.share;
   if (more(starved) >= enough) return SlowCause::kCores;
   if (more(stolen) >= enough) return SlowCause::kStolen;

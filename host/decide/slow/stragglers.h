@@ -116,6 +116,10 @@ class Stragglers {
   double others(int rank, Number number) const;
   double mean(int rank, Number number) const;
   double mean_of_others(int rank, Number number) const;
+  // How much more the rank has of it than the others, by the segments in which it is slow: the rest
+  // may be from before.
+  double more_when_slow(int rank, Number number) const;
+  static double others(const Segment& segment, int rank, Number number);
 
   std::vector<Rank> ranks_;
   bool has_begun_ = false;

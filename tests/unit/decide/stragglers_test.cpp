@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "host/base/text/text.h"
 
@@ -87,6 +89,32 @@ TEST(Stragglers, WhoComputesLongerIsNamedOnceAndAgainWhenItKeepsUp) {
   ASSERT_EQ(passed.size(), 1U);
   EXPECT_TRUE(passed[0].has_passed);
   EXPECT_EQ(passed[0].rank, 2);
+}
+
+TEST(Stragglers, WhoIsALittleSlowerNowAndThenKeepsUp) {
+  SteppingGroup group(4);
+  group.steps[2].compute_s = 0.03;
+  ASSERT_EQ(group.run(kManySteps).size(), 1U);
+  std::vector<Straggler> passed;
+  for (int i = 0; i < 40; ++i) {
+    group.steps[2].compute_s = i % 2 == 0 ? 0.021 : 0.023;
+    for (Straggler& each : group.run(25)) passed.push_back(std::move(each));
+  }
+  ASSERT_EQ(passed.size(), 1U);
+  EXPECT_TRUE(passed[0].has_passed);
+}
+
+TEST(Stragglers, TheCauseIsThatOfTheTimeInWhichItIsSlow) {
+  SteppingGroup group(3);
+  group.steps[1].compute_s = 0.0205;
+  ASSERT_TRUE(group.run(500).empty());
+  group.steps[1].compute_s = 0.1;
+  ASSERT_TRUE(group.run(15).empty()) << "for 1.5 s";
+  group.steps[1].compute_s = 0.0205;
+  group.steps[1].other_s = 0.03;
+  const auto found = group.run(kManySteps);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].cause, SlowCause::kOther);
 }
 
 TEST(Stragglers, OfTwoRanksToo) {
