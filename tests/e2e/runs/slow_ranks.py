@@ -88,7 +88,8 @@ class Steps:
         self.pids = rtrain.pids(name)
 
     def events(self):
-        lines = [json.loads(line) for line in self.running.stdout.splitlines()]
+        # What follows the last line's end is a line that is being written.
+        lines = [json.loads(line) for line in self.running.stdout.split("\n")[:-1]]
         return [line for line in lines if line["event"] == "straggler"]
 
     def named(self, cause, has_passed=False):
