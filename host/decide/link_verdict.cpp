@@ -18,19 +18,24 @@ constexpr double kSettleS = 1;
 
 }  // namespace
 
-std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed) {
+std::vector<std::pair<int, int>> at_fault(FailedLinks failed) {
   std::vector<std::pair<int, int>> out;
-  while (!failed.empty()) {
+  const auto leave_out = [&](int node) {
+    const auto is_of = [node](const auto& link) { return link.first == node; };
+    const auto found = std::ranges::find_if(failed.links, is_of);
+    if (found != failed.links.end()) out.push_back(*found);
+    std::erase_if(failed.links,
+                  [&](const auto& link) { return is_of(link) || link.second == node; });
+  };
+  for (const int node : failed.refusing) leave_out(node);
+  while (!failed.links.empty()) {
     std::map<int, int> counts;
-    for (const auto& [node, peer] : failed) ++counts[node];
+    for (const auto& [node, peer] : failed.links) ++counts[node];
     std::pair<int, int> worst;  // of equals the later node, so that node 0 needs more
     for (const auto& count : counts) {
       if (count.second >= worst.second) worst = count;
     }
-    const int node = worst.first;
-    const auto is_of = [node](const auto& link) { return link.first == node; };
-    out.push_back(*std::find_if(failed.begin(), failed.end(), is_of));
-    std::erase_if(failed, [&](const auto& link) { return is_of(link) || link.second == node; });
+    leave_out(worst.first);
   }
   return out;
 }

@@ -33,9 +33,15 @@ struct LinkFinding {
   std::string text;
 };
 
+// Links that a check has found to fail, by their two ends.
+struct FailedLinks {
+  std::set<std::pair<int, int>> links = {};  // in both directions
+  std::set<int> refusing = {};               // nodes that refuse connections: they are at fault
+};
+
 // Returns nodes to leave out, so that no failed link remains, each with the other end of one of its
-// failed links. First comes the node with most of them. `failed` has links in both directions.
-std::vector<std::pair<int, int>> at_fault(std::set<std::pair<int, int>> failed);
+// failed links: those that refuse connections, then the node with most failed links, and so on.
+std::vector<std::pair<int, int>> at_fault(FailedLinks failed);
 
 class LinkVerdict {
  public:

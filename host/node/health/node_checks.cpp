@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <span>
 
 #include "host/base/error.h"
 #include "host/base/files/fd.h"
@@ -19,6 +20,12 @@ namespace rtrain::node {
 namespace {
 
 constexpr int kLacks[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRNOTAVAIL};
+constexpr int kRefusals[] = {ECONNREFUSED, ECONNRESET, EPIPE};
+
+bool ends_with_any(const std::string& problem, std::span<const int> reasons) {
+  return std::ranges::any_of(reasons,
+                             [&](int reason) { return problem.ends_with(std::strerror(reason)); });
+}
 
 // Removes the file on every path.
 struct Removed {
@@ -53,9 +60,10 @@ bool is_disk_fault(const std::string& problem) {
          !is_lack(problem);
 }
 
-bool is_lack(const std::string& problem) {
-  return std::ranges::any_of(kLacks,
-                             [&](int reason) { return problem.ends_with(std::strerror(reason)); });
+bool is_lack(const std::string& problem) { return ends_with_any(problem, kLacks); }
+
+bool is_refusal(const std::string& problem) {
+  return ends_with_any(problem, kRefusals) || problem.ends_with("the connection is closed");
 }
 
 bool is_lack_of(int reason) { return std::ranges::find(kLacks, reason) != std::end(kLacks); }

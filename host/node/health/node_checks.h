@@ -20,6 +20,9 @@ bool is_disk_fault(const std::string& problem);
 // nothing. Decides by the problem's text, or by errno.
 bool is_lack(const std::string& problem);
 bool is_lack_of(int reason);
+// Whether the node at the other end has refused or closed the connection: its process has ended, or
+// a firewall keeps others out.
+bool is_refusal(const std::string& problem);
 
 // Asks NVIDIA's management library about each device. Returns "" without the library.
 std::string device_problem(const std::vector<std::string>& uuids);

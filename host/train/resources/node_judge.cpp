@@ -51,6 +51,7 @@ void NodeJudge::add(int node, const std::string& name, const std::string& addres
 void NodeJudge::drop(int node) {
   if (judged_.erase(node) == 0) return;
   links_.drop(node);
+  for (auto& [other, judged] : judged_) judged.failed_links.erase(node);
   take_answer(node);
   if (!is_checking()) watch();
 }
@@ -85,6 +86,8 @@ void NodeJudge::check(Done done) {
   std::vector<int> asked;
   for (auto& [node, judged] : judged_) {
     judged.is_new = !judged.is_checked;
+    judged.failed_links.clear();
+    judged.refuses = false;
     if (judged.is_new) asked.push_back(node);
   }
   waiting_.insert(asked.begin(), asked.end());
@@ -162,6 +165,7 @@ void NodeJudge::on_links(int node, const message::LinksChecked& checked) {
     other->second.results.push_back(result);
     if (!result.is_conclusive) continue;
     one->second.failed_links[each.node] = other->second.failed_links[node] = each.problem;
+    if (node::is_refusal(each.problem)) other->second.refuses = true;
   }
   take_answer(node);
 }
@@ -197,16 +201,19 @@ void NodeJudge::judge() {
   blame_links();
 }
 
+// A node that refuses connections though it was used before has probably ended, which
+// node_timeout_s decides: it may come back.
 void NodeJudge::blame_links() {
-  std::map<std::pair<int, int>, std::string> problems;
+  decide::FailedLinks failed;
   for (const auto& [node, judged] : judged_) {
-    for (const auto& [peer, problem] : judged.failed_links) problems[{node, peer}] = problem;
+    for (const auto& [peer, problem] : judged.failed_links) failed.links.emplace(node, peer);
+    if (judged.refuses) failed.refusing.insert(node);
   }
-  std::set<std::pair<int, int>> failed;
-  for (const auto& [link, problem] : problems) failed.insert(link);
-  for (const auto& [node, peer] : decide::at_fault(failed)) {
-    tell(node, "link", cat("link to node ", judged_.at(peer).name, ": ", problems[{node, peer}]),
-         true);
+  for (const auto& [node, peer] : decide::at_fault(std::move(failed))) {
+    const JudgedNode& judged = judged_.at(node);
+    tell(node, "link",
+         cat("link to node ", judged_.at(peer).name, ": ", judged.failed_links.at(peer)),
+         judged.is_new || !judged.refuses);
   }
 }
 

@@ -76,6 +76,7 @@ class NodeJudge {
     bool is_new = false;  // part of the current check
     std::vector<node::CheckResult> results = {};
     std::map<int, std::string> failed_links = {};  // problem by the node at the other end
+    bool refuses = false;                          // connections of other nodes
     bool fails_storage = false;
   };
 

@@ -125,25 +125,33 @@ void NodesWorld::judge(const decide::LinkFinding& finding) {
 
 // Checks at_fault() with a random set of failed links.
 void NodesWorld::check_at_fault() {
-  std::set<Ends> failed;
+  decide::FailedLinks all;
+  std::set<Ends>& failed = all.links;
   for (int a = 0; a < num_nodes_; ++a) {
     for (int b = a + 1; b < num_nodes_; ++b) {
       if (draws_.chance(0.7)) continue;
       failed.insert({a, b});
       failed.insert({b, a});
     }
+    if (draws_.chance(0.1)) all.refusing.insert(a);
   }
   tell([&] {
-    std::string out = "at_fault({";
+    std::string out = "at_fault({{";
     for (const auto& [a, b] : failed) out += cat("{", a, ", ", b, "}, ");
-    return out + "});";
+    out += "}, {";
+    for (const int node : all.refusing) out += cat(node, ", ");
+    return out + "}});";
   });
-  for (const auto& [node, peer] : decide::at_fault(failed)) {
+  const auto is_refusing = [&](const Ends& ends) { return all.refusing.contains(ends.first); };
+  for (const auto& [node, peer] : decide::at_fault(all)) {
     demand(failed.contains({node, peer}), "a node is at fault for a link that has not failed");
+    const bool refuses = is_refusing({node, peer});
+    demand(refuses || std::ranges::none_of(failed, is_refusing),
+           "a node is at fault before one that refuses connections");
     std::map<int, int> counts;
     for (const auto& [one, other] : failed) ++counts[one];
     for (const auto& [other, count] : counts)
-      demand(count < counts[node] || (count == counts[node] && other <= node),
+      demand(refuses || count < counts[node] || (count == counts[node] && other <= node),
              "another node has more links that have failed, or is a later one");
     std::erase_if(failed, [node = node](const Ends& ends) {
       return ends.first == node || ends.second == node;

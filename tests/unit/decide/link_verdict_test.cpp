@@ -131,9 +131,9 @@ Links links(std::initializer_list<std::pair<int, int>> failed) {
   return out;
 }
 
-std::vector<int> hosts_at_fault(const Links& failed) {
+std::vector<int> hosts_at_fault(const Links& failed, const std::set<int>& refusing = {}) {
   std::vector<int> out;
-  for (const auto& [node, peer] : at_fault(failed)) out.push_back(node);
+  for (const auto& [node, peer] : at_fault({failed, refusing})) out.push_back(node);
   return out;
 }
 
@@ -141,7 +141,8 @@ TEST(LinksAtFault, TheNodeWithTheMostLinksThatFailed) {
   EXPECT_EQ(hosts_at_fault({}), std::vector<int>());
   EXPECT_EQ(hosts_at_fault(links({{0, 2}, {1, 2}, {2, 3}})), std::vector<int>{2});
   EXPECT_EQ(hosts_at_fault(links({{0, 1}, {1, 2}, {1, 3}, {3, 4}})), (std::vector<int>{1, 4}));
-  EXPECT_EQ(at_fault(links({{1, 2}, {2, 3}})).front(), std::make_pair(2, 1)) << "one of its links";
+  EXPECT_EQ(at_fault({links({{1, 2}, {2, 3}})}).front(), std::make_pair(2, 1))
+      << "one of its links";
 }
 
 TEST(LinksAtFault, NodeZeroOnlyWhenItHasMoreThanAnyOther) {
@@ -149,6 +150,12 @@ TEST(LinksAtFault, NodeZeroOnlyWhenItHasMoreThanAnyOther) {
   EXPECT_EQ(hosts_at_fault(links({{0, 1}, {0, 2}, {1, 2}})), (std::vector<int>{2, 1}));
   EXPECT_EQ(hosts_at_fault(links({{0, 1}, {0, 2}, {0, 3}})), std::vector<int>{0})
       << "and not all the others";
+}
+
+TEST(LinksAtFault, NodesThatRefuseConnectionsAreAtFaultAndNotTheOneThatTried) {
+  EXPECT_EQ(hosts_at_fault(links({{1, 2}, {1, 3}}), {2, 3}), (std::vector<int>{2, 3}));
+  EXPECT_EQ(hosts_at_fault(links({{1, 2}, {1, 3}}), {3}), (std::vector<int>{3, 2}));
+  EXPECT_EQ(at_fault({links({{1, 2}}), {2}}), (std::vector{std::make_pair(2, 1)}));
 }
 
 }  // namespace

@@ -132,7 +132,10 @@ TEST(NodeChecks, ALackOfDescriptorsIsNoFaultOfAnybody) {
   without_files.reset();
   EXPECT_TRUE(problem.ends_with(lack)) << problem;
   EXPECT_TRUE(is_lack(problem));
-  EXPECT_FALSE(is_lack(cat("cannot connect to 10.0.0.7:4000: ", std::strerror(ECONNREFUSED))));
+  const std::string refused = cat("cannot connect to 10.0.0.7:4000: ", std::strerror(ECONNREFUSED));
+  EXPECT_FALSE(is_lack(refused));
+  EXPECT_TRUE(is_refusal(refused));
+  EXPECT_FALSE(is_refusal(problem));
 }
 
 int num_open_files() {
