@@ -43,6 +43,8 @@ class Placement {
       : strategy_(strategy), may_share_(may_share) {}
 
   bool may_share() const { return may_share_; }
+  // Whether a node that has workers may get more of them.
+  bool may_add() const { return strategy_ != PlacementStrategy::kStrictSpread; }
   // The largest number of workers that these nodes can have, at most `limit`.
   int most(const std::vector<NodeCapacity>& rooms, int limit) const;
   // The number of workers of each node. REQUIRES: num_workers <= most(rooms, num_workers).

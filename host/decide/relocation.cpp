@@ -1,40 +1,59 @@
 #include "host/decide/relocation.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <tuple>
+#include <utility>
 
 namespace rtrain::decide {
 namespace {
 
-// Chooses the node with the least room that is enough, else the one with most room. Of equals it is
-// the lost node itself, or else none that is another lost one.
-std::vector<NodeWorkers>::iterator best_for(const NodeWorkers& lost,
-                                            const std::vector<NodeWorkers>& all_lost,
-                                            std::vector<NodeWorkers>& free) {
-  const auto cost_of = [&](const NodeWorkers& each) {
+using Rooms = std::vector<NodeRoom>;
+
+// The number of workers that a node may take.
+int most(const NodeRoom& room, bool may_share) {
+  return may_share && !room.is_used ? std::numeric_limits<int>::max() : room.workers;
+}
+
+// Chooses the node that may take the fewest workers and enough; of nodes whose workers may share
+// cores the one with the least room that is enough, else the one with most room. Of equals it is
+// one without workers, the lost node itself, or else none that is another lost one.
+Rooms::iterator best_for(const NodeWorkers& lost, const std::vector<NodeWorkers>& all_lost,
+                         Rooms& rooms, bool may_share) {
+  const auto cost_of = [&](const NodeRoom& each) {
     const bool is_small = each.workers < lost.workers;
     const bool was_lost =
         std::ranges::find(all_lost, each.node, &NodeWorkers::node) != all_lost.end();
-    return std::tuple(is_small, is_small ? -each.workers : each.workers, each.node != lost.node,
+    return std::tuple(most(each, may_share) < lost.workers, most(each, may_share), is_small,
+                      is_small ? -each.workers : each.workers, each.is_used, each.node != lost.node,
                       was_lost);
   };
-  return std::ranges::min_element(free, {}, cost_of);
+  return std::ranges::min_element(rooms, {}, cost_of);
+}
+
+// A choice of the least room that is enough never keeps another lost node from finding room.
+std::optional<std::vector<int>> choose(const std::vector<NodeWorkers>& lost, Rooms rooms,
+                                       bool may_share) {
+  std::vector<int> out;
+  for (const NodeWorkers& each : lost) {
+    const auto best = best_for(each, lost, rooms, may_share);
+    if (best == rooms.end() || most(*best, may_share) < each.workers) return std::nullopt;
+    out.push_back(best->node);
+    rooms.erase(best);
+  }
+  return out;
 }
 
 }  // namespace
 
-// A choice of the least room that is enough never keeps another lost node from finding room.
-std::optional<std::vector<int>> relocation(const std::vector<NodeWorkers>& lost,
-                                           std::vector<NodeWorkers> free, bool may_share) {
-  std::vector<int> out;
-  for (const NodeWorkers& each : lost) {
-    const auto best = best_for(each, lost, free);
-    if (best == free.end()) return std::nullopt;
-    if (best->workers < each.workers && !may_share) return std::nullopt;
-    out.push_back(best->node);
-    free.erase(best);
-  }
-  return out;
+std::optional<std::vector<int>> relocation(const std::vector<NodeWorkers>& lost, const Rooms& rooms,
+                                           bool may_share) {
+  Rooms unused;
+  std::ranges::copy_if(rooms, std::back_inserter(unused),
+                       [](const NodeRoom& each) { return !each.is_used; });
+  auto found = choose(lost, std::move(unused), may_share);
+  return found ? found : choose(lost, rooms, may_share);
 }
 
 }  // namespace rtrain::decide

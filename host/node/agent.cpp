@@ -178,12 +178,12 @@ void Agent::on_ask_spool(const message::AskSpool& asked) {
 void Agent::send_spool() {
   const bool is_ending = node_.is_busy() && node_.num_starts() == asked_at_start_;
   if (is_ending) return spool_wait_.start(kSpoolWait);
-  const int live = node_.is_busy() ? node_.attempt() : 0;
+  const bool is_busy = node_.is_busy();
   message::SpoolEnd end;
   try {
     spool_.set_run(asked_run_);
     for (store::SpooledReport& each : spool_.read()) {
-      if (each.attempt == live) continue;
+      if (is_busy && node_.has(each.attempt)) continue;
       send(to_value(message::Spooled{
           .attempt = each.attempt, .rank = each.rank, .report = std::move(each.report)}));
     }

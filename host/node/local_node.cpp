@@ -23,7 +23,8 @@ LocalNode::LocalNode(loop::Loop& loop, const NodeOrder& order, const NodeFiles& 
       endpoints_(files.endpoints),
       places_(places),
       delegate_(&delegate),
-      threads_(worker_threads(order.threads, order.env, order.num_workers)),
+      threads_(
+          worker_threads(order.threads, order.env, order.first_local_rank + order.num_workers)),
       oom_kills_before_(machine::oom_kills().value_or(0)),
       board_(order.first_rank + order.num_workers),
       commits_(board_.size(), order.first_rank),
@@ -99,7 +100,7 @@ void LocalNode::offer_endpoints() {
 }
 
 bool LocalNode::start(int rank, const std::function<void(const WorkerPlace& place)>& spawn) {
-  const WorkerPlace place = places_.place(rank - order_.first_rank, order_.num_workers);
+  const WorkerPlace place = place_of(rank);
   gpus_of(rank) = place.gpus;
   try {
     spawn(place);
@@ -165,11 +166,16 @@ bool LocalNode::affords_spare(int64_t bytes) {
   return decide::is_affordable(cost);
 }
 
+WorkerPlace LocalNode::place_of(int rank) const {
+  return places_.place(order_.first_local_rank + rank - order_.first_rank,
+                       order_.first_local_rank + order_.num_workers);
+}
+
 // It may become any rank of the node: until then it holds the cores of all of them.
 WorkerPlace LocalNode::place_of_spare() const {
   WorkerPlace all;
-  for (int i = 0; i < order_.num_workers; ++i) {
-    const WorkerPlace own = places_.place(i, order_.num_workers);
+  for (int rank = order_.first_rank; rank < board_.size(); ++rank) {
+    const WorkerPlace own = place_of(rank);
     all.lease_fds.insert(all.lease_fds.end(), own.lease_fds.begin(), own.lease_fds.end());
     all.cpus.insert(all.cpus.end(), own.cpus.begin(), own.cpus.end());
   }

@@ -90,6 +90,7 @@ class LocalNode : public Node,
   // Of the largest rank that lives.
   int64_t rank_bytes() const;
   bool affords_spare(int64_t bytes);
+  WorkerPlace place_of(int rank) const;
   WorkerPlace place_of_spare() const;
 
   NodeOrder order_;

@@ -2,11 +2,13 @@
 // for a controller elsewhere.
 //
 // It has the workers of one attempt at a time; older ones are killed when the next attempt begins.
-// Belongs to the loop's thread.
+// Ranks of a lost node may come to them in a later attempt, as workers of their own: messages name
+// the attempt in which their workers were started. Belongs to the loop's thread.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,9 +40,9 @@ class NodeAgent : public NodeDelegate {
   // Kills the workers and reports that reason.
   void kill(const std::string& reason);
   // Whether a worker is running.
-  bool is_busy() const { return running_ > 0; }
-  // The attempt of the running workers, or of the last ones.
-  int attempt() const { return order_.attempt; }
+  bool is_busy() const;
+  // Whether the running workers, or the last ones, were started in that attempt.
+  bool has(int attempt) const { return groups_.contains(attempt); }
   // How often workers were started. Workers of earlier starts have ended.
   int num_starts() const { return num_starts_; }
 
@@ -48,6 +50,14 @@ class NodeAgent : public NodeDelegate {
   static const loop::Routes<message::ToNode, NodeAgent> kRoutes;
 
  private:
+  // Workers that were started together.
+  struct Group {
+    NodeOrder order;
+    int running = 0;     // number of running workers
+    int64_t spares = 0;  // that were asked for
+    std::unique_ptr<LocalNode> node = {};
+  };
+
   void on_spawned(int rank, const SpawnedWorker& worker) override;
   void on_spawn_failed(int rank, const Error& error, bool is_transient) override;
   void on_frame(int rank, std::string frame) override;
@@ -58,29 +68,33 @@ class NodeAgent : public NodeDelegate {
   void on_device_fault(const DeviceFault& fault) override;
 
   void start(NodeOrder order);
-  void replace(int rank);
-  void make_spare(const std::string& frame);
-  void kill(const message::KillWorkers& kill);
+  void replace(Group& group, int rank);
+  static void make_spare(Group& group, const std::string& frame);
+  static void kill(Group& group, const message::KillWorkers& kill);
   void apply_hold();
   void send_facts();
-  bool is_mine(int attempt) const { return node_ && attempt == order_.attempt; }
+  void send_facts(const Group& group);
+  // Calls `what` with the group that was started in the message's attempt, if there is one.
+  template <class Message, class What>
+  void of(const Message& message, What what) {
+    const auto found = groups_.find(message.attempt);
+    if (found != groups_.end()) what(found->second);
+  }
+  Group& group_of(int rank);
 
   loop::Loop& loop_;
   NodeFiles files_;
   std::vector<WorkerGpu> gpus_;
   Send send_;
   std::chrono::milliseconds facts_every_;
-  NodeOrder order_;
   std::string lost_;  // why the agent has killed all workers
   double lease_s_ = 0;
   bool holds_for_link_ = false;
   bool holds_for_controller_ = false;
-  int running_ = 0;     // number of running workers
-  int64_t spares_ = 0;  // that this attempt has asked for
   int num_starts_ = 0;
   loop::Timer facts_timer_;
   std::optional<AllottedPlaces> places_;
-  std::unique_ptr<LocalNode> node_;
+  std::map<int, Group> groups_;  // by attempt
 };
 
 }  // namespace rtrain::node

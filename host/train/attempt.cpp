@@ -71,14 +71,17 @@ Attempt::Attempt(const AttemptContext& context, AttemptDelegate& delegate,
   copies_ = std::move(before.copies_);
   nodes_.keep(order.kept);
   nodes_.hand_over(*this);
-  move_ranks(nodes_, order.moved, nodes, node_order(), [&](int node, const auto& part) {
+  move_ranks(nodes_, order.moved, nodes, node_order(), [&](int node, node::NodeOrder part) {
+    // With other threads sums may have other bits.
+    const auto& lost = before.workers_.at(static_cast<size_t>(part.first_rank));
+    if (lost.pid != 0) part.threads = lost.threads;
     return context_.resources.node(node, part, *this);
   });
-  if (num_workers_ != before.num_workers_) {  // the spares know the old number
-    for (NodeGroup::Member& member : nodes_.members()) {
-      member.node->drop_spare();
-      member.spare.on_dropped();
-    }
+  // Spares know the old number of workers. Where ranks have come to others they could take a core.
+  for (NodeGroup::Member& member : nodes_.members()) {
+    if (num_workers_ == before.num_workers_ && !nodes_.is_shared(member)) continue;
+    member.node->drop_spare();
+    member.spare.on_dropped();
   }
   for (int rank = 0; rank < num_workers_; ++rank) {
     const int old_rank = order.kept[static_cast<size_t>(rank)];
@@ -293,6 +296,7 @@ void Attempt::keep_spares(bool are) {
 
 void Attempt::look_at_spares() {
   for (NodeGroup::Member& member : nodes_.members()) {
+    if (nodes_.is_shared(member)) continue;
     switch (member.spare.next(monotonic_s(), member.node->has_spare())) {
       case decide::Spare::Order::kMake:
         member.node->make_spare(encode(to_value(context_of_spare(member))));

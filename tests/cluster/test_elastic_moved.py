@@ -20,27 +20,34 @@ def hosts(three_hosts):
     return three_hosts
 
 
-def launch(rtrain, job, text, *args):
-    """Starts a job on three nodes of two cores: the four workers are on two of them."""
-    text = text.replace("num_workers = 4", "placement_strategy = 'PACK', num_workers = 4")
-    return job("run", rtrain.script(text), *args, nodes=(0, 1, 2), counts=(1, 1, 1), env={"SLURM_CPUS_ON_NODE": "2"})
+# The cores of three nodes: the four workers are on two of them, or on all with room for more on some.
+RESERVE, ROOM, ROOM_ON_ALL = (2, 2, 2), (2, 4, 4), (4, 4, 4)
 
 
-def calm(rtrain, job, change=str, **places):
+def launch(rtrain, job, text, *args, cores=RESERVE):
+    """Starts a job on three nodes with that many cores."""
+    placement = "PACK" if cores == RESERVE else "SPREAD"
+    text = text.replace("num_workers = 4", f"placement_strategy = '{placement}', num_workers = 4")
+    env_of = {node: {"SLURM_CPUS_ON_NODE": str(count)} for node, count in enumerate(cores)}
+    return job("run", rtrain.script(text), *args, nodes=(0, 1, 2), counts=(1, 1, 1), env_of=env_of)
+
+
+def calm(rtrain, job, change=str, cores=RESERVE, **places):
     """Returns how a run without a loss ends, which is always the same."""
-    key = (change, *sorted(places.items()))
+    key = (change, cores == RESERVE, *sorted(places.items()))
     if key not in CALM:
-        results = launch(rtrain, job, change(smaller(4, **{"at_step": "", **places})), "--name", "calm").wait()
+        text = change(smaller(4, **{"at_step": "", **places}))
+        results = launch(rtrain, job, text, "--name", "calm", cores=cores).wait()
         assert [each.returncode for each in results] == [0, 0, 0], results[0].stderr
         CALM[key] = ends(results[0])
         assert len(CALM[key]) == 4
     return CALM[key]
 
 
-def start(rtrain, job, change=str, limits="", **places):
+def start(rtrain, job, change=str, limits="", cores=RESERVE, **places):
     """Starts a job. Returns when all ranks wait in the sixth step."""
     text = change(smaller(4, limits=f"node_timeout_s = 2{limits}", **{"at_step": WAIT, **places}))
-    running = launch(rtrain, job, text)
+    running = launch(rtrain, job, text, cores=cores)
     return wait_for(rtrain, running, "there", 5)
 
 
@@ -109,6 +116,33 @@ def test_a_node_in_reserve_takes_the_place_of_a_lost_one(rtrain, job):
     error = rtrain.json("show", "healed")["attempts"][0]["error"]
     assert error["rank"] == 2 and "node n1 has not been heard of" in error["message"]
     assert running.processes[2].wait().returncode == 0
+
+
+# behaviour: a lost node costs no step where one that has workers has room
+@pytest.mark.parametrize("cores, place", [(ROOM, "n2"), pytest.param(ROOM_ON_ALL, "n0", marks=nightly)])
+def test_a_node_that_has_workers_takes_those_of_a_lost_one(rtrain, job, cores, place):
+    wanted = calm(rtrain, job, cores=cores)
+    result = lose(rtrain, start(rtrain, job, cores=cores), 1)
+    check_moved(rtrain, result, wanted, ("n0", "n0", "n1", "n2"), ("n0", "n0", place, "n2"))
+    assert f"node {place} takes the place of the lost one of rank 2" in result.stderr
+    before, after = workers(rtrain)
+    assert [rank for rank in range(4) if before[rank] != after[rank]] == [2], "the other ranks keep their processes"
+
+
+@nightly
+@pytest.mark.parametrize("change", [str, sharded], ids=["replicated", "sharded"])
+def test_two_nodes_are_lost_and_all_workers_come_to_the_first_one(rtrain, job, change):
+    wanted = calm(rtrain, job, change, cores=ROOM_ON_ALL)
+    running = start(rtrain, job, change, cores=ROOM_ON_ALL, at_step=WAIT + WAIT_AGAIN)
+    first = running.processes[0]
+    for node, go in ((1, "go"), (2, "go_on")):
+        running.processes[node].kill()
+        wait_until(lambda: f"n{node} has not been heard of for 2 s" in first.stderr, message="the loss of the node")
+        (rtrain.folder / go).touch()
+        if node == 1:
+            wait_for(rtrain, running, "there_again", 9)
+    nodes = [("n0", "n0", "n1", "n2"), ("n0", "n0", "n0", "n2"), ("n0",) * 4]
+    check_moved(rtrain, first.wait(), wanted, *nodes)
 
 
 @nightly

@@ -12,12 +12,12 @@ std::vector<Arrival> synchronize(c10d::Store& store, const ArrivalPoint& point,
   for (int rank = 0; rank < point.num_ranks; ++rank) keys.push_back(cat(point.name, "/", rank));
   // The store accepts no empty value.
   store.set(keys[static_cast<size_t>(point.rank)],
-            cat(mine.device, "\n", mine.address, "\n", mine.problem));
+            cat(mine.device, "\n", mine.node, "\n", mine.problem));
   store.wait(keys);
   std::vector<Arrival> out;
   for (const std::string& key : keys) {
     const std::vector<std::string> parts = split(store.get_to_str(key), '\n');
-    out.push_back({.device = parts.at(0), .address = parts.at(1), .problem = parts.at(2)});
+    out.push_back({.device = parts.at(0), .node = parts.at(1), .problem = parts.at(2)});
   }
   return out;
 }

@@ -10,7 +10,7 @@ namespace rtrain::engine {
 
 struct Arrival {
   std::string device;   // its UUID; empty without one
-  std::string address;  // of the rank's node
+  std::string node;     // the rank's
   std::string problem;  // why the rank cannot share memory; empty if it can
 };
 

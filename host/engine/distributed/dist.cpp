@@ -86,7 +86,7 @@ std::string check_backend(const char* function, const std::string& name) {
 int init_process_group(lua_State* L) {
   const lua::Options given(L, 1, "init_process_group",
                            {"backend", "rank", "world_size", "timeout_s", "prefix", "address",
-                            "is_high_priority_stream"});
+                            "node", "is_high_priority_stream"});
   if (find_group(L) != nullptr) {
     throw Error(Code::kArgument, "init_process_group: this process has a process group already");
   }
@@ -96,6 +96,7 @@ int init_process_group(lua_State* L) {
   options.timeout = given.seconds("timeout_s", options.timeout);
   options.prefix = given.text("prefix", "default");
   options.address = given.text("address", "");
+  options.node = static_cast<int>(given.integer("node", 0));
   options.backend = check_backend("init_process_group", given.text("backend", options.backend));
   if (cuda_api() != nullptr && cuda_api()->devices.count() > 0) {
     options.device = cuda_api()->devices.current();

@@ -128,7 +128,7 @@ void Group::connect() {
   const bool asks_devices =
       transports.cuda == CudaTransport::kNcclOrGloo || transports.cuda == CudaTransport::kNccl;
   Arrival mine{.device = asks_devices ? device_uuid(options_.device) : "",
-               .address = options_.address,
+               .node = cat(options_.address, " ", options_.node),
                .problem = ""};
   const bool shares_memory = transports.cpu != CpuTransport::kGloo;
   const bool is_one_host = options_.address.empty();
@@ -138,12 +138,12 @@ void Group::connect() {
   const std::vector<Arrival> arrivals =
       synchronize(*scoped, {.name = "connected", .rank = rank(), .num_ranks = world_size()}, mine);
   std::string problem = problem_of(arrivals);
-  std::vector<std::string> devices, addresses;
+  std::vector<std::string> devices, nodes;
   for (const Arrival& each : arrivals) {
     devices.push_back(each.device);
-    addresses.push_back(each.address);
+    nodes.push_back(each.node);
   }
-  const NodePlan plan = plan_nodes(addresses);
+  const NodePlan plan = plan_nodes(nodes);
   const CudaChoice choice = choose_cuda(transports.cuda, devices);
   group_ = c10::make_intrusive<c10d::ProcessGroup>(scoped, options_.rank, options_.world_size);
   const bool shares_hosts = shares_memory && !is_one_host && plan.has_neighbours();

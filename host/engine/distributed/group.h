@@ -48,6 +48,7 @@ struct GroupOptions {
   std::string prefix;
   // This node's numeric address for ranks of other nodes; empty if all ranks are on this node.
   std::string address;
+  int node = 0;                               // its number; a machine may count as several
   std::string backend = "cpu:shm,cuda:nccl";  // host/engine/distributed/backend_choice.h
   int device = -1;                            // this rank's; below 0: no device
   bool is_high_priority_stream = false;       // for NCCL

@@ -14,11 +14,11 @@ int NodePlan::place_of(int rank) const {
   return static_cast<int>(std::ranges::find(all, rank) - all.begin());
 }
 
-NodePlan plan_nodes(const std::vector<std::string>& addresses) {
+NodePlan plan_nodes(const std::vector<std::string>& names) {
   NodePlan out;
   std::map<std::string, int> hosts;
-  for (size_t rank = 0; rank < addresses.size(); ++rank) {
-    const auto [host, is_new] = hosts.emplace(addresses[rank], out.num_hosts());
+  for (size_t rank = 0; rank < names.size(); ++rank) {
+    const auto [host, is_new] = hosts.emplace(names[rank], out.num_hosts());
     if (is_new) out.ranks.emplace_back();
     out.host_of.push_back(host->second);
     out.ranks[static_cast<size_t>(host->second)].push_back(static_cast<int>(rank));

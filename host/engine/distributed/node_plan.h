@@ -19,7 +19,7 @@ struct NodePlan {
   bool has_neighbours() const { return ranks.size() < host_of.size(); }
 };
 
-// `addresses`: the address of each rank's node.
-NodePlan plan_nodes(const std::vector<std::string>& addresses);
+// `names`: the name of each rank's node.
+NodePlan plan_nodes(const std::vector<std::string>& names);
 
 }  // namespace rtrain::engine

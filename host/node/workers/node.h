@@ -26,6 +26,8 @@ struct NodeOrder {
   int attempt = 1;
   int first_rank = 0;
   int num_workers = 1;
+  // Of the group's ranks the node has that many already, which stay.
+  int first_local_rank = 0;
   int threads = 0;             // for each worker; 0: cores / workers, unless OMP_NUM_THREADS is set
   double gpus_per_worker = 0;  // if a launcher has allotted them
   std::string accelerator_type = {};
@@ -40,6 +42,7 @@ struct NodeOrder {
   static constexpr RecordFields kFields{required("attempt", &NodeOrder::attempt),
                                         required("first_rank", &NodeOrder::first_rank),
                                         required("num_workers", &NodeOrder::num_workers),
+                                        optional("first_local_rank", &NodeOrder::first_local_rank),
                                         required("threads", &NodeOrder::threads),
                                         required("gpus_per_worker", &NodeOrder::gpus_per_worker),
                                         optional("accelerator_type", &NodeOrder::accelerator_type),

@@ -15,10 +15,11 @@ std::vector<decide::NodeWorkers> nodes_of(const NodeGroup& group, const std::vec
   return out;
 }
 
-std::set<int> nodes_without(const NodeGroup& group, const std::vector<int>& ranks) {
-  std::set<int> out;
+std::vector<decide::NodeWorkers> nodes_without(const NodeGroup& group,
+                                               const std::vector<int>& ranks) {
+  std::vector<decide::NodeWorkers> out;
   for (const auto& member : group.members()) {
-    if (!member.has_any(ranks)) out.insert(member.number);
+    if (!member.has_any(ranks)) out.push_back({member.number, member.num_workers});
   }
   return out;
 }
@@ -26,13 +27,18 @@ std::set<int> nodes_without(const NodeGroup& group, const std::vector<int>& rank
 // The places stay: those of a group of fixed size follow each other.
 void move_ranks(NodeGroup& group, const std::vector<int>& ranks, const std::vector<int>& nodes,
                 const node::NodeOrder& order, const MakeMember& make) {
+  const std::vector<decide::NodeWorkers> others = nodes_without(group, ranks);
   size_t next = 0;
   for (NodeGroup::Member& member : group.members()) {
     if (!member.has_any(ranks)) continue;
     node::NodeOrder part = order;
     part.first_rank = member.places.front();
     part.num_workers = member.num_workers;
-    group.move(member, make(nodes.at(next++), part));
+    const int node = nodes.at(next++);
+    for (const decide::NodeWorkers& each : others) {
+      if (each.node == node) part.first_local_rank += each.workers;
+    }
+    group.move(member, make(node, part));
   }
 }
 

@@ -85,6 +85,10 @@ void NodeGroup::hand_over(node::NodeDelegate& delegate) {
   for (const auto& node : without_ranks_) node->hand_over(delegate);
 }
 
+bool NodeGroup::is_shared(const Member& member) const {
+  return std::ranges::count(members_, member.number, &Member::number) > 1;
+}
+
 std::optional<int> NodeGroup::rank_on(int number) const {
   const auto found = std::ranges::find(members_, number, &Member::number);
   return found == members_.end() ? std::nullopt : std::optional(found->first_rank);

@@ -49,6 +49,8 @@ class NodeGroup {
   void hand_over(node::NodeDelegate& delegate);
   const std::vector<Member>& members() const { return members_; }
   std::vector<Member>& members() { return members_; }
+  // Whether the member's node has other ranks too.
+  bool is_shared(const Member& member) const;
   // The first rank on that node of the job, if it has one.
   std::optional<int> rank_on(int number) const;
   // Whether lost ranks can be replaced while the others live.

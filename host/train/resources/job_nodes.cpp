@@ -163,14 +163,14 @@ NodeGroup::Member JobNodes::node(int number, const node::NodeOrder& order,
       part,
       [this, number](const message::ToNode& message) { nodes_.send(number, to_value(message)); },
       delegate);
-  remote_[number] = remote.get();
+  remote_.emplace(number, remote.get());
   member.node = std::move(remote);
   if (const RosterNode* found = roster_.find(number)) member.far_path = found->far_path;
   return member;
 }
 
-void JobNodes::find_room(std::vector<decide::NodeWorkers> lost, std::set<int> used,
-                         OnRoom on_room) {
+void JobNodes::find_room(std::vector<decide::NodeWorkers> lost,
+                         std::vector<decide::NodeWorkers> used, OnRoom on_room) {
   lost_ = std::move(lost);
   used_ = std::move(used);
   on_room_ = std::move(on_room);
@@ -179,11 +179,17 @@ void JobNodes::find_room(std::vector<decide::NodeWorkers> lost, std::set<int> us
 
 void JobNodes::look_for_room() {
   if (!on_room_) return;
-  std::vector<decide::NodeWorkers> free;
+  std::vector<decide::NodeRoom> rooms;
   for (const int node : ready_nodes()) {
-    if (!used_.contains(node)) free.push_back({node, roster_.room(node).workers});
+    decide::NodeRoom room{node, roster_.room(node).workers};
+    for (const decide::NodeWorkers& each : used_) {
+      if (each.node != node) continue;
+      room.workers -= each.workers;
+      room.is_used = true;
+    }
+    if (!room.is_used || placement_.may_add()) rooms.push_back(room);
   }
-  auto found = decide::relocation(lost_, std::move(free), placement_.may_share());
+  auto found = decide::relocation(lost_, rooms, placement_.may_share());
   if (found) std::exchange(on_room_, nullptr)(std::move(*found));
 }
 
@@ -238,8 +244,10 @@ void JobNodes::on_node_message(int node, Value message) try {
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, node, std::move(message));
   if (NodeJudge::knows(type)) return health_.receive(node, std::move(message));
-  if (const auto remote = remote_.find(node); remote != remote_.end()) {
-    remote->second->receive(std::move(message));
+  auto [each, end] = remote_.equal_range(node);  // each ignores the messages of other attempts
+  while (each != end) {
+    node::RemoteNode* const remote = (each++)->second;
+    remote->receive(each == end ? std::move(message) : message);
   }
 } catch (const std::exception& e) {
   nodes_.give_up(node,
@@ -254,17 +262,17 @@ void JobNodes::on_node_lost(int node, const std::string& reason) {
   delegate_.notice(reason);
   if (run_.spec.join) lost_ranks_ = Error(Code::kWorkerLost, reason);
   if (lost_ranks_ && on_granted_) return fail(*lost_ranks_);
-  const auto found = remote_.find(node);
-  if (found == remote_.end()) return;
-  node::RemoteNode* const remote = found->second;
-  remote_.erase(found);
-  if (remote->is_running()) {
+  std::vector<node::RemoteNode*> lost;
+  const auto [begin, end] = remote_.equal_range(node);
+  for (auto each = begin; each != end; ++each) lost.push_back(each->second);
+  remote_.erase(begin, end);
+  if (std::ranges::any_of(lost, &node::RemoteNode::is_running)) {
     delegate_.warn(cat("reports that the ranks of node ", name,
                        " have made in the last moments may be missing: its disk has them, but for "
                        "the last second if the node itself went down, and an agent that comes from "
                        "there brings them"));
   }
-  remote->lose(reason);
+  for (node::RemoteNode* const remote : lost) remote->lose(reason);
 }
 
 void JobNodes::on_command(Value request, node::OperatorLinks::Reply reply) {

@@ -7,7 +7,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -49,7 +48,7 @@ class JobNodes : public Resources, public node::NodeServerDelegate, public NodeJ
   void look(std::function<void(int workers)> on_seen) override;
   void end_run() override;
   NodeGroup nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) override;
-  void find_room(std::vector<decide::NodeWorkers> lost, std::set<int> used,
+  void find_room(std::vector<decide::NodeWorkers> lost, std::vector<decide::NodeWorkers> used,
                  OnRoom on_room) override;
   void stop_finding() override { on_room_ = nullptr; }
   NodeGroup::Member node(int number, const node::NodeOrder& order,
@@ -107,13 +106,14 @@ class JobNodes : public Resources, public node::NodeServerDelegate, public NodeJ
   NodeRoster roster_;
   LateReports late_reports_;
   NodeJudge health_;
-  int undecided_ = 0;                        // number of findings without a decision
-  std::map<int, node::RemoteNode*> remote_;  // of the attempt, by node; the attempt owns them
-  std::map<int, int64_t> ingest_;            // ingest workers started in the attempt, by node
+  int undecided_ = 0;  // number of findings without a decision
+  // Of the attempt, by node, which may have several; the attempt owns them.
+  std::multimap<int, node::RemoteNode*> remote_;
+  std::map<int, int64_t> ingest_;    // ingest workers started in the attempt, by node
   std::optional<Error> lost_ranks_;  // processes of the launcher that have gone do not come back
   std::function<void(int)> on_granted_;
   std::vector<decide::NodeWorkers> lost_;  // of find_room()
-  std::set<int> used_;
+  std::vector<decide::NodeWorkers> used_;
   OnRoom on_room_;
   std::optional<double> waiting_since_s_;
   double waited_s_ = 0;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -32,10 +31,10 @@ class Resources {
   // The nodes for an attempt with order.num_workers workers.
   virtual NodeGroup nodes(const node::NodeOrder& order, node::NodeDelegate& delegate) = 0;
   // Calls back, once, when each of the lost nodes has another one with room, with these nodes.
-  // `used`: the nodes that have ranks.
+  // `used`: the nodes that have other ranks, some of them twice.
   using OnRoom = std::function<void(std::vector<int> nodes)>;
-  virtual void find_room(std::vector<decide::NodeWorkers> /*lost*/, std::set<int> /*used*/,
-                         OnRoom /*on_room*/) {}
+  virtual void find_room(std::vector<decide::NodeWorkers> /*lost*/,
+                         std::vector<decide::NodeWorkers> /*used*/, OnRoom /*on_room*/) {}
   // No callback of find_room() is wanted any more.
   virtual void stop_finding() {}
   // One more node for the attempt, with the ranks of the order. REQUIRES: find_room() found it.

@@ -27,6 +27,7 @@ local function form()
     timeout_s = context.timeout_s,
     prefix = ('attempt-%d-%s'):format(context.attempt, context.nonce),
     address = context.address,
+    node = context.node_rank,
   }
   require('rtrain._worker').phase('group_ready')
 end

@@ -142,62 +142,75 @@ void PlacesWorld::check_counts(int num_workers, const std::vector<int>& counts) 
   }
 }
 
-// Loses some nodes, of which some come back. What is found is compared with all other choices.
+// Loses some nodes, of which some come back; others have workers already. What is found is compared
+// with all other choices.
 void PlacesWorld::relocate() {
   std::vector<decide::NodeWorkers> lost;
-  std::vector<decide::NodeWorkers> free;
+  std::vector<decide::NodeRoom> rooms;
   for (int node = 1, count = 1 + draws_.below(3); node <= count; ++node) {
     lost.push_back({node, 1 + draws_.below(kMostRoom)});
   }
   for (int node = 1; node <= kMostNodes; ++node) {
-    if (draws_.chance(0.6)) free.push_back({node, draws_.below(kMostRoom + 1)});
+    if (draws_.chance(0.6)) rooms.push_back({node, draws_.below(kMostRoom + 1)});
+  }
+  for (decide::NodeRoom& each : rooms) {
+    each.is_used = each.node > static_cast<int>(lost.size()) && draws_.chance(0.5);
   }
   tell([&] {
     std::string out = "relocation({";
     for (const auto& each : lost) out += cat("{", each.node, ", ", each.workers, "}, ");
     out += "}, {";
-    for (const auto& each : free) out += cat("{", each.node, ", ", each.workers, "}, ");
+    for (const auto& each : rooms)
+      out += cat("{", each.node, ", ", each.workers, each.is_used ? ", true}, " : "}, ");
     return cat(out, "}, ", may_share_ ? "true" : "false", ");");
   });
-  const auto found = decide::relocation(lost, free, may_share_);
-  demand(found.has_value() == can_relocate(lost, free), "nodes with room are not found, or others");
+  const auto found = decide::relocation(lost, rooms, may_share_);
+  demand(found.has_value() == can_relocate(lost, rooms),
+         "nodes with room are not found, or others");
   if (!found) return;
-  check_relocated(lost, free, *found);
+  check_relocated(lost, rooms, *found);
   mark("relocated");
 }
 
-// Tries the free nodes in all orders: the one at i is for the lost one at i.
+// Tries the nodes in all orders: the one at i is for the lost one at i.
 bool PlacesWorld::can_relocate(const std::vector<decide::NodeWorkers>& lost,
-                               std::vector<decide::NodeWorkers> free) const {
-  if (free.size() < lost.size()) return false;
-  std::ranges::sort(free, {}, &decide::NodeWorkers::node);
+                               std::vector<decide::NodeRoom> rooms) const {
+  if (rooms.size() < lost.size()) return false;
+  std::ranges::sort(rooms, {}, &decide::NodeRoom::node);
   do {
     const auto fits = [this](const auto& from, const auto& to) {
-      return may_share_ || to.workers >= from.workers;
+      return (may_share_ && !to.is_used) || to.workers >= from.workers;
     };
-    if (std::equal(lost.begin(), lost.end(), free.begin(), fits)) return true;
-  } while (std::ranges::next_permutation(free, {}, &decide::NodeWorkers::node).found);
+    if (std::equal(lost.begin(), lost.end(), rooms.begin(), fits)) return true;
+  } while (std::ranges::next_permutation(rooms, {}, &decide::NodeRoom::node).found);
   return false;
 }
 
 void PlacesWorld::check_relocated(const std::vector<decide::NodeWorkers>& lost,
-                                  const std::vector<decide::NodeWorkers>& free,
+                                  const std::vector<decide::NodeRoom>& rooms,
                                   const std::vector<int>& found) const {
-  const auto room_of = [&free](int node) {
-    const auto at = std::ranges::find(free, node, &decide::NodeWorkers::node);
-    return at == free.end() ? -1 : at->workers;
+  const auto room_of = [&rooms](int node) {
+    const auto at = std::ranges::find(rooms, node, &decide::NodeRoom::node);
+    return at == rooms.end() ? decide::NodeRoom{node, -1} : *at;
   };
   demand(std::set<int>(found.begin(), found.end()).size() == lost.size(), "a node is chosen twice");
+  std::vector<decide::NodeRoom> unused = rooms;
+  std::erase_if(unused, [](const decide::NodeRoom& each) { return each.is_used; });
+  const bool is_spared = can_relocate(lost, unused);
   for (size_t i = 0; i < lost.size(); ++i) {
-    const int room = room_of(found.at(i));
-    demand(room >= (may_share_ ? 0 : lost[i].workers), "a node is chosen without room, or is lost");
+    const decide::NodeRoom room = room_of(found.at(i));
+    const int least = may_share_ && !room.is_used ? 0 : lost[i].workers;
+    demand(room.workers >= least, "a node is chosen without room, or is lost");
+    demand(!room.is_used || !is_spared, "a node that has workers gets more, and others have none");
     const bool is_there = std::ranges::find(found, lost[i].node) == found.end();
-    demand(!is_there || room_of(lost[i].node) != room,
+    const bool is_cheaper = room.is_used && may_share_;
+    demand(!is_there || is_cheaper || room_of(lost[i].node).workers != room.workers,
            "workers move to another node though theirs is back");
-    for (const decide::NodeWorkers& other : free) {
-      const bool is_unused = std::ranges::find(found, other.node) == found.end();
-      const bool is_enough = other.workers >= lost[i].workers;
-      demand(!is_unused || !is_enough || (room >= lost[i].workers && room <= other.workers),
+    for (const decide::NodeRoom& other : rooms) {
+      const bool is_other = std::ranges::find(found, other.node) == found.end();
+      if (!is_other || other.workers < lost[i].workers) continue;
+      if ((other.is_used && is_spared) || (is_cheaper && !other.is_used)) continue;
+      demand(room.workers >= lost[i].workers && room.workers <= other.workers,
              "a node is chosen though one with less room would do, or one with room");
     }
   }

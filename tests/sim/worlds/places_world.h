@@ -30,9 +30,9 @@ class PlacesWorld : public World {
   void check_request(int offered);
   void relocate();
   bool can_relocate(const std::vector<decide::NodeWorkers>& lost,
-                    std::vector<decide::NodeWorkers> free) const;
+                    std::vector<decide::NodeRoom> rooms) const;
   void check_relocated(const std::vector<decide::NodeWorkers>& lost,
-                       const std::vector<decide::NodeWorkers>& free,
+                       const std::vector<decide::NodeRoom>& rooms,
                        const std::vector<int>& found) const;
   int room_of_all() const;
 

@@ -31,5 +31,18 @@ TEST(Relocation, WorkersThatMayShareCoresFitEverywhere) {
   EXPECT_EQ(relocation({{1, 4}, {2, 4}}, {{3, 0}}, true), std::nullopt);
 }
 
+TEST(Relocation, ANodeThatHasWorkersTakesMoreWhereNoOtherOneIsThere) {
+  EXPECT_EQ(relocation({{1, 2}}, {{0, 2, true}, {2, 4}}, false), Nodes{2});
+  EXPECT_EQ(relocation({{1, 2}}, {{0, 3, true}, {2, 2, true}, {3, 1}}, false), Nodes{2});
+  EXPECT_EQ(relocation({{1, 2}}, {{0, 1, true}}, false), std::nullopt);
+  EXPECT_EQ(relocation({{1, 1}, {2, 4}}, {{0, 1, true}, {3, 4}}, false), (Nodes{0, 3}));
+  EXPECT_EQ(relocation({{1, 1}, {2, 1}}, {{0, 2, true}}, false), std::nullopt) << "one for each";
+}
+
+TEST(Relocation, NoWorkersShareTheCoresOfANodeThatHasOthers) {
+  EXPECT_EQ(relocation({{1, 2}}, {{0, 1, true}}, true), std::nullopt);
+  EXPECT_EQ(relocation({{1, 1}, {2, 4}}, {{3, 1}, {0, 1, true}}, true), (Nodes{0, 3}));
+}
+
 }  // namespace
 }  // namespace rtrain::decide

@@ -38,6 +38,7 @@ class RemoteNodeTest : public testing::Test {
     }
     while (!to_controller_.empty()) {
       node_->receive(decode(to_controller_.front()));
+      if (more_) more_->receive(decode(to_controller_.front()));
       to_controller_.pop_front();
     }
   }
@@ -59,6 +60,7 @@ class RemoteNodeTest : public testing::Test {
   std::deque<std::string> to_host_;
   std::deque<std::string> to_controller_;
   std::optional<RemoteNode> node_;
+  std::optional<RemoteNode> more_;  // workers of a later attempt on the same node
   NodeAgent host_{
       loop_,
       NodeFiles{},
@@ -77,6 +79,24 @@ TEST_F(RemoteNodeTest, WorkersOfAnotherNodeAreAsThoseOfThisOne) {
   EXPECT_EQ(delegate_.ends[3].pid, delegate_.workers[3].pid);
   EXPECT_TRUE(delegate_.ends[3].is_child);
   EXPECT_FALSE(delegate_.has("rank 2 is gone"));
+}
+
+TEST_F(RemoteNodeTest, WorkersOfALostNodeComeToThoseThatAreThere) {
+  spawn("echo");
+  NodeOrder order{.attempt = 2, .first_rank = 4, .num_workers = 1, .first_local_rank = 2};
+  order.env = {{kTestWorker, "echo"}};
+  more_.emplace(
+      order, [this](const auto& message) { to_host_.push_back(encode(to_value(message))); },
+      delegate_);
+  more_->spawn();
+  wait_for("rank 4: hello");
+  node_->send(3, to_frame(message::Exit{}));
+  wait_for("rank 3 is gone");
+  EXPECT_TRUE(node_->is_running());
+  more_->send(4, to_frame(message::Exit{}));
+  wait_for("rank 4 is gone");
+  EXPECT_FALSE(more_->is_running());
+  EXPECT_FALSE(delegate_.has("rank 2 is gone")) << "the others stay";
 }
 
 TEST_F(RemoteNodeTest, WhatAWorkerPrintsComesBeforeItsEnd) {

@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "host/train/group/moved_ranks.h"
 #include "tests/unit/fake_node_delegate.h"
 
 namespace rtrain::train {
@@ -89,6 +91,29 @@ TEST_F(NodeGroupTest, ANodeWithoutRanksHearsOfTheNextAttempt) {
   FakeNodeDelegate next;
   group_.hand_over(next);
   EXPECT_EQ(log_, std::vector<std::string>(3, "handed over"));
+}
+
+TEST_F(NodeGroupTest, RanksThatComeToANodeWithOthersAreAMemberOfTheirOwn) {
+  using Pairs = std::vector<std::pair<int, int>>;
+  const auto pairs = [](const std::vector<decide::NodeWorkers>& nodes) {
+    Pairs out;
+    for (const decide::NodeWorkers& each : nodes) out.emplace_back(each.node, each.workers);
+    return out;
+  };
+  EXPECT_EQ(pairs(nodes_of(group_, {4, 5})), (Pairs{{2, 2}}));
+  EXPECT_EQ(pairs(nodes_without(group_, {4, 5})), (Pairs{{0, 2}, {1, 2}}));
+  move_ranks(group_, {4, 5}, {1}, {}, [&](int node, const node::NodeOrder& order) {
+    EXPECT_EQ(order.first_rank, 4);
+    EXPECT_EQ(order.num_workers, 2);
+    EXPECT_EQ(order.first_local_rank, 2);
+    return NodeGroup::Member{
+        .node = std::make_unique<FakeNode>(log_), .name = "n1", .number = node};
+  });
+  EXPECT_EQ(group_.of(5).name, "n1");
+  EXPECT_EQ(group_.of(5).first_rank, 4);
+  EXPECT_EQ(group_.rank_on(1), 2);
+  EXPECT_TRUE(group_.is_shared(group_.of(2)) && group_.is_shared(group_.of(4)));
+  EXPECT_FALSE(group_.is_shared(group_.of(0)));
 }
 
 }  // namespace
