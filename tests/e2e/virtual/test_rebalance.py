@@ -41,5 +41,7 @@ def test_they_come_back_when_it_is_fast_again(rtrain):
     result = rtrain.run_ok(script("slow", 2, 120, epochs=60))
     output = " ".join(result.stderr.split())
     assert "2, 3 → 4, 1" in output and "4, 1 → " in output, output
-    assert statuses(rtrain, "slow") == ["HEALED", "HEALED", "FINISHED"]
+    # Other programs on the machine may make a rank slow once more.
+    *changes, last = statuses(rtrain, "slow")
+    assert last == "FINISHED" and len(changes) >= 2 and set(changes) == {"HEALED"}, changes
     assert ended(rtrain, "slow") == ended(rtrain, "calm")
