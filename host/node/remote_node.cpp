@@ -70,6 +70,7 @@ void RemoteNode::set_attached(int rank, int pid) {
 // late.
 void RemoteNode::hand_over(NodeDelegate& delegate) {
   delegate_ = &delegate;
+  for (Rank& rank : ranks_) rank.facts.calls.clear();  // a new group counts its collectives again
   send_(message::HandOver{.attempt = order_.attempt});
 }
 
