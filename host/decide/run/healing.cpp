@@ -247,7 +247,9 @@ bool Transition::awaits_room() const {
   return replacing != nullptr && !replacing->moving.empty() && !has_room();
 }
 
+// When a node was lost since, the search begins again at the HealDue that follows.
 void Transition::give_up_room() {
+  if (std::get<stage::Replacing>(m_.stage).moving != moving()) return;
   add(action::TellNoRoom{moving()});
   give_up_heal();
 }

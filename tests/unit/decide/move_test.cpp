@@ -102,6 +102,18 @@ TEST(Move, ANodeThatIsLostMeanwhileNeedsRoomToo) {
   EXPECT_EQ(d.find<action::HealGroup>()->moved, (Ranks{1, 2, 3}));
 }
 
+TEST(Move, TheTimeForRoomBeginsAgainWhenAnotherNodeIsLost) {
+  Moving d;
+  d.lose_node().lose(1).feed(event::DeadlinePassed{2});
+  EXPECT_FALSE(d.has_acted());
+  d.feed(event::HealDue{2});
+  ASSERT_TRUE(d.find<action::SetDeadline>());
+  EXPECT_EQ(d.find<action::SetDeadline>()->seconds, 30);
+  d.feed(event::DeadlinePassed{2});
+  ASSERT_TRUE(d.find<action::TellNoRoom>());
+  EXPECT_EQ(d.find<action::TellNoRoom>()->ranks, (Ranks{1, 2, 3}));
+}
+
 TEST(Move, ALostRankThatHasNotEndedIsWaitedForAfterRoomIsFound) {
   Moving d;
   d.lose_node().feed(event::Dying{1, 3}).feed(event::RoomFound{2, {2, 3}});
