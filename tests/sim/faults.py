@@ -128,8 +128,14 @@ FAULTS = [
     ("core_request.cpp", "if (!shares()) return", "if (is_elastic()) return"),
     ("core_request.cpp", "std::max(1, offered)", "offered"),
     # relocation: which node takes the workers of a lost one
-    ("relocation.cpp", "if (best->workers < each.workers && !may_share) return std::nullopt;", ""),
-    ("relocation.cpp", "free.erase(best);", ""),
+    ("relocation.cpp", " || most(*best, may_share) < each.workers) return", ") return"),
+    ("relocation.cpp", "rooms.erase(best);", ""),
+    ("relocation.cpp", "return may_share && !room.is_used ?", "return may_share ?"),
+    (
+        "relocation.cpp",
+        "return found ? found : choose(lost, rooms, may_share);",
+        "return choose(lost, rooms, may_share);",
+    ),
     ("relocation.cpp", "is_small ? -each.workers : each.workers", "-each.workers"),
     ("relocation.cpp", "each.node != lost.node,", "each.node == lost.node,"),
     # commit_agreement, sync_board, stop_agreement: when ranks commit, synchronize, stop
@@ -315,6 +321,7 @@ FAULTS = [
     ),
     ("link_verdict.cpp", "link.silent_s >= now_s - entry.at_s;", "link.silent_s >= 0;"),
     ("link_verdict.cpp", "count.second >= worst.second", "count.second > worst.second"),
+    ("link_verdict.cpp", "for (const int node : failed.refusing) leave_out(node);", ""),
     ("evidence.cpp", "is_conclusive ? HealthAction::kEvict", "!is_conclusive ? HealthAction::kEvict"),
     ("evidence.cpp", "rank < 0 ?", "rank <= 0 ?"),
 ]
