@@ -21,11 +21,12 @@ function replicas.begin(state)
   local context = state.context
   if state.kind ~= 'torch' or context.world_size == 1 or state.is_joining or context.world_rank ~= 0 then return end
   local num_collectives = require('rtrain._elastic').num_collectives
-  local first, before
+  -- Weak, so that what is serialized meanwhile does not take the script's objects for those of a module.
+  local first, before = setmetatable({}, {__mode = 'k'}), nil
   is_watching = true
   hooks.watch_steps(function(optimizer)
     local count = num_collectives()
-    if first == nil then first, before = optimizer, 0 elseif first ~= optimizer then return end
+    if before == nil then first[optimizer], before = true, 0 elseif not first[optimizer] then return end
     local is_alone, is_decided = count == before, before > 0
     before = count
     if is_alone or is_decided then replicas.finish() end

@@ -370,3 +370,33 @@ def test_workers_without_a_process_group_agree_too(rtrain):
         """)
     ranks = rtrain.json("metrics", "last", "--ranks")[0]["ranks"]
     assert ranks[0] == ranks[1] and ranks[0]["rows"] in (3, 6)
+
+
+def test_functions_are_sent_to_loader_threads_between_the_first_steps(rtrain):
+    """Rank 0 watches its first two steps. What it remembers of them is not a part of a module."""
+    rtrain.run_ok("""
+        local torch, train, data = require 'torch', require 'rtrain', require 'rtrain.data'
+        train.TorchTrainer {
+          train_loop_per_worker = function()
+            local model = train.torch.prepare_model(torch.nn.Linear(1, 1))
+            local optimizer = torch.optim.SGD(model:parameters(), {lr = 0.1})
+            local shard = train.get_dataset_shard()
+            local state = train.state {model = model, optimizer = optimizer, shard = shard, epoch = 0}
+            train.elastic(state, function()
+              while state.epoch < 3 do
+                for batch in shard:iter_torch_batches {batch_size = 4} do
+                  optimizer:zero_grad()
+                  model(batch.x:view{-1, 1}:float()):sum():backward()
+                  optimizer:step()
+                  train.report {rows = batch.x:numel()}
+                  state:commit()
+                end
+                state.epoch = state.epoch + 1
+              end
+            end)
+          end,
+          datasets = {train = data.range(8):map(function(row) return {x = row.id} end)},
+          scaling_config = train.ScalingConfig {num_workers = 2},
+        }:fit()
+        """)
+    assert [report["rows"] for report in rtrain.reports()] == [4, 4, 4]
