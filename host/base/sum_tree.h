@@ -64,6 +64,18 @@ class SumTree {
     return out;
   }
 
+  // Whether the sum is also that of one value of each part, added along the tree of the parts: each
+  // part is one piece, and the additions are the same. `parts`: the pieces of each, in order.
+  static bool is_tree_of_parts(int num_leaves, const std::vector<std::vector<SumNode>>& parts) {
+    std::vector<SumNode> pieces, each;
+    for (const std::vector<SumNode>& part : parts) {
+      if (part.size() != 1) return false;
+      each.push_back({0, static_cast<int>(each.size())});
+      pieces.push_back(part[0]);
+    }
+    return additions(num_leaves, pieces) == additions(static_cast<int>(each.size()), each);
+  }
+
  private:
   // A node without a right sibling is its parent.
   SumNode widest(SumNode node) const {

@@ -167,6 +167,10 @@ FAULTS = [
     ("stop_agreement.cpp", "for (Rank& rank : ranks_) rank.calls.reset();", ""),
     ("stop_agreement.cpp", "return holding_ ? try_release() : std::nullopt;", "return std::nullopt;"),
     # stragglers: which rank slows the others down, and why
+    # shares: how many virtual ranks each process computes
+    ("slow/shares.cpp", "if (before.next_.size() == now_.size()) now_", "now_"),
+    ("slow/shares.cpp", "if (now_.empty() || next_ != now_) return false;", "if (now_.empty()) return false;"),
+    ("slow/shares.cpp", "std::vector<int> out(shares.size(), 1);", "std::vector<int> out(shares.size(), 0);"),
     ("slow/stragglers.cpp", "leave_out_alone(segment);", ""),
     ("slow/stragglers.cpp", "leave_out(&TimeFacts::other_s);", ""),
     ("slow/stragglers.cpp", "if (median(std::move(saves)) <= 0) leave_out", "if (false) leave_out"),

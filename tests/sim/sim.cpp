@@ -23,6 +23,7 @@
 #include "tests/sim/worlds/spares_world.h"
 #include "tests/sim/worlds/spool_world.h"
 #include "tests/sim/worlds/stop_world.h"
+#include "tests/sim/worlds/sums_world.h"
 #include "tests/sim/worlds/sync_world.h"
 #include "tests/sim/worlds/watch_world.h"
 
@@ -60,7 +61,7 @@ std::vector<Subject> subjects() {
           subject<NodesWorld>("nodes"),       subject<WatchWorld>("watch"),
           subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool"),
           subject<ReplicasWorld>("replicas"), subject<SlowWorld>("slow"),
-          subject<SparesWorld>("spares")};
+          subject<SparesWorld>("spares"),     subject<SumsWorld>("sums")};
 }
 
 void show(const Subject& subject, uint64_t seed, const Life& broken, bool is_brief) {

@@ -104,15 +104,40 @@ void ReplicasWorld::lose() {
 
 void ReplicasWorld::compare() {
   tell([] { return "the ranks compare their states"; });
+  if (draws_.chance(0.05)) {  // before all have the hashes
+    mark("a rank was lost in a comparison");
+    return lose();
+  }
   const decide::ReplicaVote found = vote(all());
   if (found.differing.empty()) return mark("all agree");
   if (found.source < 0) return restart();
-  for (const int rank : found.differing) state(rank) = state(found.source);
+  if (!mend(found)) return;
   mark("a rank was mended");
   for (const int rank : all()) {
     demand(state(rank) == state(0), "ranks differ after they were compared");
     demand(every_ > 1 || !is_damaged(rank), "damage is left");
   }
+}
+
+bool ReplicasWorld::mend(const decide::ReplicaVote& found) {
+  for (const int rank : found.differing) {
+    const bool is_cut = draws_.chance(0.05);
+    if (is_cut && draws_.chance(0.5)) {
+      // Some of its tensors are those of the other rank: it holds no commit.
+      tell([&] { return cat("a rank is lost while rank ", rank, " is mended"); });
+      state(rank) = mixed(state(rank), state(found.source));
+      mark("a rank was lost in a repair");
+      restart();
+      return false;
+    }
+    if (is_cut) {
+      mark("a rank was lost between two repairs");
+      lose();
+      return false;
+    }
+    state(rank) = state(found.source);
+  }
+  return true;
 }
 
 void ReplicasWorld::restart() {

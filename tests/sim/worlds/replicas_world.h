@@ -2,8 +2,8 @@
 // around host/decide/replica_vote.h.
 //
 // Ranks make steps, and a step's gradients carry what is wrong on one rank to all others. Bits flip
-// on some ranks between a step and its commit, ranks are lost and get the state of another one, and
-// without a majority the group goes back to its checkpoint.
+// on some ranks between a step and its commit, ranks are lost, also in the middle of a comparison,
+// and get the state of another one, and without a majority the group goes back to its checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,9 @@ class ReplicasWorld : public World {
   void flip();
   void lose();
   void compare();
+  // Gives the ranks that differ the state of the one that is believed. Returns false where a rank
+  // was lost in the middle of it.
+  bool mend(const decide::ReplicaVote& found);
   void restart();
   // The vote of the ranks that hold a state. Ranks are numbers of ranks_.
   decide::ReplicaVote vote(const std::vector<int>& holders);

@@ -49,18 +49,15 @@ VirtualSums::VirtualSums(VirtualSumsOptions options) : options_(std::move(option
   const int num_ranks = options_.group->getSize();
   RT_CHECK(options_.num_virtual >= num_ranks);
   range_ = range_of(options_.group->getRank());
-  std::vector<SumNode> all, each;
-  bool has_one_piece = true;
+  std::vector<SumNode> all;
   for (int rank = 0; rank < num_ranks; ++rank) {
     const LeafRange range = range_of(rank);
     pieces_.push_back(SumTree::pieces(options_.num_virtual, range.begin, range.end));
     all.insert(all.end(), pieces_.back().begin(), pieces_.back().end());
-    each.push_back({0, rank});
-    has_one_piece = has_one_piece && pieces_.back().size() == 1;
   }
   additions_ = SumTree::additions(options_.num_virtual, all);
   // A sum of two has the same bits in either order.
-  can_reduce_ = has_one_piece && additions_ == SumTree::additions(num_ranks, each) &&
+  can_reduce_ = SumTree::is_tree_of_parts(options_.num_virtual, pieces_) &&
                 (options_.adds_in_tree || num_ranks <= 2);
 }
 
