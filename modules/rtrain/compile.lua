@@ -4,6 +4,7 @@ local args = require 'base.args'
 local Compiled = require 'torch.compile.compiled'
 local errors = require 'base.errors'
 local hooks = require 'torch.optim.hooks'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 
 ---@class rtrain.CompiledStep: torch.compile.Compiled
 ---@field state string 'warming up', 'compiled' or 'eager'
@@ -13,14 +14,15 @@ local CompiledStep = Compiled:extend 'CompiledStep'
 local OPTIONS = {'mode', 'dynamic', 'fullgraph', 'fast_math'}
 
 function CompiledStep:init(step_fn, options)
-  require('rtrain.virtual').refuse(require('rtrain.session').peek(), 'train.compile', 'a step has the batches of several '
-    .. 'virtual ranks, and what comes once in it is held back until the last one')
   local is_callable = type(step_fn) == 'function' or (getmetatable(step_fn) or {}).__call
   if not is_callable then errors.raise('argument', 'train.compile: expected the step, a function, got ' .. type(step_fn)) end
   options = Compiled.check_options(options, OPTIONS, 'train.compile')
   args.one_of('train.compile: mode', options.mode or 'default', {'default', 'reduce-overhead'})
   Compiled.init(self, step_fn, 'train.compile', options)
 end
+
+-- With virtual_workers optimizers step in the last batch of a step alone.
+function CompiledStep:_part() return virtual_ranks.part() end
 
 function CompiledStep:_call_refusal()
   if hooks.is_watching() then return 'rtrain check looks at each step of an optimizer' end
@@ -40,6 +42,7 @@ end
 ---  other last digits.
 ---* Random numbers are those that the step would draw. Parameters, gradients, buffers and states of optimizers are as after
 ---  the step. The results have no history, as those of `train.graph`.
+---* With ScalingConfig.virtual_workers the first, the last and the other batches of a step get lists of their own.
 ---* Other effects in Lua (counting, printing, reports) happen only while the step runs itself: in the first three calls.
 ---
 ---The step stays as it is, with `state`, `reason` and a warning that say why, if it reads a number of a tensor (`item()`,

@@ -269,7 +269,6 @@ void Reducer::run_as_effect(std::string_view name, std::string_view given,
 }
 
 void Reducer::before_forward(bool sync, int virtual_rank) {
-  if (virtual_sums_ != nullptr) refuse_in_recording("virtual_workers");
   run_as_effect(
       "forward begins", sync ? "sync" : "no_sync", options_.buffers,
       [sync, virtual_rank](Reducer& own, const auto&) { own.begin_forward(sync, virtual_rank); });
@@ -313,7 +312,10 @@ void Reducer::share_buffers() {
 }
 
 void Reducer::note_zeroed(const std::vector<at::Tensor>& params) {
-  if (virtual_sums_ != nullptr) virtual_sums_->note_zeroed(params);
+  if (virtual_sums_ == nullptr) return;
+  run_as_effect("gradients are zeroed", "", {}, [params](Reducer& own, const auto&) {
+    if (own.virtual_sums_ != nullptr) own.virtual_sums_->note_zeroed(params);
+  });
 }
 
 void Reducer::end_virtual_rank(bool is_left) {

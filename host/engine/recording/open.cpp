@@ -123,22 +123,24 @@ int refuse(lua_State* L) {
   return 0;
 }
 
-// effect(name, fn, changed, read, is_apart): calls fn(). In a recording the plan calls it again at
-// this place: what the step did before it with these tensors has been done, and nothing of what
-// comes after it. If it is apart, or without lists of tensors, that holds for the whole step; and
-// fn gets the lists, in a plan those of the tensors that are at these places then.
+// effect(name, fn, changed, read, kind): calls fn(changed, read), or fn() without lists of tensors
+// and where kind is 'closed'. In a recording the plan calls it again at this place, with the tensors
+// that are at their places then: what the step did before it with these tensors has been done, and
+// nothing of what comes after it. If kind is 'apart', or without lists, that holds for the whole
+// step.
 int effect(lua_State* L) {
   std::string name(check_text(L, 1, "effect: name"));
   check_callable(L, 2, "effect: fn");
   const bool has_tensors = !lua_isnoneornil(L, 3);
-  const bool is_apart = !has_tensors || lua_toboolean(L, 5) != 0;
+  const std::string kind(lua_isnoneornil(L, 5) ? "" : check_text(L, 5, "effect: kind"));
+  const bool is_apart = !has_tensors || kind == "apart";
+  const bool gives_tensors = has_tensors && kind != "closed";
   using Tensors = std::vector<at::Tensor>;
   const Tensors changed = has_tensors ? check_tensors(L, 3) : Tensors();
-  const Tensors read = has_tensors ? check_tensors(L, 4) : Tensors();
+  const Tensors read = lua_isnoneornil(L, 4) ? Tensors() : check_tensors(L, 4);
   lua_settop(L, 2);
   const Running running(vm(L), L);
   const auto fn = std::make_shared<Callback>(L);
-  const bool gives_tensors = has_tensors && is_apart;
   const auto call = [fn, gives_tensors](const Tensors& to_change, const Tensors& to_read) {
     lua_State* own = fn->push();
     if (gives_tensors) push_tensors(own, to_change);

@@ -34,7 +34,7 @@ local torch = require 'torch'
 local Commits = class('Commits')
 
 -- A plan of train.compile does it too, and gives fn the tensors that it reads then.
-local function effect(name, fn, read) require('torch._C').recording.effect(name, fn, {}, read or {}, true) end
+local function effect(name, fn, read) require('torch._C').recording.effect(name, fn, {}, read or {}, 'apart') end
 
 local function pack(value) return require('torch._C').data.pack(value) end
 

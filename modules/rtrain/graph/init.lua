@@ -9,6 +9,7 @@ local class = require 'base.class'
 local GraphPolicy = require 'rtrain.graph.policy'
 local errors = require 'base.errors'
 local torch = require 'torch'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 local warnings = require 'base.warnings'
 
 ---@class rtrain.Graph
@@ -30,8 +31,6 @@ local function check_options(options)
 end
 
 function Graph:init(step_fn, options)
-  require('rtrain.virtual').refuse(require('rtrain.session').peek(), 'train.graph', 'a step has the batches of several virtual '
-    .. 'ranks, and what comes once in it is held back until the last one')
   local is_callable = type(step_fn) == 'function' or (getmetatable(step_fn) or {}).__call
   if not is_callable then errors.raise('argument', 'train.graph: expected the step, a function, got ' .. type(step_fn)) end
   self._step, self._options = step_fn, check_options(options)
@@ -71,6 +70,12 @@ local function device_refusal(shape)
   return 'no CUDA device: ' .. reason
 end
 
+local function virtual_refusal()
+  if not virtual_ranks.get() then return nil end
+  return 'ScalingConfig.virtual_workers: a graph repeats what the device does, and which batch of a step is the last one '
+    .. 'is known on the host'
+end
+
 local function call_refusal()
   if torch.is_anomaly_enabled() then return 'anomaly detection looks at each result on the host' end
   if torch.is_inference_mode_enabled() then return 'it is called in inference mode' end
@@ -80,7 +85,7 @@ end
 local function facts_of(self, ...)
   local modes = modes_now()
   local facts = {now = call_refusal(), difference = difference(self, modes, ...), has_ddp = self._record.has_ddp,
-                 never = self._record.refusal, change = self._graph and self._record:change()}
+                 never = self._record.refusal or virtual_refusal(), change = self._graph and self._record:change()}
   if not self._shape or facts.difference and self.state == 'warming up' then
     self._shape, self._modes = arguments.shape(...), modes
     facts.never = facts.never or device_refusal(self._shape)
@@ -188,8 +193,8 @@ end
 ---* Once there is a graph, zero_grad outside of the step zeroes gradients on the GPU in place.
 ---
 ---If no graph is possible, the step runs normally and the reason is reported once, as `state`, `reason` and a warning:
----on the CPU, with arguments on the CPU, if the step waits for the GPU (`item()`), with other optimizers, or with
----gradients over Gloo. A call under anomaly detection runs without the graph.
+---with ScalingConfig.virtual_workers, on the CPU, with arguments on the CPU, if the step waits for the GPU (`item()`), with
+---other optimizers, or with gradients over Gloo. A call under anomaly detection runs without the graph.
 ---@param step_fn fun(...: any): ... forward, backward and the optimizer's step
 ---@param options? {warmup: integer, pool: table, capture_error_mode: string} warmup = 3; pool: memory that several graphs share
 ---  (torch.cuda.graph_pool_handle); capture_error_mode = 'thread_local'

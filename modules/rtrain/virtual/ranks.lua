@@ -49,6 +49,9 @@ function VirtualRanks:shares()
   return shares and #shares == size and shares or nil
 end
 
+-- Calls fn(tensors) now, and in each run of a plan of train.compile: `changed` are those that it changes, `read` others.
+local function effect(name, fn, changed, read) require('torch._C').recording.effect(name, fn, changed, read) end
+
 -- Returns whether the train function is in the lines of the loop; true where that is unknown.
 local function is_inside(lines)
   if lines == nil then return true end
@@ -89,6 +92,14 @@ function VirtualRanks:is_held()
   if self._batch == nil then return false end
   local batch = look(self)
   return batch ~= nil and not batch.is_last
+end
+
+---@return string|nil part 'first', 'middle', 'last' or 'only' of the batches of a step in this process; nil outside of a loop
+function VirtualRanks:part()
+  local batch = look(self)
+  if batch == nil then return nil end
+  if batch.is_first then return batch.is_last and 'only' or 'first' end
+  return batch.is_last and 'last' or 'middle'
 end
 
 ---@return boolean whether another batch of the step came before, which was recorded
@@ -195,12 +206,19 @@ function VirtualRanks:check_forward()
   return batch.rank
 end
 
+local function take_step(self)
+  local batch = look(self)
+  batch.has_stepped = true
+  if batch.is_last then self:share_buffers() end
+end
+
 ---An optimizer's step comes, or is held back.
 function VirtualRanks:note_step()
   local batch = look(self)
   if batch == nil then return end
-  batch.has_stepped = true
-  if batch.is_last then self:share_buffers() end
+  local changed = {}
+  if batch.is_last then virtual_ranks.each_model(function(model) model:_add_buffers(changed) end) end
+  effect('virtual_workers: the step of an optimizer', function() take_step(self) end, changed)
 end
 
 ---The script calls a collective, in the batch of one virtual rank of each process.
@@ -249,26 +267,33 @@ function VirtualRanks:settle()
   virtual_ranks.each_model(function(model) model:_finish_virtual() end)
 end
 
----Returns a tensor for a value that is known at the end of the step.
----@return torch.Tensor NaN until then
-function VirtualRanks:later()
+local function keep_later(self, value)
   self._num_later = self._num_later + 1
-  local value = require('torch').tensor(0 / 0)
   local all = self._later[self._num_later] or {}
   self._later[self._num_later] = all
   all[#all + 1] = value
+end
+
+---Returns a tensor for a value that is known at the end of the step.
+---@return torch.Tensor NaN until then
+function VirtualRanks:later()
+  local value = require('torch').full({}, 0 / 0)
+  effect('virtual_workers: a value comes later', function(changed) keep_later(self, changed[1]) end, {value})
   return value
+end
+
+local function fill_kept(self, value)
+  self._num_later = self._num_later + 1
+  require('torch').no_grad(function()
+    for _, each in ipairs(self._later[self._num_later] or {}) do each:fill_(value:item()) end
+  end)
 end
 
 ---Fills the tensors that `later` has returned for the same call.
 ---@param value torch.Tensor
 function VirtualRanks:fill(value)
   if look(self) == nil then return end
-  self._num_later = self._num_later + 1
-  local torch = require 'torch'
-  torch.no_grad(function()
-    for _, each in ipairs(self._later[self._num_later] or {}) do each:fill_(value:item()) end
-  end)
+  effect('virtual_workers: a value has come', function(_, read) fill_kept(self, read[1]) end, {}, {value})
 end
 
 ---Takes the metrics of a report. Those of the process's first virtual rank count.

@@ -12,6 +12,7 @@ local errors = require 'base.errors'
 local Recording = require 'torch.compile.recording'
 local phases = require 'base.phases'
 local PlanGraph = require 'torch.compile.plan_graph'
+local virtual_ranks = require 'torch.distributed.virtual_ranks'
 local warnings = require 'base.warnings'
 
 -- Recordings that are kept for a plan: of a dynamic step there may be more.
@@ -63,6 +64,10 @@ function Compiled:_tell(note)
   end
   warnings.warn(('%s: %s'):format(self._name, note))
 end
+
+---Returns in which part of a step this call is: each part has plans of its own.
+---@return string|nil part nil if there are none
+function Compiled:_part() end
 
 ---Returns why this call can neither be recorded nor run a plan.
 ---@return string|nil refusal
@@ -118,7 +123,7 @@ end
 local function facts_of(self, modes, is_anomaly, ...)
   forget_disconnected(self)
   local refusal = is_anomaly and 'anomaly detection looks at each result' or self:_call_refusal()
-  local facts = {now = refusal, num_plans = #self._plans + #self._pending}
+  local facts = {now = refusal, num_plans = #self._plans + #self._pending, is_held = virtual_ranks.is_held()}
   facts.entry, facts.tensors = find(self, modes, ...)
   facts.fits = facts.entry ~= nil
   if facts.fits then return facts end
@@ -232,6 +237,8 @@ function Compiled.__call(self, ...)
   if self._policy.state == 'eager' then return eager(self, nil, ...) end
   local modes, is_anomaly, is_recording = engine.recording.modes()
   if is_recording then return eager(self, nil, ...) end
+  local part = self:_part()
+  if part then modes = modes .. part end
   local facts = facts_of(self, modes, is_anomaly, ...)
   local action, note = self._policy:next(facts)
   if note then self:_tell(note) end

@@ -1,7 +1,8 @@
 -- torch/compile/policy.lua: decides the next call of a step under train.compile: run it eagerly, record it, or run its
 -- plan.
 --
--- Only decisions, without tensors. The first call is eager, since optimizers make their state in it.
+-- Only decisions, without tensors. The first call is eager, since optimizers make their state in it; with virtual ranks
+-- those of the first step are.
 
 local class = require 'base.class'
 
@@ -28,6 +29,7 @@ end
 ---@field fits? boolean a plan is the step for this call
 ---@field is_pending? boolean a recording for such arguments has begun
 ---@field num_plans integer with those that are being recorded
+---@field is_held? boolean the step of optimizers is left out, since batches of other virtual ranks follow
 
 ---Makes every later call eager.
 ---@param reason string
@@ -46,7 +48,7 @@ function CompilePolicy:next(facts)
   if facts.now then return 'eager', 'this call runs eagerly: ' .. facts.now end
   if facts.fits then return 'run' end
   if not self._is_warm then
-    self._is_warm = true
+    self._is_warm = not facts.is_held
     return 'eager'
   end
   if self._is_dynamic or facts.is_pending or facts.num_plans < MOST_PLANS then return 'record' end

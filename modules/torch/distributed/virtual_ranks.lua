@@ -12,6 +12,7 @@ local virtual_ranks = {}
 ---@field shares fun(self: torch.VirtualRanks): integer[]|nil how many each process computes; nil: as equal numbers as possible
 ---@field rank fun(self: torch.VirtualRanks): integer|nil the one whose batch the loop has; nil outside of a loop
 ---@field is_held fun(self: torch.VirtualRanks): boolean whether others of the step follow in this process
+---@field part fun(self: torch.VirtualRanks): string|nil which batch of the step it is: 'first', 'middle', 'last' or 'only'
 ---@field check_forward fun(self: torch.VirtualRanks) raises if a model has changed since the batch began
 ---@field note_collective fun(self: torch.VirtualRanks, name: string) the script calls a collective
 ---@field note_rank fun(self: torch.VirtualRanks) the script reads its rank
@@ -30,6 +31,10 @@ function virtual_ranks.get() return ranks end
 ---Returns whether a call that comes once in a step is left out now.
 ---@return boolean
 function virtual_ranks.is_held() return ranks ~= nil and ranks:is_held() end
+
+---Returns which batch of a step the loop has in this process.
+---@return string|nil part 'first', 'middle', 'last' or 'only'; nil outside of such loops
+function virtual_ranks.part() return ranks and ranks:part() end
 
 ---Returns whether an optimizer's step is left out now.
 ---@param name string class of the optimizer

@@ -169,7 +169,6 @@ OPTIONS = {
     "train.torch.prepare_model(net, {parallel_strategy_kwargs = {find_unused_parameters = true}})": "find_unused_parameters",
     "train.torch.prepare_model(net, {parallel_strategy_kwargs = {broadcast_buffers = false}})": "broadcast_buffers",
     "train.torch.prepare_model(net):register_comm_hook('bf16_compress')": "register_comm_hook with virtual_workers",
-    "train.compile(function() end)": "train.compile with ScalingConfig.virtual_workers",
     "train.torch.prepare_data_loader(data.DataLoader(set), {add_dist_sampler = false})": "add_dist_sampler",
 }
 

@@ -52,7 +52,7 @@ local function record(what, groups, writes_rows, fn, ...)
   local arguments, count = {...}, select('#', ...)
   local changed, read = add({}, groups, 'whole'), {}
   add(writes_rows and changed or read, groups, 'shard')
-  C.recording.effect('fully_shard: ' .. what, function() fn(unpack(arguments, 1, count)) end, changed, read)
+  C.recording.effect('fully_shard: ' .. what, function() fn(unpack(arguments, 1, count)) end, changed, read, 'closed')
 end
 
 ---Calls fn(…), which gives these groups' whole parameters other memory or numbers.

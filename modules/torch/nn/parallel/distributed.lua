@@ -176,6 +176,17 @@ local function finish(self, sync, count, ...)
   return unpack(self._reducer:after_forward({...}, sync), 1, count)
 end
 
+-- Returns the tensors that the beginning of a virtual rank's forward may change: buffers, and in the first batch of a step
+-- the gradients that it puts aside.
+local function changed_by_forward(self)
+  local tensors = {}
+  self:_add_buffers(tensors)
+  local part = virtual_ranks.part()
+  if part ~= 'first' and part ~= 'only' then return tensors end
+  for _, param in ipairs(self._reduced[1]) do tensors[#tensors + 1] = param.grad end
+  return tensors
+end
+
 function DistributedDataParallel:forward(...)
   if not self._reducer then
     errors.raise('user', 'a forward of DistributedDataParallel before train.elastic: this rank has taken the place of a lost '
@@ -183,12 +194,21 @@ function DistributedDataParallel:forward(...)
   end
   if capture.current then prepare_capture(self) end
   local sync = self._sync_gradients and torch.is_grad_enabled()
-  if self:is_virtual() then
-    self:_begin_virtual(sync)
-  else
+  if not self:is_virtual() then
     self._reducer:before_forward(sync)
+  elseif capture.current then
+    require('torch._C').recording.effect('DistributedDataParallel: the forward of a virtual rank begins, '
+      .. (sync and 'sync' or 'no_sync'), function() self:_begin_virtual(sync) end, changed_by_forward(self))
+  else
+    self:_begin_virtual(sync)
   end
   return finish(self, sync, counted(self.module(...)))
+end
+
+---Appends its buffers to a list.
+---@param list torch.Tensor[]
+function DistributedDataParallel:_add_buffers(list)
+  for _, buffer in ipairs(self._reduced[2].buffers) do list[#list + 1] = buffer end
 end
 
 ---Returns whether gradients are those of virtual ranks.
