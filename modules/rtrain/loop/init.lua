@@ -2,11 +2,11 @@
 
 local namespace = require 'base.namespace'
 local session = require 'rtrain.session'
-local virtual = require 'rtrain.virtual'
 
 ---Trains a model, in the train function: epochs of batches, split over the workers, with validation, callbacks,
 ---accumulated and clipped gradients and mixed precision; each epoch is reported, with a checkpoint. A continued run
----starts in the middle of an epoch if necessary. Lightning equivalent: lightning.pytorch.Trainer.fit.
+---starts in the middle of an epoch if necessary. With ScalingConfig.virtual_workers batches are counted as on each virtual
+---worker, and callbacks get the first one of the process in a step. Lightning equivalent: lightning.pytorch.Trainer.fit.
 ---@param options train.loop.Options
 ---@return {epochs: integer, steps: integer, reason: string, metrics: table} done the progress and why the loop ended:
 ---  'max_epochs', 'max_steps', or the reason of a callback
@@ -32,8 +32,7 @@ local virtual = require 'rtrain.virtual'
 ---assert(result.return_value < 50 and result.metrics.loss < 1e-3 and result.checkpoint)
 ---```
 local function run(options)
-  virtual.refuse(session.get('train.loop'), 'train.loop', 'its counts and means are of batches, of which a process has several '
-    .. 'in a step: write the loop over a loader of prepare_data_loader')
+  session.get('train.loop')  -- raises outside of a train function
   return require 'rtrain.loop.loop'(require 'rtrain.loop.options'(options)):run()
 end
 

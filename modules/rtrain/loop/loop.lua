@@ -15,6 +15,7 @@ local ordered = require 'base.ordered'
 local Precision = require 'rtrain.loop.precision'
 local Progress = require 'rtrain.loop.progress'
 local report = require 'rtrain.functions.report'
+local session = require 'rtrain.session'
 local stop_requested = require('rtrain.functions.stop').stop_requested
 local tempdir = require 'rtrain.functions.tempdir'
 local torch = require 'torch'
@@ -49,8 +50,8 @@ local function is_wrapped(model) return train_torch.unwrap(model) ~= model end
 -- Returns whether fully_shard has divided the model.
 local function is_sharded(model) return model.set_requires_gradient_sync ~= nil end
 
-local function prepared_loader(loader)
-  if class.is(loader, require('torch.utils.data').DataLoader) then return train_torch.prepare_data_loader(loader) end
+local function prepared_loader(loader, options)
+  if class.is(loader, require('torch.utils.data').DataLoader) then return train_torch.prepare_data_loader(loader, options) end
   return loader
 end
 
@@ -77,9 +78,10 @@ local function saving_of(options)
 end
 
 -- Prepares a loader that uses each sample once; the padded loader gives the number of batches of the other ranks.
+-- With virtual ranks a step waits for nobody.
 function Loop:_prepare_validation(loader)
   if not loader then return end
-  loader = prepared_loader(loader)
+  loader = prepared_loader(loader, self._virtual and {padding = false})
   self._val_loader = require 'rtrain.torch.unpadded_loader'(loader)
   if self._val_loader ~= loader then self._padded_val_loader = loader end
 end
@@ -87,6 +89,7 @@ end
 ---@param options train.loop.Options
 function Loop:init(options)
   self._options, self._context = options, get_context()
+  self._virtual = session.get('train.loop').virtual
   self._saving = saving_of(options)
   local is_prepared = is_wrapped(options.model) or is_sharded(options.model)
   self.model = is_prepared and options.model or train_torch.prepare_model(options.model)
@@ -96,12 +99,16 @@ function Loop:init(options)
   self:_prepare_validation(options.val_dataloader)
   self.num_training_batches = length_of(self._train_loader, options.limit_train_batches)
   self._precision = Precision(options.precision, train_torch.get_device())
-  self._sums = MeanMetrics()
+  self._sums = self:_new_sums()
   self._progress = Progress(options.callbacks)
   self.is_global_zero = self._context:get_world_rank() == 0
   self.callback_metrics, self.step_metrics, self.should_stop = ordered.new(), ordered.new(), false
   self._train_state = self:_make_state()
   self:_take_counts()
+end
+
+function Loop:_new_sums()
+  return self._virtual and require 'rtrain.loop.virtual_means'(self._virtual) or MeanMetrics()
 end
 
 function Loop:_take_counts()
@@ -187,7 +194,8 @@ function Loop:_backward(batch, batch_idx)
     outputs = self._precision:forward(options.training_step, self.model, batch, batch_idx)
     self._precision:backward(loss_of(outputs) / options.accumulate_grad_batches)
   end
-  local is_alone = self.num_training_batches and not self:_is_boundary(batch_idx)
+  -- Virtual ranks add up gradients in each batch.
+  local is_alone = not self._virtual and self.num_training_batches and not self:_is_boundary(batch_idx)
   if is_sharded(self.model) then self.model:set_requires_gradient_sync(not is_alone) end
   if is_alone and is_wrapped(self.model) then self.model:no_sync(run) else run() end
   return outputs
@@ -235,15 +243,42 @@ local function plain(metrics)
   return out
 end
 
-function Loop:_train_batch(batch, batch_idx)
-  self:_call('on_train_batch_start', batch, batch_idx)
+-- Returns whether batches of other virtual ranks of the process follow in this step.
+function Loop:_is_held() return self._virtual ~= nil and self._virtual:is_held() end
+
+-- Ends a loop over the batches of virtual ranks, which the loop may have left.
+function Loop:_leave_batches()
+  if not self._virtual then return end
+  self._virtual:finish()
+  self._virtual:leave()
+end
+
+-- Runs the batch of a virtual rank. Returns the batch and the results that count for callbacks: those of the process's
+-- first virtual rank.
+function Loop:_run_batch(batch, batch_idx)
+  local is_first = not (self._virtual and self._virtual:is_further())
+  if is_first then self:_call('on_train_batch_start', batch, batch_idx) end
   local outputs = self:_backward(batch, batch_idx)
   self._has_gradients = true
-  self.step_metrics = metrics_of(outputs, 'loss')
-  local weight = batch_size(batch)
-  for key, value in ordered.items(self.step_metrics) do self._sums:add(key, value, weight) end
+  local metrics, weight = metrics_of(outputs, 'loss'), batch_size(batch)
+  for key, value in ordered.items(metrics) do self._sums:add(key, value, weight) end
+  if is_first then
+    self.step_metrics = metrics
+    self._shown = {batch = batch, outputs = outputs}
+  end
+  return self._shown
+end
+
+-- Returns whether the optimizer has made a step, and whether the batches of all virtual ranks are trained.
+function Loop:_train_batch(batch, batch_idx)
+  local shown = self:_run_batch(batch, batch_idx)
+  if self:_is_held() then return false, false end
+  -- Before the optimizer's step: behind it a rank that waits for a lost one could not go back.
+  if self._virtual then self._sums:exchange() end
   local is_step = self:_is_boundary(batch_idx)
   if is_step then self:_optimizer_step() end
+  if self._virtual then self._virtual:finish() end  -- what comes once in a step comes now
+  self._shown = nil
   self._progress.batch_idx = batch_idx + 1
   self:_take_counts()
   local is_logged = is_step and self.global_step % self._options.log_every_n_steps == 0
@@ -251,9 +286,9 @@ function Loop:_train_batch(batch, batch_idx)
     self.step_metrics = plain(self.step_metrics)  -- this waits for the device
     not_finite.see_kept_losses()
   end
-  self:_call('on_train_batch_end', outputs, batch, batch_idx)
+  self:_call('on_train_batch_end', shown.outputs, shown.batch, batch_idx)
   if is_logged then log(self.step_metrics, {step = self.global_step}) end
-  return is_step
+  return is_step, true
 end
 
 function Loop:_is_out_of_steps()
@@ -277,12 +312,16 @@ function Loop:_train_batches()
   while not (limit and batch_idx >= limit) and not self:_is_out_of_steps() do
     local batch = packed(next_batch())
     if batch == nil then break end
-    local is_step = self:_train_batch(batch, batch_idx)
-    batch_idx = batch_idx + 1
+    local is_step, is_counted = self:_train_batch(batch, batch_idx)
+    if is_counted then batch_idx = batch_idx + 1 end
     local is_left = is_step and self:_is_left_after_step()
     if is_step then self._train_state:commit() end
-    if is_left then return false end
+    if is_left then
+      self:_leave_batches()
+      return false
+    end
   end
+  self:_leave_batches()
   -- With a loader of unknown length, the last step may have had too few batches.
   if self._has_gradients then self:_optimizer_step() end
   self:_take_counts()
@@ -311,13 +350,15 @@ function Loop:_validate_batches(sums)
     if batch == nil then break end
     local weight = batch_size(batch)
     for key, value in ordered.items(self:_validate_batch(batch, batch_idx)) do sums:add(key, value, weight) end
-    batch_idx, last = batch_idx + 1, batch
+    if not self:_is_held() then batch_idx = batch_idx + 1 end
+    last = batch
   end
+  self:_leave_batches()
   if self._padded_val_loader then self:_fill_validation(last, batch_idx) end
 end
 
 function Loop:_validate()
-  local sums = MeanMetrics()
+  local sums = self:_new_sums()
   self:_call('on_validation_start')
   self.model:eval()
   torch.no_grad(function() self:_validate_batches(sums) end)
@@ -360,12 +401,12 @@ function Loop:_end_epoch()
 end
 
 -- Counts the batches of an epoch. After a change of the number of ranks the rest of the epoch is divided again, and its
--- number of batches is unknown.
+-- number of batches is unknown; that of virtual ranks stays.
 function Loop:_count_batches()
   local progress, size = self._progress, self._context:get_world_size()
   local is_dealt_again = progress.batch_idx > 0 and progress.world_size ~= nil and progress.world_size ~= size
   self.num_training_batches = nil
-  if is_dealt_again then return end
+  if is_dealt_again and not self._virtual then return end
   progress.world_size = size
   self.num_training_batches = length_of(self._train_loader, self._options.limit_train_batches)
 end

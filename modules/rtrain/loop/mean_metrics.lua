@@ -28,16 +28,24 @@ end
 ---@param key string
 ---@param value number|torch.Tensor
 ---@param weight number the number of samples
-function MeanMetrics:add(key, value, weight)
-  local entry = self._sums[key]
+function MeanMetrics:add(key, value, weight) self:_add_to(self._sums, key, value, weight) end
+
+-- Adds to one of the sums.
+function MeanMetrics:_add_to(sums, key, value, weight)
+  local entry = sums[key]
   if not entry then
     entry = {sum = 0, weight = 0}
-    self._sums[key] = entry
+    sums[key] = entry
   end
   entry.sum, entry.weight = entry.sum + as_double(key, value) * weight, entry.weight + weight
 end
 
-local function as_number(sum) return type(sum) == 'number' and sum or sum:item() end
+---Returns a sum as a number. It may wait for the device.
+---@param sum number|torch.Tensor
+---@return number
+function MeanMetrics.as_number(sum) return type(sum) == 'number' and sum or sum:item() end
+
+local as_number = MeanMetrics.as_number
 
 ---Returns this rank's sums, as a part of train.state that each rank saves separately.
 ---@return table state
