@@ -4,6 +4,11 @@ local schema = require 'rtrain.config.schema'
 
 local PREEMPTION = 'preemption is not distinguished from other losses in this version'
 
+local function number_or_auto(value)
+  if value == 'auto' then return nil end
+  return schema.integer(0)(value) and "expected an integer of at least 0, or 'auto'"
+end
+
 ---What happens when a worker raises or is lost. Ray equivalent: ray.train.FailureConfig.
 ---
 ---Three kinds of failures have separate limits: errors and losses of workers, groups that did not start, and
@@ -40,10 +45,11 @@ local PREEMPTION = 'preemption is not distinguished from other losses in this ve
 ---  run the step, the rank and the parameter or layer; 'error' ends the run there with code 'not_finite', without a
 ---  retry; 'ignore' does nothing. Checked are each loss on the CPU when its backward begins, losses on a GPU and all
 ---  metrics at train.report, and in train.loop the norm of clipped gradients
----@field verify_replicas integer at every n-th `commit` of train.elastic (and step of train.loop) the ranks compare hashes of
----  parameters and optimizer state, which are the same on all: 0 (default) never. A rank that differs, by a bit that its
----  memory or device has changed, gets the state of the others and is named, with its node; among two ranks nobody knows
----  which is right, and the group restarts from its checkpoint
+---@field verify_replicas integer|'auto' at every n-th `commit` of train.elastic (and step of train.loop), in loops without it
+---  after every n-th step of an optimizer, the ranks compare hashes of parameters and optimizer state, which are the same on
+---  all: 0 (default) never; 'auto': as often as costs 0.2 % of the time. A rank that differs, by a bit that its memory or
+---  device has changed, gets the state of the others and is named, with its node; among two ranks nobody knows which is
+---  right, and the group restarts from its checkpoint
 ---@field straggler string what is done about a rank that slows the others down: 'warn' (default) names it with the cause;
 ---  'evict' also gives its place up: a node other than the first one is not used any more, else train.elastic starts another
 ---  process in its place, once for each rank, and where it cannot, the rank stays; 'rebalance', with
@@ -62,7 +68,7 @@ local FailureConfig = schema.define('FailureConfig', {
   {'busy_threshold_s', default = 600, check = schema.positive},
   {'node_timeout_s', default = 30, check = schema.positive},
   {'on_nan', default = 'warn', check = schema.one_of('warn', 'error', 'ignore')},
-  {'verify_replicas', default = 0, check = schema.integer(0)},
+  {'verify_replicas', default = 0, check = number_or_auto},
   {'straggler', default = 'warn', check = schema.one_of('warn', 'ignore', 'evict', 'rebalance')},
   {'fail_fast', removed = 'max_failures = 0 ends the run at the first failure'},
 })

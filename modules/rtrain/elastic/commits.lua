@@ -66,7 +66,7 @@ function Commits:init(state, host)
     end)
   end
   local verifies = session.get('train.elastic').verify_replicas or 0
-  self.replica_check = verifies > 0 and ReplicaCheck(self._modules, self._optimizers) or nil
+  self.replica_check = verifies ~= 0 and ReplicaCheck(self._modules, self._optimizers, verifies) or nil
   if #sharded.names(state) > 0 then
     self.replica = Replica(self._modules, self._optimizers)
     for _, optimizer in ordered.items(self._optimizers) do
@@ -214,10 +214,10 @@ end
 
 -- Compares the replicas now and then. The commit comes first: the loss of a rank meanwhile costs no step.
 function Commits:_verify()
-  local state = session.get('train.elastic')
+  local context = session.get('train.elastic').context
   local commits = self.step - 1  -- without that of train.elastic itself, before the first step
-  if not self.replica_check or commits % state.verify_replicas ~= 0 or state.context.world_size == 1 then return end
-  if self.replica_check:verify(state.context, commits) then self:_take(self.step) end
+  if not self.replica_check or context.world_size == 1 then return end
+  if self.replica_check:verify(context, commits, 'commit') then self:_take(self.step) end
 end
 
 -- Returns to the copy. An optimizer's step need not change the versions.

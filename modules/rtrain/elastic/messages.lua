@@ -13,14 +13,16 @@ local function int64(value) return torch.tensor({value}, {dtype = torch.int64}) 
 ---Returns each rank's number, by rank from 0. A collective.
 ---@param context table
 ---@param own integer
+---@param second integer|nil another number
 ---@return table<integer, integer>
-function messages.gathered(context, own)
+---@return integer first the first rank's second number; 0 if it has none
+function messages.gathered(context, own, second)
   local all = {}
-  for rank = 0, context.world_size - 1 do all[rank + 1] = torch.zeros({1}, {dtype = torch.int64}) end
-  dist.all_gather(all, int64(own))
+  for rank = 0, context.world_size - 1 do all[rank + 1] = torch.zeros({2}, {dtype = torch.int64}) end
+  dist.all_gather(all, torch.tensor({own, second or 0}, {dtype = torch.int64}))
   local numbers = {}
-  for rank = 0, context.world_size - 1 do numbers[rank] = all[rank + 1]:item() end
-  return numbers
+  for rank = 0, context.world_size - 1 do numbers[rank] = all[rank + 1][0]:item() end
+  return numbers, all[1][1]:item()
 end
 
 ---Returns the first rank's value on all ranks. A collective.

@@ -12,14 +12,16 @@ local ordered = require 'base.ordered'
 local shards = require 'torch.tensor.shards'
 local torch = require 'torch'
 local tree = require 'torch.func.tree'
+local VerifyPace = require 'rtrain.elastic.verify_pace'
 
 ---@class ReplicaCheck
 local ReplicaCheck = class 'ReplicaCheck'
 
 ---@param modules table ordered, by name
 ---@param optimizers table ordered, by name
-function ReplicaCheck:init(modules, optimizers)
-  self._modules, self._optimizers = modules, optimizers
+---@param every integer|'auto' FailureConfig.verify_replicas
+function ReplicaCheck:init(modules, optimizers, every)
+  self._modules, self._optimizers, self._every = modules, optimizers, every
 end
 
 -- Whether the ranks divide its state, though its parameters are whole.
@@ -113,19 +115,42 @@ local function tell(what)
   require('rtrain._worker').report_health(('%s: %s, it has their state now'):format(what, CAUSE), false)
 end
 
----Compares the ranks' states, and mends those that differ. A collective.
----@param context table
----@param commits integer how many there were
----@return boolean was_mended whether this rank got the state of another one
----Errors: 'worker_lost' if there is no majority.
-function ReplicaCheck:verify(context, commits)
+-- Returns when to compare.
+local function pace_of(self)
+  if self._pace then return self._pace end
+  local uses_device = false
+  for _, module in ordered.items(self._modules) do
+    for _, param in ipairs(module:parameters()) do uses_device = uses_device or param.is_cuda end
+  end
+  self._pace = VerifyPace(self._every, uses_device)
+  return self._pace
+end
+
+-- Compares the ranks' states. Returns the ranks that differ, one that is believed, and this rank's state.
+local function compare(self, context, count)
+  local pace = pace_of(self)
+  local every = pace:start(count)
   local own, state = hashed(self)
   local ranks = {}
   for rank = 0, context.world_size - 1 do ranks[rank + 1] = rank end
-  local differing, source = vote(messages.gathered(context, own), ranks)
+  local hashes, agreed = messages.gathered(context, own, every)
+  pace:finish(count, agreed)
+  local differing, source = vote(hashes, ranks)
+  return differing, source, state
+end
+
+---Compares the ranks' states, if that is due, and mends those that differ. A collective.
+---@param context table
+---@param count integer of commits or steps so far, the same on all ranks
+---@param what string 'commit' or 'step'
+---@return boolean was_mended whether this rank got the state of another one
+---Errors: 'worker_lost' if there is no majority.
+function ReplicaCheck:verify(context, count, what)
+  if not pace_of(self):is_due(count) then return false end
+  local differing, source, state = compare(self, context, count)
   if #differing == 0 then return false end
   local place, has_same_tensors = where(context, state.names, state.hashes, differing, source or differing[1])
-  local what = ('after commit %d %s of %s %s'):format(commits, place, listed(differing),
+  what = ('after %s %d %s of %s %s'):format(what, count, place, listed(differing),
     source and 'differs from the other ranks' or 'differ from each other')
   if not source or not has_same_tensors then raise_undecided(what) end
   repair(context, state.tensors, differing, source)
@@ -141,6 +166,7 @@ end
 ---@return table<integer, integer> held without the ranks that differ: they get the state of another one
 ---Errors: 'worker_lost' if there is no majority.
 function ReplicaCheck:believed(context, held)
+  pace_of(self):reset()  -- new ranks know nothing of the others' pace
   local holders = {}
   for rank = 0, context.world_size - 1 do
     if held[rank] > 0 then holders[#holders + 1] = rank end

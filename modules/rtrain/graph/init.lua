@@ -8,6 +8,7 @@ local arguments = require 'torch.compile.arguments'
 local class = require 'base.class'
 local GraphPolicy = require 'rtrain.graph.policy'
 local errors = require 'base.errors'
+local hooks = require 'torch.optim.hooks'
 local torch = require 'torch'
 local virtual_ranks = require 'torch.distributed.virtual_ranks'
 local warnings = require 'base.warnings'
@@ -143,6 +144,7 @@ end
 local function replay(self, ...)
   for i, tensor in ipairs(arguments.tensors(self._shape, ...)) do self._inputs[i]:copy_(tensor) end
   self._graph:replay()
+  hooks.made(self._record.optimizers)
   return unpack(self._outputs, 1, self._outputs.n)
 end
 
@@ -160,7 +162,7 @@ end
 
 local ACTIONS = {eager = eager, warm = warm, capture = capture_and_replay, replay = replay}
 
-function Graph.__call(self, ...)
+local function call(self, ...)
   local capturing = require 'torch.cuda.capture'
   -- Inside another graph's step it is a part of that graph; and the state 'eager' is final.
   if capturing.is_capturing() or self._policy.state == 'eager' then return eager(self, ...) end
@@ -169,6 +171,8 @@ function Graph.__call(self, ...)
   self:_tell(note)
   return ACTIONS[action](self, ...)
 end
+
+function Graph.__call(self, ...) return hooks.holding_made(call, self, ...) end
 
 function Graph.__tostring(self)
   return ('train.graph(%s%s)'):format(self.state, self.reason and ': ' .. self.reason or '')

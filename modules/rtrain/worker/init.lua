@@ -13,6 +13,7 @@ local replicas = require 'rtrain.session.replicas'
 local run_flags = require 'rtrain.worker.run_flags'
 local session = require 'rtrain.session'
 local spare = require 'rtrain.session.spare'
+local step_check = require 'rtrain.elastic.step_check'
 local timing = require 'rtrain.session.timing'
 local variables = require 'rtrain.session.variables'
 local virtual = require 'rtrain.virtual'
@@ -88,7 +89,10 @@ end
 
 -- Begins what depends on the rank: now, or when a spare has got one.
 local function begin_rank(host, job, state)
-  if not state.probe then replicas.begin(state) end
+  if not state.probe then
+    replicas.begin(state)
+    step_check.begin(state)
+  end
   dataset_shards.begin(state, job.datasets)
   if state.probe and state.probe.num_steps then
     state.probe.on_step = loop_progress.of_steps(host, state.context.world_rank, state.probe.num_steps)
@@ -121,7 +125,7 @@ end
 
 ---Runs a train function as this process's part of the attempt. Its error becomes the error of the rank.
 ---@param job {train_loop_per_worker: function, train_loop_config: table?, kind: string, datasets: table[],
----  validation_config: table?, gpus: integer[]?, on_nan: string, verify_replicas: integer, metadata: table?,
+---  validation_config: table?, gpus: integer[]?, on_nan: string, verify_replicas: integer|'auto', metadata: table?,
 ---  virtual_workers: integer?, rebalances: boolean?, num_threads: integer?,
 ---  resume_from_checkpoint: Checkpoint?, set_cuda_device: boolean?, initialization_hook: function?, backend: table?,
 ---  flags: RunFlags?}
@@ -174,6 +178,7 @@ function worker.finish()
   dataset_shards.finish(state)
   loop_progress.finish()
   not_finite.finish()
+  step_check.finish()
   run_flags.undo(state.flags)
   variables.restore()
   virtual.finish()

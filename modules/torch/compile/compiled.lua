@@ -9,6 +9,7 @@ local class = require 'base.class'
 local CompilePolicy = require 'torch.compile.policy'
 local engine = require 'torch._C'
 local errors = require 'base.errors'
+local hooks = require 'torch.optim.hooks'
 local Recording = require 'torch.compile.recording'
 local phases = require 'base.phases'
 local PlanGraph = require 'torch.compile.plan_graph'
@@ -185,8 +186,9 @@ local function give_up(self, entry, err, ...)
 end
 
 -- Ends the step as the optimizers would, which have not run.
-local function end_step()
+local function end_step(optimizers)
   phases.leave(phases.enter(phases.OPTIMIZER))
+  hooks.made(optimizers)
   engine.step_boundary()
 end
 
@@ -207,7 +209,7 @@ local function run(self, facts, ...)
   if is_step then phases.leave(phase) end
   if not ok then return give_up(self, entry, out, ...) end
   watch:follow()
-  if is_step then end_step() end
+  if is_step then end_step(watch.optimizers) end
   return entry.recording:results_of(out)
 end
 
@@ -232,7 +234,7 @@ end
 
 local ACTIONS = {eager = eager, record = record, run = run}
 
-function Compiled.__call(self, ...)
+local function call(self, ...)
   -- Inside another step that is recorded it is a part of that step; and the state 'eager' is final.
   if self._policy.state == 'eager' then return eager(self, nil, ...) end
   local modes, is_anomaly, is_recording = engine.recording.modes()
@@ -245,6 +247,8 @@ function Compiled.__call(self, ...)
   if action == 'run' and self._checks then return run_checked(self, facts, ...) end
   return ACTIONS[action](self, facts, ...)
 end
+
+function Compiled.__call(self, ...) return hooks.holding_made(call, self, ...) end
 
 function Compiled.__tostring(self)
   return ('%s(%s%s)'):format(self._name, self.state, self.reason and ': ' .. self.reason or '')

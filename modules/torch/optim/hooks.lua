@@ -16,6 +16,40 @@ function hooks.watch_steps(before, after) before_step, after_step = before, afte
 ---@return boolean
 function hooks.is_watching() return after_step ~= nil end
 
+local watch_made, held
+
+---Sets a function that is called with each optimizer of this process after its step, also where a plan of train.compile or a
+---graph has made it.
+---@param fn? fun(optimizer: torch.optim.Optimizer) nil: no function
+function hooks.watch_made(fn) watch_made = fn end
+
+---Optimizers have made a step.
+---@param optimizers torch.optim.Optimizer[]
+function hooks.made(optimizers)
+  if not watch_made then return end
+  for _, optimizer in ipairs(optimizers) do
+    if held then held[#held + 1] = optimizer else watch_made(optimizer) end
+  end
+end
+
+local function release(ok, ...)
+  local optimizers = held
+  held = nil
+  if not ok then error((...), 0) end
+  hooks.made(optimizers)
+  return ...
+end
+
+---Calls fn(…), which may be recorded; what watches the steps that it makes comes behind it.
+---@param fn fun(...): ...
+---@param ... any
+---@return any ... the results of fn
+function hooks.holding_made(fn, ...)
+  if not watch_made or held then return fn(...) end
+  held = {}
+  return release(xpcall(fn, errors.wrap, ...))
+end
+
 ---Adds a function to one of the object's lists.
 ---@param object table
 ---@param name string the list

@@ -320,6 +320,7 @@ function Optimizer:step(closure)
   if not self._update then raise(self, 'an optimizer of your own defines step(closure)') end
   self:_step_alone()
   hooks.run(self, 'step_post', given)
+  hooks.made{self}
   require('torch._C').step_boundary()  -- the graph of this step is garbage now
   phases.leave(depth)
   return loss
@@ -346,6 +347,7 @@ function Optimizer:_wrap_own_step()
     local given = hooks.run(optimizer, 'step_pre', {closure})
     local loss = step(optimizer, given[1])
     hooks.run(optimizer, 'step_post', given)
+    hooks.made{optimizer}
     return loss
   end)
 end

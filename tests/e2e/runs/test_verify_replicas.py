@@ -43,8 +43,8 @@ SCRIPT = """
     """
 
 
-def run(rtrain, workers, flip, limits):
-    text = SCRIPT.replace("WORKERS", str(workers)).replace("FLIP", flip).replace("LIMITS", limits)
+def run(rtrain, workers, flip, limits, script=SCRIPT):
+    text = script.replace("WORKERS", str(workers)).replace("FLIP", flip).replace("LIMITS", limits)
     result = rtrain.run(text, "--oversubscribe")
     assert result.returncode == 0, result.stdout + result.stderr
     ranks = rtrain.json("metrics", "last", "--ranks")[-1]["ranks"]
@@ -108,6 +108,63 @@ def test_a_damaged_rank_gives_its_state_to_no_new_one(rtrain):
     (text,) = [text for text in events(rtrain) if "differs from the other ranks" in text]
     assert "after a loss the state of rank 0" in text
     assert rtrain.query("SELECT status FROM attempts ORDER BY started_at DESC LIMIT 2") == [("FINISHED",), ("HEALED",)]
+
+
+def without_elastic(flip, compiled="false"):
+    """Returns the script with a plain loop. FLIP runs in a hook of the optimizer, before its steps are compared."""
+    first, last = SCRIPT.index("train.elastic("), SCRIPT.index("train.report{hash")
+    loop = f"""
+      local step = 0
+      local function train_step(x)
+        optimizer:zero_grad()
+        model(x):pow(2):mean():backward()
+        optimizer:step()
+      end
+      if {compiled} then train_step = train.compile(train_step) end
+      optimizer:register_step_post_hook(function()
+        if step == 4 and not {compiled} then
+          local first = model:parameters()[1]
+          FLIP
+        end
+      end)
+      while step < 8 do
+        step = step + 1
+        torch.manual_seed(100 * step + rank)
+        train_step(torch.randn(4, 6))
+        if step == 6 and {compiled} then
+          local first = model:parameters()[1]
+          FLIP
+        end
+      end
+      """
+    return (SCRIPT[:first] + loop + SCRIPT[last:]).replace("FLIP", flip)
+
+
+def test_a_loop_without_elastic_compares_after_each_step(rtrain):
+    flip = "if rank == 1 then flip(first, 7) end"
+    calm, _ = run(rtrain, 3, "", "verify_replicas = 1", without_elastic(""))
+    mended, _ = run(rtrain, 3, "", "verify_replicas = 1", without_elastic(flip))
+    assert mended == calm and len(set(calm)) == 1
+    (text,) = [text for text in events(rtrain) if "differs from the other ranks" in text]
+    assert "after step 4 'model.0.weight' of rank 1" in text
+
+
+def test_so_does_one_whose_step_is_compiled(rtrain):
+    flip = "if rank == 1 then flip(first, 7) end"
+    mended, _ = run(rtrain, 3, "", "verify_replicas = 1", without_elastic(flip, compiled="true"))
+    assert len(set(mended)) == 1
+    (text,) = [text for text in events(rtrain) if "differs from the other ranks" in text]
+    assert "after step 7 " in text
+
+
+@pytest.mark.parametrize("script", [SCRIPT, without_elastic("FLIP")], ids=["elastic", "plain"])
+def test_auto_compares_as_often_as_costs_little(rtrain, script):
+    """At the latest after 1,000 steps."""
+    script = script.replace("state.step < 8", "state.step < 1010").replace("step < 8", "step < 1010")
+    flip = "if rank == 1 then flip(first, 7) end"
+    mended, _ = run(rtrain, 3, flip, "verify_replicas = 'auto'", script)
+    assert len(set(mended)) == 1
+    assert len([text for text in events(rtrain) if "differs from the other ranks" in text]) == 1
 
 
 def test_an_optimizer_that_the_ranks_divide_is_left_out(rtrain):
