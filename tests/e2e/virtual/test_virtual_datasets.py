@@ -82,6 +82,24 @@ def test_any_number_of_processes_ends_with_the_same_bits(rtrain, plan):
 
 
 @pytest.mark.parametrize("plan", ["shuffled", "filtered"])
+def test_a_checkpoint_of_the_end_of_an_epoch_goes_on_with_the_next_one(rtrain, plan):
+    script = text(*PLANS[plan]).replace(
+        "state.epoch = state.epoch + 1",
+        """state.epoch = state.epoch + 1
+        train.tempdir(function(dir)
+          state:save(dir)
+          train.report({step = state.step}, {checkpoint = train.Checkpoint.from_directory(dir)})
+        end)""",
+    )
+    straight = ended(rtrain, script, 3)
+    stop = straight[1][len(straight[1]) // 2 - 1]["step"] + 1
+    named = script.replace("}:fit()", "  run_config = train.RunConfig {name = 'cut'},\n}:fit()")
+    assert "stopped" in rtrain.run(named, "-n", "1", "--oversubscribe", "--set", f"stop_at={stop}").stderr
+    resumed = ended(rtrain, named, 2, "--resume", "must")
+    assert resumed[0] == straight[0] and resumed[1][-3:] == straight[1][-3:]
+
+
+@pytest.mark.parametrize("plan", ["shuffled", "filtered"])
 def test_a_checkpoint_goes_on_with_another_number(rtrain, plan):
     """It is of the second epoch, in the middle."""
     script = text(*PLANS[plan])

@@ -12,6 +12,17 @@ local VirtualLoop = class('VirtualLoop', nil, {userdata = true})
 
 function VirtualLoop:init(iterator, make) self._iterator, self._make = iterator, make end
 
+-- Returns the next batch of each shard. Where the first one has none, the others end too: their positions are equal.
+local function in_turn(nexts)
+  local function took(offset, ...)
+    if (...) == nil and offset == 0 then
+      for i = 2, #nexts do nexts[i]() end
+    end
+    return ...
+  end
+  return function(offset) return took(offset, nexts[offset + 1]()) end
+end
+
 local function begin(self, lines)
   local iterator = self._iterator
   iterator._ranks:check_loop()
@@ -27,7 +38,7 @@ local function begin(self, lines)
   local state, batch_size = shards[1]:state(), self._make(shards[1])._batching.batch_size
   self._next = loop.begin(iterator._ranks, {
     seed = seeds.of(require('torch').initial_seed(), state.epoch), step = math.floor(state.rows / batch_size), lines = lines,
-    next_batch = function(offset) return nexts[offset + 1]() end})
+    next_batch = in_turn(nexts)})
 end
 
 ---Begins an epoch.
