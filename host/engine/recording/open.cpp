@@ -124,10 +124,10 @@ int refuse(lua_State* L) {
 }
 
 // effect(name, fn, changed, read, kind): calls fn(changed, read), or fn() without lists of tensors
-// and where kind is 'closed'. In a recording the plan calls it again at this place, with the tensors
-// that are at their places then: what the step did before it with these tensors has been done, and
-// nothing of what comes after it. If kind is 'apart', or without lists, that holds for the whole
-// step.
+// and where kind is 'closed'. In a recording the plan calls it again at this place, with the
+// tensors that are at their places then: what the step did before it with these tensors has been
+// done, and nothing of what comes after it. If kind is 'apart', or without lists, that holds for
+// the whole step.
 int effect(lua_State* L) {
   std::string name(check_text(L, 1, "effect: name"));
   check_callable(L, 2, "effect: fn");
