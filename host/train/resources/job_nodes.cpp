@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "host/base/clock.h"
 #include "host/base/random.h"
@@ -244,11 +246,15 @@ void JobNodes::on_node_message(int node, Value message) try {
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, node, std::move(message));
   if (NodeJudge::knows(type)) return health_.receive(node, std::move(message));
-  auto [each, end] = remote_.equal_range(node);  // each ignores the messages of other attempts
-  while (each != end) {
-    node::RemoteNode* const remote = (each++)->second;
-    remote->receive(each == end ? std::move(message) : message);
+  std::vector<node::RemoteNode*> groups;  // each ignores the messages of other attempts
+  for (auto [each, end] = remote_.equal_range(node); each != end; ++each) {
+    groups.push_back(each->second);
   }
+  if (groups.empty()) return;
+  for (node::RemoteNode* group : std::span(groups).first(groups.size() - 1)) {
+    group->receive(message);
+  }
+  groups.back()->receive(std::move(message));
 } catch (const std::exception& e) {
   nodes_.give_up(node,
                  cat("node ", roster_.name(node), " has sent an invalid message: ", e.what()));
