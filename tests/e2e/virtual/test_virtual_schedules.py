@@ -19,7 +19,7 @@ def ended(rtrain, schedule, name):
     return (rtrain.folder / f"out-{name}").read_text(), reports
 
 
-@pytest.mark.parametrize("source", ["loader", "dataset"])
+@pytest.mark.parametrize("source", sample("loader", "dataset"))
 @pytest.mark.parametrize("net", NETS)
 def test_any_number_of_processes_ends_with_the_same_bits(rtrain, net, source):
     """So do compiled steps."""
@@ -30,7 +30,7 @@ def test_any_number_of_processes_ends_with_the_same_bits(rtrain, net, source):
         assert ended(rtrain, schedule, f"some-{workers}") == first, workers
 
 
-@pytest.mark.parametrize("source", ["loader", "dataset"])
+@pytest.mark.parametrize("source", sample("loader", "dataset"))
 @pytest.mark.parametrize("net", sample(*NETS[:2]))
 def test_so_does_a_ready_made_loop(rtrain, net, source):
     first = ended(rtrain, Schedule(net, source, is_loop=True), "one")
