@@ -6,22 +6,26 @@
 #include "host/base/text/text.h"
 
 namespace rtrain::train {
+namespace {
 
-std::vector<decide::NodeWorkers> nodes_of(const NodeGroup& group, const std::vector<int>& ranks) {
+std::vector<decide::NodeWorkers> nodes_where(const NodeGroup& group, const std::vector<int>& ranks,
+                                             bool has_any) {
   std::vector<decide::NodeWorkers> out;
   for (const auto& member : group.members()) {
-    if (member.has_any(ranks)) out.push_back({member.number, member.num_workers});
+    if (member.has_any(ranks) == has_any) out.push_back({member.number, member.num_workers});
   }
   return out;
 }
 
+}  // namespace
+
+std::vector<decide::NodeWorkers> nodes_of(const NodeGroup& group, const std::vector<int>& ranks) {
+  return nodes_where(group, ranks, true);
+}
+
 std::vector<decide::NodeWorkers> nodes_without(const NodeGroup& group,
                                                const std::vector<int>& ranks) {
-  std::vector<decide::NodeWorkers> out;
-  for (const auto& member : group.members()) {
-    if (!member.has_any(ranks)) out.push_back({member.number, member.num_workers});
-  }
-  return out;
+  return nodes_where(group, ranks, false);
 }
 
 // The places stay: those of a group of fixed size follow each other.

@@ -49,7 +49,7 @@ function VirtualRanks:shares()
   return shares and #shares == size and shares or nil
 end
 
--- Calls fn(tensors) now, and in each run of a plan of train.compile: `changed` are those that it changes, `read` others.
+-- Calls fn(changed, read) now, and in each run of a plan of train.compile: tensors that it changes, and that it reads.
 local function effect(name, fn, changed, read) require('torch._C').recording.effect(name, fn, changed, read) end
 
 -- Returns whether the train function is in the lines of the loop; true where that is unknown.
