@@ -1,6 +1,6 @@
 // The recorder sees what forward, backward and updates call, and a plan of its record makes the
 // same changes.
-#include "host/engine/recording/recorder.h"
+#include "host/engine/recording/recorder/recorder.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -162,7 +162,7 @@ TEST(StepPlan, ZeroesMemoryWhereItIsAddedTo) {
   };
   const Record record = recorded(step, {at::ones({2, 3})}).record;
   const StepPlan once(record);
-  EXPECT_EQ(once.summary().regions, 1) << "of the first state";
+  EXPECT_EQ(once.summary().regions.size(), 1U) << "of the first state";
   EXPECT_EQ(once.summary().calls.at("aten::zero_"), 2);
   StepPlan plan(record);
   for (const at::Tensor& state : states) state.fill_(7);

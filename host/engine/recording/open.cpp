@@ -13,12 +13,13 @@
 #include "host/engine/autograd/loss_watch.h"
 #include "host/engine/operators/row_product.h"
 #include "host/engine/recording/plan_check.h"
-#include "host/engine/recording/recorder.h"
+#include "host/engine/recording/recorder/recorder.h"
 #include "host/engine/recording/step_plan.h"
 #include "host/engine/runtime/callback.h"
 #include "host/engine/runtime/checks.h"
 #include "host/engine/runtime/effect.h"
 #include "host/engine/runtime/guard.h"
+#include "host/engine/runtime/line_range.h"
 #include "host/engine/runtime/open.h"
 #include "host/engine/runtime/table_fields.h"
 #include "host/engine/tensor/tensor.h"
@@ -72,6 +73,20 @@ int push_text_or_nil(lua_State* L, const std::optional<std::string>& text) {
   return 1;
 }
 
+void push_regions(lua_State* L, const std::vector<RegionSummary>& regions) {
+  lua_createtable(L, static_cast<int>(regions.size()), 0);
+  for (size_t i = 0; i < regions.size(); ++i) {
+    lua_newtable(L);
+    lua_pushlstring(L, regions[i].name.data(), regions[i].name.size());
+    lua_setfield(L, -2, "name");
+    lua_pushlstring(L, regions[i].line.data(), regions[i].line.size());
+    lua_setfield(L, -2, "line");
+    set_number(L, "num_calls", regions[i].num_calls);
+    set_number(L, "bytes_saved", regions[i].bytes_saved);
+    lua_rawseti(L, -2, static_cast<int>(i) + 1);
+  }
+}
+
 // The leaves that an earlier recording of the step found: in a Record or a StepPlan.
 std::vector<at::Tensor> leaves_of(lua_State* L, int index) {
   if (lua_isnil(L, index)) return {};
@@ -86,8 +101,9 @@ std::vector<at::Tensor> leaves_of(lua_State* L, int index) {
 int start(lua_State* L) {
   lua_settop(L, 3);
   std::vector<at::Tensor> leaves = leaves_of(L, 2);
-  lua::push<Recorder>(L, std::make_unique<Recorder>(check_tensors(L, 1), std::move(leaves),
-                                                    lua_toboolean(L, 3) != 0));
+  lua::push<Recorder>(
+      L, std::make_unique<Recorder>(check_tensors(L, 1), std::move(leaves),
+                                    lua_toboolean(L, 3) != 0, [L] { return lua_line(L); }));
   return 1;
 }
 
@@ -241,17 +257,19 @@ struct PlanMethods {
         L, std::make_unique<PlanCheck>(*lua::check<StepPlan>(L, 1), check_tensors(L, 2)));
     return 1;
   }
-  // summary(): {recorded, views, dropped, regions, region_calls, bytes_saved, kernels,
-  // kernels_ready, launches, kernel_refusal, calls = {name = count}}
+  // summary(): {recorded, views, dropped, region_calls, bytes_saved, kernels, kernels_ready,
+  // launches, kernel_refusal, calls = {name = count},
+  // regions = {{name, line, num_calls, bytes_saved}, …}}
   static int summary(lua_State* L) {
     const PlanSummary& summary = lua::check<StepPlan>(L, 1)->summary();
     lua_newtable(L);
     set_number(L, "recorded", summary.recorded);
     set_number(L, "views", summary.views);
     set_number(L, "dropped", summary.dropped);
-    set_number(L, "regions", summary.regions);
     set_number(L, "region_calls", summary.region_calls);
     set_number(L, "bytes_saved", summary.bytes_saved);
+    push_regions(L, summary.regions);
+    lua_setfield(L, -2, "regions");
     lua_newtable(L);
     for (const auto& [name, count] : summary.calls) set_number(L, name.c_str(), count);
     lua_setfield(L, -2, "calls");

@@ -165,7 +165,7 @@ std::optional<std::string> PlanCheck::difference(const Record& eager,
       if (has_no_numbers(call, tensors[i]) || has_same_bytes(tensors[i], call.kept[i])) continue;
       const bool may_differ = recorded_.has_fast_math || tensors[i].is_cuda();
       if (may_differ && has_near_numbers(tensors[i], call.kept[i])) continue;
-      found = cat("operator ", index + 1, ", ", call.name(), ", gives other numbers than the step");
+      found = cat("operator ", index + 1, ", ", call.text(), ", gives other numbers than the step");
       return;
     }
   });

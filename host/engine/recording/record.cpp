@@ -60,14 +60,14 @@ std::optional<std::string> call_difference(const Record& before, const Record& n
     const RecordedCall& first = before.calls[i];
     const RecordedCall& second = now.calls[i];
     if (first.op.operator_name() != second.op.operator_name()) {
-      return cat("operator ", i + 1, " was ", first.name(), " and is ", second.name(),
+      return cat("operator ", i + 1, " was ", first.text(), " and is ", second.text(),
                  " in the next call");
     }
     if (const auto found = argument_difference(first, second)) {
-      return cat("operator ", i + 1, ", ", first.name(), ": ", *found);
+      return cat("operator ", i + 1, ", ", first.text(), ": ", *found);
     }
     if (first.results != second.results || first.written != second.written) {
-      return cat("operator ", i + 1, ", ", first.name(), ": it gives other tensors");
+      return cat("operator ", i + 1, ", ", first.text(), ": it gives other tensors");
     }
   }
   if (before.calls.size() == now.calls.size()) return std::nullopt;
@@ -87,7 +87,7 @@ bool has_same_bytes(const at::Tensor& a, const at::Tensor& b) {
 std::string user_of(const Record& record, int value) {
   for (const RecordedCall& call : record.calls) {
     for (const ValuePlace& place : call.tensors) {
-      if (place.value == value) return cat(", first used by ", call.name());
+      if (place.value == value) return cat(", first used by ", call.text());
     }
   }
   return "";
@@ -171,6 +171,8 @@ std::string RecordedCall::name() const {
   if (name.overload_name.empty()) return name.name;
   return cat(name.name, ".", name.overload_name);
 }
+
+std::string RecordedCall::text() const { return line.empty() ? name() : cat(name(), " at ", line); }
 
 bool Record::is_written(int storage) const {
   return std::ranges::any_of(calls, [&](const RecordedCall& call) {

@@ -64,10 +64,12 @@ struct RecordedCall {
   bool is_view = false;             // all results are views of arguments
   int rate_argument = -1;           // the argument that is the learning rate of group `rate`
   int rate = -1;
+  std::string line;  // of the script that made it: "train.lua:12"; empty if it is not known
   // In a check: copies of the results and of what it wrote; of an effect, what it changed.
   std::vector<at::Tensor> kept;
 
   std::string name() const;  // of the operator, or of the effect
+  std::string text() const;  // the name, with the line: "aten::mm at train.lua:12"
   bool is_effect() const;
 };
 

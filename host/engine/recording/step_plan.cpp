@@ -11,6 +11,7 @@
 
 #include "host/base/text/text.h"
 #include "host/engine/recording/drop_masks.h"
+#include "host/engine/runtime/line_range.h"
 #include "host/engine/tensor/shard_guard.h"
 
 namespace rtrain::engine {
@@ -173,12 +174,11 @@ void StepPlan::add_kernel(PlanItem& item) {
 
 template <class Region>
 void StepPlan::finish(Step step, const Region& region, const PlanItem& item) {
-  ++summary_.regions;
-  summary_.region_calls += static_cast<int>(item.calls.size());
-  summary_.bytes_saved -= region.num_bytes();
+  RegionSummary summary = summary_of(record_, item.calls);
+  summary.bytes_saved = -region.num_bytes();
   for (const int call : item.calls) {
     note_changes(step, record_.calls[at(call)]);
-    summary_.bytes_saved += num_bytes(record_.calls[at(call)]);
+    summary.bytes_saved += num_bytes(record_.calls[at(call)]);
     for (const ValuePlace& place : record_.calls[at(call)].results) {
       last_writer_[place.value] = call;
     }
@@ -187,6 +187,10 @@ void StepPlan::finish(Step step, const Region& region, const PlanItem& item) {
   for (const int value : region.outputs()) step.writers.push_back(last_writer_.at(value));
   step.uses = region.inputs();
   step.uses.insert(step.uses.end(), region.outputs().begin(), region.outputs().end());
+  summary_.region_calls += summary.num_calls;
+  summary_.bytes_saved += summary.bytes_saved;
+  step.summary = static_cast<int>(summary_.regions.size());
+  summary_.regions.push_back(std::move(summary));
   steps_.push_back(std::move(step));
 }
 
@@ -324,6 +328,7 @@ void StepPlan::keep_results(const RecordedCall& call) {
 
 void StepPlan::run_call(const Step& step, std::span<const double> rates, const Observer& observer) {
   const RecordedCall& call = record_.calls[at(step.call)];
+  const LineRange line(call.line);
   fill(call, step);
   if (call.rate >= 0) stack_[at(call.rate_argument)] = rates[at(call.rate)];
   has_changed_ = has_changed_ || step.changes_state;
@@ -358,6 +363,7 @@ void StepPlan::run_mask(const Step& step, const Observer& observer) {
 }
 
 void StepPlan::run_region(const Step& step, const Observer& observer) {
+  const RegionRange range(summary_.regions[at(step.summary)]);
   RegionStep& region = *regions_[at(step.region)];
   has_changed_ = has_changed_ || step.changes_state;
   region.run(values_);
@@ -367,6 +373,7 @@ void StepPlan::run_region(const Step& step, const Observer& observer) {
 void StepPlan::run_kernel(const Step& step, std::span<const double> rates,
                           const Observer& observer) {
   KernelStep& kernel = *kernels_[at(step.region)];
+  const RegionRange range(summary_.regions[at(step.summary)]);
   if (kernel.run(values_)) {
     has_changed_ = has_changed_ || step.changes_state;
     if (observer) observe(step, kernel.outputs(), observer);

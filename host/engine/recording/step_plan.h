@@ -20,16 +20,17 @@
 #include "host/engine/recording/plan_order.h"
 #include "host/engine/recording/record.h"
 #include "host/engine/recording/region_step.h"
+#include "host/engine/recording/region_summary.h"
 
 namespace rtrain::engine {
 
 struct PlanSummary {
-  int recorded = 0;  // calls in the record
-  int views = 0;     // without a call: their sizes are known
-  int dropped = 0;   // whose results nobody uses
-  int regions = 0;
+  int recorded = 0;         // calls in the record
+  int views = 0;            // without a call: their sizes are known
+  int dropped = 0;          // whose results nobody uses
   int region_calls = 0;     // calls that are in regions
   int64_t bytes_saved = 0;  // that regions do not read or write
+  std::vector<RegionSummary> regions;
   std::map<std::string, int> calls;
 };
 
@@ -80,7 +81,8 @@ class StepPlan {
     enum class Kind { kCall, kView, kMask, kRegion, kKernel };
     Kind kind = Kind::kCall;
     int call = -1;
-    int region = -1;  // or kernel
+    int region = -1;   // or kernel
+    int summary = -1;  // of the region or kernel
     bool changes_state = false;
     bool is_safe_softmax = false;
     std::vector<int> uses;      // values

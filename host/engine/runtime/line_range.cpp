@@ -17,8 +17,7 @@ std::string lua_line(lua_State* L) {
   return {};
 }
 
-void LineRange::begin(lua_State* L) {
-  const std::string line = lua_line(L);
+void LineRange::begin(const std::string& line) {
   if (!line.empty()) range_ = new ProfileRange(cat(kLinePrefix, line));
 }
 

@@ -21,11 +21,14 @@ inline constexpr std::string_view kLinePrefix = "lua: ";
 // The running line of the script, "train.lua:12"; empty if no script is running.
 std::string lua_line(lua_State* L);
 
-// While it exists, the range of the current line is open.
+// While it exists, the range of the current line is open, or of the line that is given.
 class LineRange {
  public:
   explicit LineRange(lua_State* L) {
-    if (records_lines.load(std::memory_order_relaxed)) begin(L);
+    if (records_lines.load(std::memory_order_relaxed)) begin(lua_line(L));
+  }
+  explicit LineRange(const std::string& line) {
+    if (records_lines.load(std::memory_order_relaxed)) begin(line);
   }
   ~LineRange() {
     if (range_ != nullptr) end();
@@ -34,7 +37,7 @@ class LineRange {
   LineRange& operator=(const LineRange&) = delete;
 
  private:
-  void begin(lua_State* L);
+  void begin(const std::string& line);
   void end();
 
   ProfileRange* range_ = nullptr;

@@ -1,7 +1,7 @@
 // host/engine/runtime/recording_listener.h: what a recording of operators gets to know from
 // elsewhere, because no operator does it.
 //
-// host/engine/recording/recorder.h implements it. Each thread has at most one. Autograd's threads
+// host/engine/recording/recorder/recorder.h implements it. Each thread has at most one. Autograd's threads
 // for devices, which work for a thread that waits for them, have its listener.
 #pragma once
 

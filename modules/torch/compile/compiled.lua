@@ -254,31 +254,53 @@ function Compiled.__tostring(self)
   return ('%s(%s%s)'):format(self._name, self.state, self.reason and ': ' .. self.reason or '')
 end
 
-local function explain_plan(entry, i, lines)
-  local summary, names, count = entry.plan:summary(), {}, 0
-  for name, number in next, summary.calls do
-    names[#names + 1] = name
-    count = count + number
+-- Regions that are listed of a plan.
+local MOST_REGIONS = 8
+
+-- The regions that save most.
+local function explain_regions(regions, lines)
+  table.sort(regions, function(a, b) return a.bytes_saved > b.bytes_saved end)
+  for i = 1, math.min(#regions, MOST_REGIONS) do
+    local region = regions[i]
+    lines[#lines + 1] = ('  %s%s: %d operators, %.3g MB'):format(region.name, region.line ~= '' and ' at ' .. region.line or '',
+      region.num_calls, region.bytes_saved / 1e6)
   end
-  table.sort(names, function(a, b)
-    if summary.calls[a] ~= summary.calls[b] then return summary.calls[a] > summary.calls[b] end
-    return a < b
-  end)
-  lines[#lines + 1] = ('plan %d: %d operators recorded, %d of them called; %d in %d regions, which save %.3g MB of memory '
-    .. 'traffic; %d views need no call, the results of %d are not used'):format(i, summary.recorded, count,
-    summary.region_calls, summary.regions, summary.bytes_saved / 1e6, summary.views, summary.dropped)
-  if summary.kernels > 0 then
-    lines[#lines + 1] = ('  of the regions %d are for the GPU: %d have their kernel, launched %d times'):format(summary.kernels,
-      summary.kernels_ready, summary.launches)
-    if summary.kernel_refusal ~= '' then
-      lines[#lines + 1] = '  a region whose operators are called instead: ' .. summary.kernel_refusal
-    end
-  end
-  if entry.graph then lines[#lines + 1] = '  ' .. tostring(entry.graph) end
-  for _, name in ipairs(names) do lines[#lines + 1] = ('  %4d  %s'):format(summary.calls[name], name) end
+  if #regions > MOST_REGIONS then lines[#lines + 1] = ('  and %d more'):format(#regions - MOST_REGIONS) end
 end
 
----Returns what the plans hold, as text: the operators that they call and how often.
+local function explain_kernels(summary, lines)
+  if summary.kernels == 0 then return end
+  lines[#lines + 1] = ('  of the regions %d are for the GPU: %d have their kernel, launched %d times'):format(summary.kernels,
+    summary.kernels_ready, summary.launches)
+  if summary.kernel_refusal ~= '' then
+    lines[#lines + 1] = '  a region whose operators are called instead: ' .. summary.kernel_refusal
+  end
+end
+
+local function explain_calls(calls, lines)
+  local names = {}
+  for name in next, calls do names[#names + 1] = name end
+  table.sort(names, function(a, b)
+    if calls[a] ~= calls[b] then return calls[a] > calls[b] end
+    return a < b
+  end)
+  for _, name in ipairs(names) do lines[#lines + 1] = ('  %4d  %s'):format(calls[name], name) end
+end
+
+local function explain_plan(entry, i, lines)
+  local summary, count = entry.plan:summary(), 0
+  for _, number in next, summary.calls do count = count + number end
+  lines[#lines + 1] = ('plan %d: %d operators recorded, %d of them called; %d in %d regions, which save %.3g MB of memory '
+    .. 'traffic; %d views need no call, the results of %d are not used'):format(i, summary.recorded, count,
+    summary.region_calls, #summary.regions, summary.bytes_saved / 1e6, summary.views, summary.dropped)
+  explain_regions(summary.regions, lines)
+  explain_kernels(summary, lines)
+  if entry.graph then lines[#lines + 1] = '  ' .. tostring(entry.graph) end
+  explain_calls(summary.calls, lines)
+end
+
+---Returns what the plans hold, as text: the regions, with the line of the script that made their first operator and the
+---memory traffic that they save, and the operators that are called, with how often.
 ---@return string
 function Compiled:explain()
   local lines = {tostring(self)}

@@ -30,8 +30,7 @@ local function finish(self, recorder, ok, ...)
   if not ok then error((...), 0) end
   local results = packed(...)
   keep_results(self, ...)
-  local record, refusal = recorder:take(arguments.tensors(self._shape, ...))
-  self.record, self.refusal = record, self.watch.refusal or refusal
+  self.record, self.refusal = recorder:take(arguments.tensors(self._shape, ...))
   self.watch:settle()
   return unpack(results, 1, results.n)
 end

@@ -10,7 +10,6 @@ local recording = require('torch._C').recording
 local Rates = require 'torch.optim.rates'
 
 ---@class torch.compile.Watch: torch.cuda.Capture
----@field refusal? string
 local Watch = capture.Capture:extend 'Watch'
 
 function Watch:init()
@@ -19,9 +18,9 @@ function Watch:init()
   self._modules, self._of_module, self._rated, self._of_group, self._ddps, self._participants = {}, {}, {}, {}, {}, {}
 end
 
----Keeps the first reason why the step cannot be recorded.
+---Tells the recording why the step cannot be recorded: the first reason counts.
 ---@param refusal string
-function Watch:refuse(refusal) self.refusal = self.refusal or refusal end
+function Watch:refuse(refusal) recording.refuse(refusal) end
 
 ---Called by a DistributedDataParallel that runs forward.
 ---@param _ string

@@ -1,4 +1,4 @@
-#include "host/engine/recording/refusal.h"
+#include "host/engine/recording/recorder/refusal.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/enum_tag.h>

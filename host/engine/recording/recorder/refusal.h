@@ -1,4 +1,4 @@
-// host/engine/recording/refusal.h: operators that cannot be in a recording.
+// host/engine/recording/recorder/refusal.h: operators that cannot be in a recording.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

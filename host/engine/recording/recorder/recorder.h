@@ -1,4 +1,4 @@
-// host/engine/recording/recorder.h: writes a Record while a step runs.
+// host/engine/recording/recorder/recorder.h: writes a Record while a step runs.
 //
 // A Recorder belongs to the thread that made it, and records the operators of that thread and those
 // that autograd's threads for devices call for it. It takes a dispatch key below autograd that
@@ -10,6 +10,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,17 +19,22 @@
 #include <vector>
 
 #include "host/base/text/text.h"
-#include "host/engine/recording/memory_numbers.h"
 #include "host/engine/recording/record.h"
+#include "host/engine/recording/recorder/leaf_grads.h"
+#include "host/engine/recording/recorder/memory_numbers.h"
 #include "host/engine/runtime/recording_listener.h"
 
 namespace rtrain::engine {
 
 class Recorder final : public RecordingListener {
  public:
+  // The line of the script that runs, "train.lua:12"; empty if it is not known.
+  using Line = std::function<std::string()>;
+
   // `leaves`: those that a former recording of the step found. `keeps_results`: each call keeps
   // copies of its results.
-  Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> leaves, bool keeps_results);
+  Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> leaves, bool keeps_results,
+           Line line = nullptr);
   ~Recorder() override;
 
   // Ends the recording: the thread's operators are no longer seen.
@@ -36,6 +42,7 @@ class Recorder final : public RecordingListener {
   // The record, after stop(). `outputs` are the tensors among the step's results. It is complete
   // only if refusal() is empty then.
   Record take(const std::vector<at::Tensor>& outputs);
+  // The first reason why there is no record, with the line of the script; empty if there is one.
   const std::string& refusal() const { return refusal_; }
 
   void add_constant(const at::Tensor& tensor) override;
@@ -78,7 +85,7 @@ class Recorder final : public RecordingListener {
   void add_zeros(const RecordedCall& call);
   void keep_results(RecordedCall& call, c10::ArrayRef<c10::IValue> results);
 
-  int leaf_of_grad(const at::Tensor& tensor) const;
+  std::string line() const { return line_ ? line_() : std::string(); }
   bool is_plain(const at::Tensor& tensor);
   bool is_on_its_device(const at::Tensor& tensor);
   // The number of a tensor that a call gets. Adds a state where it is not known.
@@ -87,7 +94,6 @@ class Recorder final : public RecordingListener {
   int add_number(const at::Tensor& tensor);
   int view_of(const at::Tensor& tensor, int storage);
   int storage_of(const at::Tensor& tensor);
-  void add_leaf(const at::Tensor& tensor);
   void forget_dead_states();
   void watch_version(const at::Tensor& tensor, int value);
   void read_versions();
@@ -96,9 +102,8 @@ class Recorder final : public RecordingListener {
   std::mutex observed_;
   Record record_;
   std::string refusal_;
-  std::vector<at::Tensor> grads_before_;  // of the given leaves
-  size_t num_given_leaves_ = 0;
-  std::vector<at::Tensor> found_grads_;  // of the other leaves, when the step first used them
+  Line line_;
+  LeafGrads grads_;
   struct Version {
     at::Tensor tensor;
     int value;

@@ -1,4 +1,4 @@
-#include "host/engine/recording/recorder.h"
+#include "host/engine/recording/recorder/recorder.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/enum_tag.h>
@@ -16,7 +16,7 @@
 #include "host/base/error.h"
 #include "host/base/text/text.h"
 #include "host/engine/recording/operator_traits.h"
-#include "host/engine/recording/refusal.h"
+#include "host/engine/recording/recorder/refusal.h"
 #include "host/engine/runtime/effect.h"
 #include "host/engine/tensor/shard_guard.h"
 
@@ -69,15 +69,12 @@ c10::OperatorHandle handle_of() {
 }  // namespace
 
 Recorder::Recorder(std::vector<at::Tensor> arguments, std::vector<at::Tensor> leaves,
-                   bool keeps_results)
-    : keeps_results_(keeps_results) {
+                   bool keeps_results, Line line)
+    : line_(std::move(line)), grads_(std::move(leaves)), keeps_results_(keeps_results) {
   if (listener != nullptr) throw Error(Code::kInternal, "this thread is recorded already");
   RecordingListener* none = nullptr;
   of_devices.compare_exchange_strong(none, this);
-  for (const at::Tensor& leaf : leaves) grads_before_.push_back(leaf.grad());
-  num_given_leaves_ = leaves.size();
-  record_.leaves = std::move(leaves);
-  numbers_.divide(grads_before_);
+  numbers_.divide(grads_.before());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const at::Tensor& argument = arguments[i];
     if (!is_plain(argument)) return;
@@ -114,7 +111,9 @@ void Recorder::stop() {
 }
 
 void Recorder::refuse(std::string_view reason) {
-  if (refusal_.empty()) refusal_ = reason;
+  if (reason.empty() || !refusal_.empty()) return;
+  const std::string at_line = is_active_ ? line() : std::string();
+  refusal_ = at_line.empty() ? std::string(reason) : cat(reason, ", at ", at_line);
 }
 
 bool Recorder::is_plain(const at::Tensor& tensor) {
@@ -172,15 +171,6 @@ int Recorder::add_number(const at::Tensor& tensor) {
   return add_value(copy, Origin::kConstant, static_cast<int>(record_.constants.size()) - 1);
 }
 
-void Recorder::add_leaf(const at::Tensor& tensor) {
-  if (!tensor.requires_grad() || !tensor.is_leaf()) return;
-  const bool is_known = std::ranges::any_of(
-      record_.leaves, [&](const at::Tensor& leaf) { return leaf.is_same(tensor); });
-  if (is_known) return;
-  record_.leaves.push_back(tensor);
-  found_grads_.push_back(tensor.grad());
-}
-
 int Recorder::view_of(const at::Tensor& tensor, int storage) {
   const std::vector<int>& known = memory_[static_cast<size_t>(storage)].values;
   for (const int number : known) {
@@ -207,25 +197,18 @@ int Recorder::view_of(const at::Tensor& tensor, int storage) {
   return number;
 }
 
-int Recorder::leaf_of_grad(const at::Tensor& tensor) const {
-  const auto found = std::ranges::find_if(grads_before_, [&](const at::Tensor& grad) {
-    return grad.defined() && grad.is_same(tensor);
-  });
-  return found == grads_before_.end() ? -1 : static_cast<int>(found - grads_before_.begin());
-}
-
 int Recorder::number_of(const at::Tensor& tensor) {
   const auto found = values_.find(tensor.unsafeGetTensorImpl());
   if (found != values_.end()) return found->second;
   if (!is_plain(tensor)) return 0;
-  const int grad_of = leaf_of_grad(tensor);
+  const int grad_of = grads_.leaf_of(tensor);
   const auto storage = numbers_.find(tensor);
   if (storage && grad_of < 0) {
-    add_leaf(tensor);
+    grads_.add(tensor);
     return view_of(tensor, *storage);
   }
   if (is_wrapped_number(tensor)) return add_number(tensor);
-  add_leaf(tensor);
+  grads_.add(tensor);
   record_.states.push_back(tensor);
   record_.grad_of.push_back(grad_of);
   const int number = add_value(tensor, Origin::kState, static_cast<int>(record_.states.size()) - 1);
@@ -280,6 +263,7 @@ void Recorder::read_argument(RecordedCall& call, int at, const c10::IValue& valu
 
 RecordedCall Recorder::before(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   RecordedCall call(op);
+  call.line = line();
   const auto& arguments = op.schema().arguments();
   const auto given = torch::jit::last(stack, arguments.size());
   refuse(refusal_of(op, given));
@@ -461,30 +445,12 @@ void Recorder::forget_dead_states() {
 }
 
 void Recorder::read_grads() {
-  for (size_t i = 0; i < record_.leaves.size(); ++i) {
-    const at::Tensor& leaf = record_.leaves[i];
-    const at::Tensor& now = leaf.grad();
-    const at::Tensor before = i < num_given_leaves_ ? grads_before_[i] : at::Tensor();
-    GradEffect effect{.leaf = leaf, .was_defined = before.defined()};
-    using Kind = GradEffect::Kind;
-    const bool is_read = std::ranges::count(record_.grad_of, static_cast<int>(i)) > 0;
-    effect.needs_same = is_read || !before.defined();
-    if (!now.defined()) {
-      effect.kind = before.defined() ? Kind::kDropped : Kind::kMissing;
-    } else if (before.defined() && now.is_same(before)) {
-      effect.kind = Kind::kKept;
-    } else if (const auto found = values_.find(now.unsafeGetTensorImpl()); found != values_.end()) {
-      effect.kind = Kind::kSet;
-      effect.value = found->second;
-    } else if (i >= num_given_leaves_ && now.is_same(found_grads_[i - num_given_leaves_])) {
-      effect.kind = Kind::kKept;
-      effect.was_defined = true;
-      effect.needs_same = false;
-    } else {
-      refuse("it sets a gradient that no operator has made");
-    }
-    record_.grads.push_back(std::move(effect));
-  }
+  auto effects = grads_.effects(record_.grad_of, [this](const at::Tensor& grad) {
+    const auto found = values_.find(grad.unsafeGetTensorImpl());
+    return found == values_.end() ? -1 : found->second;
+  });
+  if (!effects) return refuse("it sets a gradient that no operator has made");
+  record_.grads = std::move(*effects);
 }
 
 Record Recorder::take(const std::vector<at::Tensor>& outputs) {
@@ -496,6 +462,7 @@ Record Recorder::take(const std::vector<at::Tensor>& outputs) {
   if (refusal_.empty()) read_grads();
   read_versions();
   if (refusal_.empty()) forget_dead_states();
+  record_.leaves = grads_.take_leaves();
   record_.num_storages = static_cast<int>(memory_.size());
   return std::move(record_);
 }

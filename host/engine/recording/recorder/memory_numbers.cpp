@@ -1,4 +1,4 @@
-#include "host/engine/recording/memory_numbers.h"
+#include "host/engine/recording/recorder/memory_numbers.h"
 
 #include <algorithm>
 

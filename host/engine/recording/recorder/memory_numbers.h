@@ -1,5 +1,5 @@
-// host/engine/recording/memory_numbers.h: numbers for the memory in which the tensors of a step
-// lie.
+// host/engine/recording/recorder/memory_numbers.h: numbers for the memory in which the tensors of a
+// step lie.
 //
 // A storage has one number. Gradients that lie in one storage but not in the same bytes, as those
 // of a bucket of DistributedDataParallel, count as memory of their own.
