@@ -34,8 +34,9 @@ end
 ---recorded; if both did the same, later calls run the list.
 ---
 ---* A call runs the list if what it took as given still holds: sizes, strides, dtypes and other values of the arguments;
----  grad mode and autocast; options of optimizers, training flags of modules, requires_grad. Other arguments get lists of
----  their own, at most eight. Learning rates of Adam, AdamW and SGD may change at any time.
+---  grad mode and autocast; variables and plain tables around the step, fields and training flags of modules, requires_grad;
+---  options of optimizers, but for numbers, which may change at any time. Other arguments get lists of their own, at most
+---  eight.
 ---* DistributedDataParallel, `fully_shard` on CPUs, and collectives in the step are parts of the list, in the same order on
 ---  every rank.
 ---* On a GPU, with `RTRAIN_COMPILE=gpu`, kernels of the list are compiled while it runs without them; their sums have
@@ -43,7 +44,7 @@ end
 ---* Random numbers are those that the step would draw. Parameters, gradients, buffers and states of optimizers are as after
 ---  the step. The results have no history, as those of `train.graph`.
 ---* With ScalingConfig.virtual_workers the first, the last and the other batches of a step get lists of their own.
----* Other effects in Lua (counting, printing, reports) happen only while the step runs itself: in the first three calls.
+---* Other effects in Lua (printing, reports) happen only while the step runs itself: in the first three calls.
 ---
 ---The step stays as it is, with `state`, `reason` and a warning that say why, if it reads a number of a tensor (`item()`,
 ---`tolist()`), has tensors on a GPU (without `RTRAIN_COMPILE=gpu`) or on several, sizes that depend on numbers (boolean

@@ -143,11 +143,11 @@ local function without(list, entry)
   return out
 end
 
--- Makes a plan of two equal recordings.
-local function take(self, entry, recording)
+-- Makes a plan of two equal recordings. `change`: of a variable, between them.
+local function take(self, entry, recording, change)
   self._pending = with_first(self._pending, entry, MOST_PENDING)
   entry.count = entry.count + 1
-  local difference = entry.recording and entry.recording:difference(recording)
+  local difference = change or entry.recording and entry.recording:difference(recording)
   local has_plan, note = self._policy:recorded(entry.count, difference)
   entry.recording = recording
   if has_plan then
@@ -158,13 +158,14 @@ local function take(self, entry, recording)
   self:_tell(note)
 end
 
-local function recorded(self, entry, recording, ...)
+local function recorded(self, entry, recording, change, ...)
+  if recording.watch.has_new_state and self._policy:waits() then return arguments.detached(...) end
   if recording.refusal then
     local _, note = self._policy:fail(recording.refusal)
     self._plans, self._pending = {}, {}
     self:_tell(note)
   else
-    take(self, entry, recording)
+    take(self, entry, recording, change)
   end
   return arguments.detached(...)
 end
@@ -172,7 +173,8 @@ end
 local function record(self, facts, ...)
   local entry, recording = facts.entry, Recording()
   local given = {tensors = arguments.tensors(entry.shape, ...), before = entry.recording and entry.recording.record}
-  return recorded(self, entry, recording, recording:run(self._fn, given, ...))
+  local change = entry.recording and entry.recording.watch:variable_change()
+  return recorded(self, entry, recording, change, recording:run(self._fn, given, ...))
 end
 
 -- Runs eagerly from here on, since a plan has failed before it changed anything.

@@ -20,7 +20,7 @@ local CompilePolicy = class 'CompilePolicy'
 ---@param is_dynamic boolean|nil each set of shapes gets a plan, in the place of the one that was not used for longest
 function CompilePolicy:init(is_dynamic)
   self._is_dynamic, self.most_plans = is_dynamic, is_dynamic and MOST_DYNAMIC_PLANS or MOST_PLANS
-  self.state, self._is_warm, self._is_full = 'warming up', false, false
+  self.state, self._is_warm, self._is_full, self._num_waited = 'warming up', false, false, 0
 end
 
 ---The facts about a call before it runs.
@@ -57,6 +57,13 @@ function CompilePolicy:next(facts)
   return 'eager', note or nil
 end
 
+---Called after a recording in which optimizers made or arranged their state, as behind load_state_dict.
+---@return boolean waits the recording does not count: false if there were too many
+function CompilePolicy:waits()
+  self._num_waited = self._num_waited + 1
+  return self._num_waited < MOST_RECORDINGS
+end
+
 ---Called after a recording. The first one of a set of arguments has nothing to be compared with.
 ---@param count integer recordings for these arguments, with this one
 ---@param difference? string how it differs from the one before
@@ -65,7 +72,7 @@ end
 function CompilePolicy:recorded(count, difference)
   if count == 1 then return false end
   if not difference then
-    self.state = 'compiled'
+    self.state, self._num_waited = 'compiled', 0
     return true
   end
   if count < MOST_RECORDINGS then return false end

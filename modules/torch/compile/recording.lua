@@ -42,7 +42,7 @@ end
 ---@param ... any the arguments
 ---@return any ...
 function Recording:run(step, given, ...)
-  self.watch = Watch()
+  self.watch = Watch(step)
   -- Casts that autocast made before the step would be taken for states.
   torch.clear_autocast_cache()
   local recorder = recording.start(given.tensors, given.before, given.keeps_results or false)

@@ -6,14 +6,18 @@
 
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
+local host_update = require 'torch.optim.host_update'
 local recording = require('torch._C').recording
 local Rates = require 'torch.optim.rates'
+local Variables = require 'torch.compile.variables'
 
 ---@class torch.compile.Watch: torch.cuda.Capture
 local Watch = capture.Capture:extend 'Watch'
 
-function Watch:init()
+---@param step function
+function Watch:init(step)
   capture.Capture.init(self)
+  self._variables = Variables(step)
   self._num_hooks = {}
   self._modules, self._of_module, self._rated, self._of_group, self._ddps, self._participants = {}, {}, {}, {}, {}, {}
 end
@@ -82,6 +86,7 @@ function Watch:add_module(module)
   if not given then
     given = {module = module}
     self._of_module[module], self._modules[#self._modules + 1] = given, given
+    self._variables:add_module(module)
   end
   given.training, given.num_hooks = rawget(module, 'training'), num_hooks(module)
 end
@@ -122,27 +127,18 @@ function Watch:settle()
   self._given_exchanges = {}
   for i, ddp in ipairs(self._ddps) do self._given_exchanges[i] = {ddp:_exchange()} end
   for _, each in ipairs(self._participants) do each:settle() end
-  self._given_hooks, self._given_rates = {}, {}
+  self._given_hooks = {}
   for i, optimizer in ipairs(self.optimizers) do
     self._given_hooks[i] = {}
     each_hook(optimizer, add_hook, self._given_hooks[i])
-  end
-  for i, optimizer in ipairs(self.optimizers) do
-    self._given_rates[i] = {}
-    for k, group in ipairs(optimizer.param_groups) do
-      if not self._of_group[group] and not optimizer._rates then self._given_rates[i][k] = group.lr end
-    end
+    host_update.settle(optimizer, self._given[i].groups, self._of_group)
   end
 end
 
-local function rate_change(self)
+local function update_change(self)
   for i, optimizer in ipairs(self.optimizers) do
-    for k, group in ipairs(optimizer.param_groups) do
-      local given = self._given_rates[i][k]
-      if given ~= nil and given ~= group.lr then
-        return ('%s: lr of group %d was %s and is %s now'):format(class.of(optimizer).__name, k, given, group.lr)
-      end
-    end
+    local change = host_update.change(optimizer, self._given[i].groups)
+    if change then return ('%s: %s'):format(class.of(optimizer).__name, change) end
   end
 end
 
@@ -182,12 +178,16 @@ function Watch:module_change()
   end
 end
 
+---Returns which variable around the step has another value than at the begin of the recorded call.
+---@return string|nil change
+function Watch:variable_change() return self._variables:change() end
+
 ---Returns what the plan takes as given and has changed.
 ---@return string|nil change
 function Watch:change()
-  local change = self:module_change()
+  local change = self:module_change() or self:variable_change()
   if change then return change end
-  return capture.Capture.change(self) or hook_change(self) or exchange_change(self) or rate_change(self)
+  return capture.Capture.change(self) or hook_change(self) or exchange_change(self) or update_change(self)
 end
 
 ---Returns the learning rates that the plan takes.

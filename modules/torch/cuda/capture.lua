@@ -12,7 +12,8 @@ local errors = require 'base.errors'
 ---@field current? torch.cuda.Capture
 ---@field watch_module? fun(module: nn.Module) called with each module that is called, while train.compile records
 ---@field has_graphs boolean a graph was captured in this process: gradients of CUDA tensors may be in its memory
-local capture = {has_graphs = false}
+---@field num_assignments integer to fields of modules, in this process
+local capture = {has_graphs = false, num_assignments = 0}
 
 -- Counts how often the connections between ranks were made again.
 local num_connections = 0
@@ -102,6 +103,9 @@ end
 ---Called before each effect of an object in the step: train.compile needs it.
 function Capture:add_participant() end
 
+---Called by an optimizer that makes or arranges its state: later steps do not.
+function Capture:note_new_state() self.has_new_state = true end
+
 ---Called by a GradScaler that scales.
 ---@param scaler torch.amp.GradScaler
 function Capture:add_scaler(scaler)
@@ -151,14 +155,22 @@ function Capture:settle()
   end
 end
 
+---Returns an option of the group that differs from what a capture or a recording found.
+---@param group table of an optimizer
+---@param given {names: string[], values: table} the options that are compared
+---@return string|nil name
+function capture.changed_option(group, given)
+  for _, name in ipairs(given.names) do
+    if not is_same(group[name], given.values[name]) then return name end
+  end
+end
+
 local function changed_group(group, given, k)
   if #group.params ~= given.count then return ('group %d has other parameters'):format(k) end
-  for _, name in ipairs(given.names) do
-    if not is_same(group[name], given.values[name]) then
-      return ('%s of group %d was %s in the capture and is %s now'):format(name, k, text_of(given.values[name]),
-        text_of(group[name]))
-    end
-  end
+  local name = capture.changed_option(group, given)
+  if not name then return nil end
+  return ('%s of group %d was %s in the capture and is %s now'):format(name, k, text_of(given.values[name]),
+    text_of(group[name]))
 end
 
 local function changed_optimizer(optimizer, given)

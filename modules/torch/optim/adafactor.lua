@@ -30,6 +30,7 @@ local torch = require 'torch'
 ---@class optim.Adafactor: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Adafactor
 local Adafactor = Optimizer:extend('Adafactor')
+Adafactor._updates_on_host = true
 Adafactor._gathers = true  -- of a sharded parameter it needs sums over the other ranks' rows
 
 local function is_eps(value)

@@ -54,7 +54,7 @@ function Adagrad:_update_dense(group, batch, grads)
   batch:count_step()
   local params, gradients, sums = self._kernel_lists(batch, grads, LISTS)
   torch._fused_adagrad_(params, gradients, sums, batch.lists.step, {
-    lr = self:_lr_of(group, batch.device), lr_decay = group.lr_decay, weight_decay = group.weight_decay, eps = group.eps,
+    lr = self:_lr_argument(group, batch.device), lr_decay = group.lr_decay, weight_decay = group.weight_decay, eps = group.eps,
     maximize = group.maximize, grad_scale = self.grad_scale, found_inf = self.found_inf,
   })
   self:_uncount_skipped(batch)

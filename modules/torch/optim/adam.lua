@@ -51,7 +51,7 @@ function Adam:_update_dense(group, batch, grads)
   local params, gradients, averages, squares, largest = self._kernel_lists(batch, grads, LISTS)
   local kernel = group.decoupled_weight_decay and torch._fused_adamw_ or torch._fused_adam_
   kernel(params, gradients, averages, squares, largest, batch.lists.step, {
-    lr = self:_lr_of(group, batch.device), beta1 = group.betas[1], beta2 = group.betas[2],
+    lr = self:_lr_argument(group, batch.device), beta1 = group.betas[1], beta2 = group.betas[2],
     weight_decay = group.weight_decay, eps = group.eps, amsgrad = group.amsgrad, maximize = group.maximize,
     grad_scale = self.grad_scale, found_inf = self.found_inf,
   })

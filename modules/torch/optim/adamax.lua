@@ -22,6 +22,7 @@ local torch = require 'torch'
 ---@class optim.Adamax: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.Adamax
 local Adamax = Elementwise:extend('Adamax')
+Adamax._updates_on_host = true
 Adamax._can_be_captured = true
 
 Adamax._options = options.new('Adamax', {

@@ -23,6 +23,7 @@ local torch = require 'torch'
 ---@class optim.ASGD: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.ASGD
 local ASGD = Elementwise:extend('ASGD')
+ASGD._updates_on_host = true
 
 ASGD._options = options.new('ASGD', {
   options.with(options.lr, 1e-2), {'lambd', 1e-4, options.number}, {'alpha', 0.75, options.number},

@@ -43,6 +43,15 @@ function Fused:_make_capturable(is_capturing)
   return Optimizer._make_capturable(self, is_capturing)
 end
 
+---Returns the learning rate for the argument `lr` of the next operator. A plan of train.compile takes that of each call.
+---@param group table
+---@param device string
+---@return number|torch.Tensor
+function Fused:_lr_argument(group, device)
+  if capture.current and capture.current.add_rate and not self._rates then capture.current:add_rate(group) end
+  return self:_lr_of(group, device)
+end
+
 local function all_as_real(list)
   local out = {}
   for i, tensor in ipairs(list) do out[i] = torch.view_as_real(tensor) end

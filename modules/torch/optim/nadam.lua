@@ -24,6 +24,7 @@ local torch = require 'torch'
 ---@class optim.NAdam: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.NAdam
 local NAdam = Elementwise:extend('NAdam')
+NAdam._updates_on_host = true
 
 NAdam._options = options.new('NAdam', {
   options.with(options.lr, 2e-3), options.betas, options.eps, options.weight_decay,

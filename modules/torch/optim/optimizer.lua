@@ -9,6 +9,7 @@ local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local errors = require 'base.errors'
 local hooks = require 'torch.optim.hooks'
+local host_update = require 'torch.optim.host_update'
 local list_length = require 'base.list_length'
 local ordered = require 'base.ordered'
 local parameter = require 'torch.nn.parameter'
@@ -243,7 +244,6 @@ end
 ---@param device string
 ---@return number|torch.Tensor
 function Optimizer:_lr_of(group, device)
-  if capture.current and capture.current.add_rate and not self._rates then capture.current:add_rate(group) end
   if not self._rates then return Rates.number(group.lr) end
   return self._rates:of(group, device)
 end
@@ -294,7 +294,7 @@ local function update_groups(self)
     local plan, grads = Plan.of(self, group)
     if plan then
       has_gradient = true
-      for _, batch in ipairs(plan.batches) do self:_update(group, batch, batch:pick(grads)) end
+      for _, batch in ipairs(plan.batches) do host_update.run(self, group, plan.names, batch, batch:pick(grads)) end
       -- No other code has these handles: zero_grad can free the gradients before the garbage collector runs.
       for i = 1, #grads do grads[i]:release() end
     end

@@ -104,6 +104,7 @@ end
 
 -- Raises an error in a capture, since its replays would make the state again.
 local function check_no_capture()
+  if capture.current then capture.current:note_new_state() end
   if not capture.is_capturing() then return end
   errors.raise('argument', 'an optimizer stepped in a capture, but its state is not there yet or other parameters have a '
     .. 'gradient than in the step before: call the same step() before the capture, as train.graph does')

@@ -24,6 +24,7 @@ local torch = require 'torch'
 ---@class optim.RAdam: optim.Optimizer
 ---@overload fun(params: optim.Params, lr?: number, ...: any): optim.RAdam
 local RAdam = Elementwise:extend('RAdam')
+RAdam._updates_on_host = true
 
 RAdam._options = options.new('RAdam', {
   options.lr, options.betas, options.eps, options.weight_decay, {'decoupled_weight_decay', false, options.boolean},

@@ -77,7 +77,7 @@ function SGD:_update_dense(group, batch, grads)
   local is_first_step = is_unset(self, batch.states[1])
   local params, gradients, buffers = self._kernel_lists(batch, grads, LISTS)
   torch._fused_sgd_(params, gradients, buffers, {
-    weight_decay = group.weight_decay, momentum = group.momentum, lr = self:_lr_of(group, batch.device),
+    weight_decay = group.weight_decay, momentum = group.momentum, lr = self:_lr_argument(group, batch.device),
     dampening = group.dampening, nesterov = group.nesterov, maximize = group.maximize,
     is_first_step = is_first_step, grad_scale = self.grad_scale,
     found_inf = self.found_inf,

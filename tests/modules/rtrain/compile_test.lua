@@ -37,6 +37,12 @@ end
 
 local function adamw(params) return torch.optim.AdamW(params, {lr = 0.01}) end
 
+-- A counter that a plan does not compare, as it does the variables around a step.
+local function uncompared()
+  local counter = {count = 0}
+  return setmetatable(counter, {__index = {add = function() counter.count = counter.count + 1 end}})
+end
+
 -- Trains twice, eagerly and under train.compile, and compares losses, parameters, buffers, gradients and states.
 local function compare(make, options)
   options = options or {}
@@ -365,16 +371,16 @@ end
 
 function TestRefusals:test_random_numbers_that_the_step_seeds()
   local reason = 'it sets the state of random numbers'
-  lu.assertEquals(reason_of(function(a) torch.manual_seed(1) return a + torch.rand(2) end, torch.ones(2)), reason)
+  lu.assertStrContains(reason_of(function(a) torch.manual_seed(1) return a + torch.rand(2) end, torch.ones(2)), reason)
   local layer = nn.Linear(2, 2)
-  lu.assertEquals(reason_of(function(a)
+  lu.assertStrContains(reason_of(function(a)
     torch.utils.checkpoint.checkpoint(function(x) return layer(x) end, a, {use_reentrant = false}):sum():backward()
   end, torch.ones(2, 2)), reason)
 end
 
 function TestRefusals:test_calls_that_differ()
-  local x, count, mean = torch.ones(2), 0, torch.zeros(2)
-  lu.assertStrContains(reason_of(function(a) count = count + 1 return a * count end, x), 'a number of the script')
+  local x, counter, mean = torch.ones(2), uncompared(), torch.zeros(2)
+  lu.assertStrContains(reason_of(function(a) counter:add() return a * counter.count end, x), 'a number of the script')
   lu.assertStrContains(reason_of(function(a) mean = mean * 0.9 + a return mean end, x), 'another one in the next call')
   local is_odd = false
   lu.assertStrContains(reason_of(function(a) is_odd = not is_odd return is_odd and a + 1 or a:exp() end, x), 'its calls differ')
@@ -412,39 +418,39 @@ end
 
 function TestRefusals:test_anomaly_detection_runs_the_step()
   if os.getenv 'RTRAIN_COMPILE_CHECK' == '1' then lu.skip 'the check runs the step in each call' end
-  local calls = 0
-  local step = warmed(function(x) calls = calls + 1 return x + 1 end, torch.ones(1))
+  local calls = uncompared()
+  local step = warmed(function(x) calls:add() return x + 1 end, torch.ones(1))
   step(torch.ones(1))
-  lu.assertEquals(calls, 3)
+  lu.assertEquals(calls.count, 3)
   torch.autograd.detect_anomaly(function() step(torch.ones(1)) end)
-  lu.assertEquals({calls, step.state}, {4, 'compiled'})
+  lu.assertEquals({calls.count, step.state}, {4, 'compiled'})
   step:reset()
   step(torch.ones(1))
-  lu.assertEquals({calls, step.state}, {5, 'warming up'})
+  lu.assertEquals({calls.count, step.state}, {5, 'warming up'})
 end
 
 -- Counts the plans that are kept.
 local function num_plans(step) return select(2, step:explain():gsub('\nplan %d+:', '')) end
 
 function TestValues:test_a_dynamic_step_has_a_plan_for_each_length()
-  local calls = 0
+  local calls = uncompared()
   local step = train.compile(function(x)
-    calls = calls + 1
+    calls:add()
     return (x * 2 + 1):sum()
   end, {dynamic = true})
   step(torch.ones(1))
   for length = 1, 70 do
     for _ = 1, 3 do lu.assertEquals(step(torch.ones(length)):item(), 3 * length) end
   end
-  lu.assertEquals({calls, num_plans(step), step.state}, {1 + 2 * 70, 64, 'compiled'})
+  lu.assertEquals({calls.count, num_plans(step), step.state}, {1 + 2 * 70, 64, 'compiled'})
   step(torch.ones(7))  -- of the oldest plan
   step(torch.ones(6))  -- its plan was replaced
-  lu.assertEquals(calls, 1 + 2 * 70 + 1)
+  lu.assertEquals(calls.count, 1 + 2 * 70 + 1)
   for _ = 1, 2 do step(torch.ones(6)) end
   step(torch.ones(7))  -- was used after 8
-  lu.assertEquals(calls, 1 + 2 * 70 + 2)
+  lu.assertEquals(calls.count, 1 + 2 * 70 + 2)
   step(torch.ones(8))
-  lu.assertEquals(calls, 1 + 2 * 70 + 3)
+  lu.assertEquals(calls.count, 1 + 2 * 70 + 3)
 end
 
 function TestValues:test_lengths_that_come_once_are_recorded_and_forgotten()

@@ -23,6 +23,8 @@
 namespace rtrain::engine {
 namespace {
 
+constexpr std::string_view kUnusedRate = "no operator takes a learning rate as its argument lr";
+
 bool has_tensors(const RecordedCall& call) { return !call.tensors.empty(); }
 
 void record_call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
@@ -142,6 +144,11 @@ bool Recorder::is_on_its_device(const at::Tensor& tensor) {
   }
   device_ = device;
   return refusal_.empty();
+}
+
+void Recorder::add_rate(int group) {
+  if (rate_ >= 0) refuse(kUnusedRate);
+  rate_ = group;
 }
 
 int Recorder::storage_of(const at::Tensor& tensor) {
@@ -454,6 +461,7 @@ void Recorder::read_grads() {
 }
 
 Record Recorder::take(const std::vector<at::Tensor>& outputs) {
+  if (rate_ >= 0) refuse(kUnusedRate);
   if (begun_ != 0) refuse("a collective that it begins does not end in it");
   for (const at::Tensor& output : outputs) {
     if (shard_number(output) != 0) refuse("it returns rows of a sharded tensor");

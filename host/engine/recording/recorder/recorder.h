@@ -50,7 +50,7 @@ class Recorder final : public RecordingListener {
   void add_begun(int count) override { begun_ += count; }
   void refuse(std::string_view reason) override;
   // The next call with an argument `lr` takes the learning rate of this group.
-  void add_rate(int group) { rate_ = group; }
+  void add_rate(int group);
 
   // Calls fn(). The recording, but not the step, ends with its exceptions. Autograd's threads for
   // devices call it too.

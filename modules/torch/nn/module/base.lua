@@ -109,6 +109,7 @@ function Module.__newindex(self, name, value)
       tostring(name), WANTED[kind]))
   end
   self._fields[name] = value
+  capture.num_assignments = capture.num_assignments + 1
 end
 
 ---Does nothing. A class ported from Python may keep its call `super().__init__()` as `nn.Module.init(self)`.
