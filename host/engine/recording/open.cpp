@@ -143,7 +143,7 @@ int refuse(lua_State* L) {
 // and where kind is 'closed'. In a recording the plan calls it again at this place, with the
 // tensors that are at their places then: what the step did before it with these tensors has been
 // done, and nothing of what comes after it. If kind is 'apart', or without lists, that holds for
-// the whole step.
+// the whole step. An effect of kind 'random' changes nothing but the state of random numbers.
 int effect(lua_State* L) {
   std::string name(check_text(L, 1, "effect: name"));
   check_callable(L, 2, "effect: fn");
@@ -167,7 +167,8 @@ int effect(lua_State* L) {
     call(changed, read);
   } else {
     const auto order = is_apart ? Effect::Order::kOfAll : Effect::Order::kOfEffects;
-    record_effect(Effect(std::move(name), "", call, order), changed, read);
+    const auto in_check = kind == "random" ? Effect::InCheck::kRepeated : Effect::InCheck::kCopied;
+    record_effect(Effect(std::move(name), "", call, order, in_check), changed, read);
   }
   return 0;
 }

@@ -151,7 +151,11 @@ std::optional<std::string> PlanCheck::difference(const Record& eager,
   const auto restore = c10::make_scope_exit([&] { set_random_states(recorded_, after); });
   set_random_states(recorded_, random_states_);
   for (size_t i = 0; i < copy_.calls.size(); ++i) {
-    if (copy_.calls[i].is_effect()) copy_.calls[i].arguments[0] = repetition_of(eager.calls[i]);
+    if (!copy_.calls[i].is_effect()) continue;
+    c10::IValue& effect = copy_.calls[i].arguments[0];
+    if (Effect::of(effect).in_check() == Effect::InCheck::kCopied) {
+      effect = repetition_of(eager.calls[i]);
+    }
   }
   StepPlan plan(std::move(copy_));
   std::optional<std::string> found;

@@ -35,11 +35,12 @@ const at::Tensor& order_of_effects() {
 
 }  // namespace
 
-Effect::Effect(std::string name, std::string given, Body body, Order order)
+Effect::Effect(std::string name, std::string given, Body body, Order order, InCheck in_check)
     : name_(std::move(name)),
       given_(std::move(given)),
       body_(std::move(body)),
       order_(order),
+      in_check_(in_check),
       has_grad_mode_(c10::GradMode::is_enabled()) {}
 
 bool Effect::is_same(const Effect& other) const {

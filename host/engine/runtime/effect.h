@@ -33,12 +33,18 @@ class Effect final : public torch::CustomClassHolder {
     kOfAll,      // none may
   };
 
+  // What a check of a plan does, whose tensors are copies: it copies what the effect has changed in
+  // the step, or repeats an effect that changes no tensors and may be repeated.
+  enum class InCheck { kCopied, kRepeated };
+
   // `name` is for users. `given` is what the effect takes as given: two effects are the same if
   // both texts are equal.
-  Effect(std::string name, std::string given, Body body, Order order = Order::kOfEffects);
+  Effect(std::string name, std::string given, Body body, Order order = Order::kOfEffects,
+         InCheck in_check = InCheck::kCopied);
 
   const std::string& name() const { return name_; }
   Order order() const { return order_; }
+  InCheck in_check() const { return in_check_; }
   bool is_same(const Effect& other) const;
   // Runs the body in the grad mode in which the effect was made.
   void run(const std::vector<at::Tensor>& changed, const std::vector<at::Tensor>& read) const;
@@ -51,6 +57,7 @@ class Effect final : public torch::CustomClassHolder {
   std::string given_;
   Body body_;
   Order order_;
+  InCheck in_check_;
   bool has_grad_mode_;
 };
 

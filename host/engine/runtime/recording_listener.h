@@ -1,8 +1,8 @@
 // host/engine/runtime/recording_listener.h: what a recording of operators gets to know from
 // elsewhere, because no operator does it.
 //
-// host/engine/recording/recorder/recorder.h implements it. Each thread has at most one. Autograd's threads
-// for devices, which work for a thread that waits for them, have its listener.
+// host/engine/recording/recorder/recorder.h implements it. Each thread has at most one. Autograd's
+// threads for devices, which work for a thread that waits for them, have its listener.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -9,7 +9,7 @@ local class = require 'base.class'
 
 local PLAIN = {number = true, boolean = true, string = true}
 local LIBRARY = '@rtrain://'
--- Of variables that are compared, and of entries of tables that are looked at: a table of data is no setting.
+-- Of variables that are compared, and of entries of tables that are looked at, which may be data.
 local MOST_FACTS, MOST_ENTRIES = 256, 4096
 
 local function is_library(fn)

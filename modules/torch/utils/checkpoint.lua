@@ -6,13 +6,27 @@ local torch = require 'torch'
 
 local OPTIONS = {'preserve_rng_state', 'use_reentrant', 'determinism_check', 'context_fn', 'debug', 'early_stop'}
 
+-- A plan of train.compile calls fn at this place in each call.
+local function at_each_call(what, fn)
+  require('torch._C').recording.effect('checkpoint: ' .. what, fn, nil, nil, 'random')
+end
+
+-- Returns what will have the state of random numbers before the forward pass.
+local function kept_rng_state()
+  local rng = {}
+  at_each_call('the state of random numbers is kept', function() rng.forward = torch.get_rng_state() end)
+  return rng
+end
+
 -- Calls fn with the random numbers of the forward pass, and restores the generator.
-local function with_rng_state(state, fn)
-  if not state then return fn() end
-  local before = torch.get_rng_state()
-  torch.set_rng_state(state)
+local function with_rng_state(rng, fn)
+  if not rng then return fn() end
+  at_each_call('random numbers of the forward begin', function()
+    rng.backward = torch.get_rng_state()
+    torch.set_rng_state(rng.forward)
+  end)
   local results = {pcall(fn)}
-  torch.set_rng_state(before)
+  at_each_call('random numbers of the forward end', function() torch.set_rng_state(rng.backward) end)
   if not results[1] then error(results[2], 0) end
 end
 
@@ -45,7 +59,7 @@ local function recompute(segment)
   local function run()
     torch.autograd.graph.saved_tensors_hooks(pack, unused, segment.fn, unpack(segment.args, 1, segment.args.n))
   end
-  with_rng_state(segment.rng_state, function() with_autocast(segment.autocast, function() torch.enable_grad(run) end) end)
+  with_rng_state(segment.rng, function() with_autocast(segment.autocast, function() torch.enable_grad(run) end) end)
   if #saved ~= segment.count then
     errors.raise('argument', ('checkpoint: the function saved %d tensors for backward, and %d when it was run again: '
       .. 'it must do the same each time'):format(segment.count, #saved))
@@ -117,7 +131,7 @@ function checkpoint.checkpoint(fn, ...)
   local given = {n = count, ...}
   if not torch.is_grad_enabled() then return fn(unpack(given, 1, count)) end
   local segment = {fn = fn, args = given, count = 0, shapes = {}, autocast = autocast_state()}
-  if options.preserve_rng_state ~= false then segment.rng_state = torch.get_rng_state() end
+  if options.preserve_rng_state ~= false then segment.rng = kept_rng_state() end
   local pack, unpack_index = hooks_of(segment, options.determinism_check ~= 'none')
   return torch.autograd.graph.saved_tensors_hooks(pack, unpack_index, fn, unpack(given, 1, count))
 end
