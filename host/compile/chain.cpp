@@ -12,6 +12,11 @@ void Link::set(size_t operand, const LoopOperand& from) {
   operands[operand] = numbers_[operand];
 }
 
+void Link::move(size_t count) {
+  for (size_t i = 0; i < kMostElementOperands; ++i) operands[i] += (moving >> i & 1U) * count;
+  out += (moving >> kMostElementOperands & 1U) * count;
+}
+
 const ChainFunctions* chain_functions([[maybe_unused]] Simd simd) {
 #if defined(__x86_64__)
   if (simd == Simd::kAvx512) return avx512_chain_functions();

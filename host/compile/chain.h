@@ -20,8 +20,12 @@ struct Link {
   const float* operands[kMostElementOperands] = {};
   size_t masks[kMostElementOperands] = {};  // of offsets in bytes: 0 for such a number
   float* out = nullptr;                     // where a link that stores writes to
+  // Operands, and behind them `out`, that go on where the numbers before end.
+  unsigned moving = 0;
 
   void set(size_t operand, const LoopOperand& from);
+  // Behind the first `count` numbers.
+  void move(size_t count);
 
  private:
   static constexpr size_t kVector = 16;

@@ -18,9 +18,15 @@ struct Function {
   Loop tail = nullptr;  // nullptr: the body takes all elements
 };
 
-// Computes rows one after the other, or the number of each; of a pair, the second numbers from
-// out[spread] on. A row that is computed may be in the place of an operand.
-using RowFunction = void (*)(float* out, size_t spread, const RowOperand* operands, size_t width,
+// Where the results of a function of rows are written to.
+struct RowResult {
+  float* numbers = nullptr;  // rows one after the other, or the number of each
+  size_t spread = 0;         // of a pair: the second numbers are this far behind the first
+  float* sums = nullptr;     // of kNormPass, if it adds them up: two rows of sums of columns
+};
+
+// Computes rows, or numbers of rows. A row that is computed may be in the place of an operand.
+using RowFunction = void (*)(RowResult out, const RowOperand* operands, size_t width,
                              size_t num_rows);
 
 class Functions {

@@ -243,6 +243,7 @@ int num_operands(Operation operation) {
     case kColumnNormDot:
       return 4;
     case kNorm:
+    case kNormPass:
       return 5;
     case kNormBackward:
       return 6;
@@ -253,7 +254,7 @@ int num_operands(Operation operation) {
 
 int num_full_operands(Operation operation) {
   using enum Operation;
-  if (operation == kNorm || operation == kNormBackward) return 3;
+  if (operation == kNorm || operation == kNormBackward || operation == kNormPass) return 3;
   if (operation == kColumnNormDot) return 2;
   if (operation == kClassBackward) return 1;
   return is_row_function(operation) || is_row_loop(operation) ? num_operands(operation) : 0;

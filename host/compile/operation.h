@@ -62,6 +62,7 @@ enum class Operation : uint8_t {
   kLogSoftmaxBackward,
   kClassBackward,  // kLogSoftmaxBackward of a gradient that is c in the row's column b, else 0;
                    // a: the result of kLogSoftmax
+  kNormPass,       // kNormBackward from its kNormDots on, of gradient, input, scale, mean and rstd
   // One number for each row. From outside.
   kRowMaximum,
   kRowSum,
@@ -76,6 +77,8 @@ enum class Operation : uint8_t {
   kColumnSum,
   kColumnNormDot,  // Σ a · (b · c + d), each product and sum in one rounding; c, d: of rows
   kColumnCascade,  // the same as kColumnSum in the order of ATen's sum, on any number of threads
+  kFirstSum,       // of kNormPass: kColumnNormDot of LayerNorm's scale
+  kSecondSum,      // and kColumnSum of its gradient
 };
 
 inline constexpr int kMostOperands = 6;
@@ -84,7 +87,7 @@ inline constexpr auto kFirstFunction = Operation::kExp;
 inline constexpr auto kFirstRowFunction = Operation::kSoftmax;
 inline constexpr auto kFirstRowLoop = Operation::kNorm;
 inline constexpr auto kFirstColumnSum = Operation::kColumnSum;
-inline constexpr auto kLastOperation = Operation::kColumnCascade;
+inline constexpr auto kLastOperation = Operation::kSecondSum;
 
 // Constants of GELU's approximation by tanh: β = √(2 / π).
 inline constexpr float kGeluBeta = 0.79788456080286541F;
@@ -102,6 +105,8 @@ constexpr bool is_row_map(Operation operation) {
 }
 constexpr bool is_row_loop(Operation operation) { return operation >= kFirstRowLoop; }
 constexpr bool is_column_sum(Operation operation) { return operation >= kFirstColumnSum; }
+// Whether a row function adds it up.
+constexpr bool is_sum_of_pass(Operation operation) { return operation >= Operation::kFirstSum; }
 // Whether a region needs rows for it.
 constexpr bool needs_rows(Operation operation) {
   return operation >= kFirstRowFunction || operation == Operation::kColumnIndex;

@@ -45,12 +45,17 @@ TileProgram::TileProgram(Region region, Simd simd, const Functions* functions, i
     tile_ = rows * width_;
     block_power_ = cascade_power(num_elements_ / width_);
     register_size_ = whole_lines(tile_);
-    row_register_size_ = whole_lines(2 * rows);
+    const auto block = static_cast<int64_t>(chain_ == nullptr ? kLine : chain_->block);
+    row_register_size_ = at(2 * ((rows + block - 1) / block * block));
   }
   plan_loads();
   plan_steps();
   plan_chains();
   plan_stores();
+  if (has_rows_) return;
+  tile_ = kMostTile / static_cast<int64_t>(std::max<size_t>(1, num_registers_));
+  tile_ = std::max(kTile, tile_ - tile_ % kTile);
+  register_size_ = at(tile_);
 }
 
 // Whether a tile's elements lie one after the other in memory.
@@ -152,6 +157,7 @@ void TileProgram::choose_loop(Step& step) const {
   if (is_row_loop(operation)) {
     step.kind = is_column_sum(operation) ? Step::Kind::kColumnSum : Step::Kind::kRowLoop;
     if (operation == Operation::kColumnCascade) step.kind = Step::Kind::kColumnCascade;
+    if (is_sum_of_pass(operation)) step.kind = Step::Kind::kSumOfPass;
     step.row_loop = row_loop_of(operation, simd_);
     return;
   }
@@ -204,7 +210,11 @@ void TileProgram::plan_steps() {
       if (result_of_[k].kind == Kind::kRegister) free.push_back(result_of_[k].index);
       if (result_of_[k].kind == Kind::kRowRegister) free_rows.push_back(result_of_[k].index);
     }
-    if (extents_[i] == Extent::kColumn) {
+    if (step.kind == Step::Kind::kSumOfPass) {
+      int& sums = steps_[at(instruction.operands[0].index)].sums;
+      if (sums < 0) sums = std::exchange(num_sums, num_sums + 2);
+      step.result.index = step.operation == Operation::kFirstSum ? sums : sums + 1;
+    } else if (extents_[i] == Extent::kColumn) {
       step.result.index = step.kind == Step::Kind::kColumnSum ? num_sums++ : num_cascades++;
     } else if (!step.is_full) {
       step.result = {.kind = Kind::kRowRegister, .index = take(free_rows, num_row_registers_)};
@@ -218,12 +228,20 @@ void TileProgram::plan_steps() {
   }
 }
 
-// The operands of the step that are the result of the step before it, if both can be in a chain.
+// Whether the step can be a part of a chain: one loop for all numbers, which are where they can be
+// read and written in whole blocks.
+bool TileProgram::can_be_linked(const Step& step) const {
+  using Kind = Place::Kind;
+  if (step.kind != Step::Kind::kElements) return false;
+  const auto end = step.operands.begin() + static_cast<std::ptrdiff_t>(step.num_operands);
+  return step.is_full || std::all_of(step.operands.begin(), end, [](const Place& place) {
+           return place.kind == Kind::kRowRegister || place.kind == Kind::kSingle ||
+                  place.kind == Kind::kConstant;
+         });
+}
+
+// The operands of the step that are the result of the step before it.
 unsigned TileProgram::held_operands(size_t step) const {
-  const auto can_be = [&](const Step& each) {
-    return each.kind == Step::Kind::kElements && each.is_full && each.operation < kFirstFunction;
-  };
-  if (step == 0 || !can_be(steps_[step]) || !can_be(steps_[step - 1])) return 0;
   const auto& operands = region_.instructions[step].operands;
   unsigned out = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -247,15 +265,22 @@ bool TileProgram::is_kept(size_t step) const {
 void TileProgram::plan_chains() {
   if (chain_ == nullptr) return;
   for (size_t first = 0; first < steps_.size();) {
-    size_t end = first + 1;
-    while (end < steps_.size() && held_operands(end) != 0) ++end;
-    if (end - first > 1) steps_[first].chain = end - first;
-    for (size_t i = first; i < end && end - first > 1; ++i) {
-      steps_[i].held = i == first ? 0 : held_operands(i);
-      steps_[i].is_kept = is_kept(i);
-      steps_[i].link = chain_->of(steps_[i].operation, steps_[i].held);
+    size_t end = first;
+    while (end < steps_.size() && can_be_linked(steps_[end]) &&
+           steps_[end].is_full == steps_[first].is_full) {
+      ++end;
     }
-    first = end;
+    steps_[first].chain = end - first;
+    steps_[first].first_link = num_links_;
+    for (size_t i = first; i < end; ++i) {
+      Step& step = steps_[i];
+      const bool is_copy = step.operation >= kFirstFunction;
+      step.held = i == first ? 0 : held_operands(i);
+      step.is_kept = i + 1 == end || is_kept(i);
+      step.link = chain_->of(is_copy ? Operation::kCopy : step.operation, step.held);
+      num_links_ += step.is_kept ? 2 : 1;
+    }
+    first = std::max(end, first + 1);
   }
 }
 

@@ -36,7 +36,7 @@ class TileProgram {
     std::vector<float> heads_;
     int64_t first_row_ = 0;
     int64_t num_head_rows_ = 0;
-    std::vector<Link> links_;
+    std::vector<Link> links_;  // of all chains
     std::vector<float> memory_;
     float* registers_ = nullptr;  // in it, at the begin of a cache line
   };
@@ -74,9 +74,11 @@ class TileProgram {
   const Region& region() const { return region_; }
 
  private:
-  // Elements of a tile: a register of it takes 4 KB. A tile of rows has at most this many, unless
+  // Elements of a tile: at least kTile; all of its registers have kMostTile or fewer, which are
+  // half of the first-level cache, unless that is less. A tile of rows has at most kRowTile, unless
   // one row is longer; with sums of columns, which each tile loads and stores, more.
   static constexpr int64_t kTile = 1024;
+  static constexpr int64_t kMostTile = 4096;
   static constexpr int64_t kRowTile = 4096;
   static constexpr int64_t kColumnSumTile = 8192;
   // While fewer steps compute, the processor fetches what the next tile reads by itself.
@@ -105,7 +107,8 @@ class TileProgram {
       kRowFunction,
       kRowLoop,
       kColumnSum,
-      kColumnCascade
+      kColumnCascade,
+      kSumOfPass  // nothing: a row function has added it up
     };
     Kind kind = Kind::kElements;
     bool is_full = true;  // its result has a number for each element
@@ -116,11 +119,13 @@ class TileProgram {
     RowFunction row_function = nullptr;
     std::array<Place, kMostOperands> operands;
     size_t num_operands = 0;
-    size_t chain = 0;      // the first step of a chain: the number of its steps
+    size_t chain = 0;  // the first step of a chain: the number of its steps
+    size_t first_link = 0;
     unsigned held = 0;     // in a chain: operands that are the result of the step before
     bool is_kept = false;  // in a chain: others need its result too
     LinkFunction link = nullptr;
-    Place result;  // of a sum of columns: its index
+    Place result;   // of a sum of columns: its index
+    int sums = -1;  // of a row function that adds up sums of columns: the first one's index
   };
   struct Load {
     int input = 0;
@@ -145,6 +150,7 @@ class TileProgram {
   void plan_steps();
   void plan_stores();
   void plan_chains();
+  bool can_be_linked(const Step& step) const;
   unsigned held_operands(size_t step) const;
   bool is_kept(size_t step) const;
   void choose_loop(Step& step) const;
@@ -160,6 +166,8 @@ class TileProgram {
   void fetch_next(const Tile& tile, size_t step, int64_t begin, int64_t end) const;
   void run_step(const Step& step, const Tile& tile) const;
   void run_elements(const Step& step, const Tile& tile, int64_t begin) const;
+  void set_links(const Tile& tile) const;
+  Link* set_step(size_t index, bool is_last, Link* link, const Tile& tile) const;
   void run_chain(size_t first, const Tile& tile) const;
   void run_by_row(const Step& step, const Tile& tile) const;
   void run_rows(const Step& step, const Tile& tile) const;
@@ -188,6 +196,7 @@ class TileProgram {
   std::vector<int> direct_outputs_;  // new memory in the order of elements
   std::vector<Load> loads_;
   std::vector<Step> steps_;
+  size_t num_links_ = 0;
   std::vector<Store> stores_;
   bool streams_ = false;
   std::vector<ColumnSum> column_sums_;

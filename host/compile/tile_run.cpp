@@ -13,6 +13,10 @@ constexpr size_t kLineBytes = 64;  // of a cache line
 
 size_t at(int64_t index) { return static_cast<size_t>(index); }
 
+constexpr size_t kLine = kLineBytes / sizeof(float);  // numbers of a cache line
+
+size_t whole_lines(size_t numbers) { return (numbers + kLine - 1) / kLine * kLine; }
+
 float number_at(const void* memory, Type type, int64_t index) {
   if (type == Type::kBool) return static_cast<const bool*>(memory)[index] ? 1.0F : 0.0F;
   if (type == Type::kInt64) return static_cast<float>(static_cast<const int64_t*>(memory)[index]);
@@ -49,10 +53,12 @@ struct TileProgram::Tile {
   int64_t begin = 0;
   int64_t count = 0;
   int64_t num_rows = 0;
+  int64_t num_parts = 1;       // of a step, which fetch memory: its rows
+  size_t fetched_at_once = 0;  // numbers for each of them
 };
 
 TileProgram::Scratch::Scratch(const TileProgram& program)
-    : links_(2 * program.steps_.size()),
+    : links_(program.num_links_),
       memory_(program.sums_offset() + program.column_sums_.size() * at(program.width_) +
               kLineBytes / sizeof(float)) {
   void* begin = memory_.data();
@@ -66,17 +72,19 @@ void TileProgram::for_each_row(const RegionTensor& tensor, int64_t begin, int64_
                                Row row) const {
   if (sizes_.empty()) return row(0, 0, count);
   const int64_t width = sizes_.back();
-  for (int64_t done = 0; done < count;) {
-    int64_t rest = (begin + done) / width;
-    const int64_t column = (begin + done) % width;
+  int64_t column = begin % width;
+  for (int64_t done = 0, index = begin / width; done < count; ++index) {
     int64_t offset = column * tensor.strides.back();
-    for (size_t dim = sizes_.size() - 1; dim-- > 0;) {
+    int64_t rest = index;
+    for (size_t dim = sizes_.size() - 1; dim-- > 1;) {
       offset += rest % sizes_[dim] * tensor.strides[dim];
       rest /= sizes_[dim];
     }
+    if (sizes_.size() > 1) offset += rest * tensor.strides[0];
     const int64_t part = std::min(width - column, count - done);
     row(offset, tensor.strides.back(), part);
     done += part;
+    column = 0;
   }
 }
 
@@ -213,14 +221,17 @@ void TileProgram::run_rows(const Step& step, const Tile& tile) const {
   }
   float* out = register_of(step.result, tile);
   const auto index = static_cast<size_t>(&step - steps_.data());
-  const int64_t at_once = step.kind == Step::Kind::kRowLoop || step.is_full ? 1 : kRowsAtOnce;
+  float* sums = step.sums < 0 ? nullptr : tile.sums + step.sums * width_;
+  const bool is_slow = is_row_map(step.operation) && step.operation != Operation::kNormPass;
+  const int64_t at_once = is_slow ? 1 : kRowsAtOnce;
   for (int64_t row = 0; row < tile.num_rows; row += at_once) {
     const auto count = at(std::min(at_once, tile.num_rows - row));
     fetch_next(tile, index, row, row + static_cast<int64_t>(count));
     if (step.row_loop != nullptr) {
       step.row_loop(out, operands.data(), at(width_), count);
     } else {
-      step.row_function(out, row_register_size_ / 2, operands.data(), at(width_), count);
+      const RowResult result{.numbers = out, .spread = row_register_size_ / 2, .sums = sums};
+      step.row_function(result, operands.data(), at(width_), count);
     }
     for (RowOperand& operand : operands) operand.numbers += count * operand.stride;
     out += step.is_full ? count * at(width_) : count;
@@ -262,6 +273,8 @@ void TileProgram::run_step(const Step& step, const Tile& tile) const {
       return run_rows(step, tile);
     case Step::Kind::kColumnCascade:
       return add_to_blocks(step, tile);
+    case Step::Kind::kSumOfPass:
+      return;
     case Step::Kind::kElements:
       break;
   }
@@ -280,27 +293,49 @@ void TileProgram::run_elements(const Step& step, const Tile& tile, int64_t begin
   step.loop(register_of(step.result, tile) + begin, operands.data(), at(count));
 }
 
-void TileProgram::run_chain(size_t first, const Tile& tile) const {
-  const size_t end = first + steps_[first].chain;
-  const Link* links = tile.scratch->links_.data();
+// Makes the links of all chains, for the first tile.
+void TileProgram::set_links(const Tile& tile) const {
   Link* link = tile.scratch->links_.data();
-  for (size_t i = first; i < end; ++i) {
-    const Step& step = steps_[i];
-    link->function = step.link;
-    for (size_t k = 0; k < step.num_operands; ++k) {
-      if ((step.held >> k & 1U) == 0) link->set(k, operand_of(step.operands[k], tile));
-    }
-    ++link;
-    const bool is_last = i + 1 == end;
-    if (!is_last && !step.is_kept) continue;
-    link->function = is_last ? chain_->store : chain_->keep;
-    link->out = register_of(step.result, tile);
-    ++link;
+  for (size_t i = 0; i < steps_.size(); i += std::max<size_t>(1, steps_[i].chain)) {
+    const size_t end = i + steps_[i].chain;
+    for (size_t k = i; k < end; ++k) link = set_step(k, k + 1 == end, link, tile);
   }
-  const size_t whole = at(tile.count) / chain_->block * chain_->block;
+}
+
+// Makes the links of a step. Returns where the next ones are.
+Link* TileProgram::set_step(size_t index, bool is_last, Link* link, const Tile& tile) const {
+  constexpr unsigned kOut = 1U << kMostElementOperands;
+  const auto moves = [](const Place& place) {
+    return place.kind == Place::Kind::kDirect || place.kind == Place::Kind::kOutput;
+  };
+  const Step& step = steps_[index];
+  link->function = step.link;
+  link->moving = 0;
+  for (size_t k = 0; k < step.num_operands; ++k) {
+    if ((step.held >> k & 1U) != 0) continue;
+    LoopOperand operand = operand_of(step.operands[k], tile);
+    if (step.is_second) operand.numbers += row_register_size_ / 2;
+    link->set(k, operand);
+    if (moves(step.operands[k])) link->moving |= 1U << k;
+  }
+  ++link;
+  if (!step.is_kept) return link;
+  link->function = is_last ? chain_->store : chain_->keep;
+  link->out = register_of(step.result, tile);
+  link->moving = moves(step.result) ? kOut : 0;
+  return link + 1;
+}
+
+void TileProgram::run_chain(size_t first, const Tile& tile) const {
+  const Step& step = steps_[first];
+  const Link* links = tile.scratch->links_.data() + step.first_link;
+  const size_t block = chain_->block;
+  // A register of numbers of rows has whole blocks.
+  if (!step.is_full) return chain_->run(links, (at(tile.num_rows) + block - 1) / block * block);
+  const size_t whole = at(tile.count) / block * block;
   chain_->run(links, whole);
   if (whole == at(tile.count)) return;
-  for (size_t i = first; i < end; ++i) {
+  for (size_t i = first; i < first + step.chain; ++i) {
     run_elements(steps_[i], tile, static_cast<int64_t>(whole));
   }
 }
@@ -308,12 +343,11 @@ void TileProgram::run_chain(size_t first, const Tile& tile) const {
 // Fetches a part of the memory that the next tile reads and writes, for the rows of a step from
 // `begin` to `end`. The processor does not do it by itself, since that memory is on other pages.
 void TileProgram::fetch_next(const Tile& tile, size_t step, int64_t begin, int64_t end) const {
-  constexpr size_t kLine = kLineBytes / sizeof(float);
   const int64_t next = tile.begin + tile.count;
   const size_t count = at(std::clamp<int64_t>(tile.range.end - next, 0, tile_));
-  const size_t parts = steps_.size() * at(tile.num_rows);
-  const size_t first = count * (step * at(tile.num_rows) + at(begin)) / parts;
-  const size_t last = count * (step * at(tile.num_rows) + at(end)) / parts;
+  const size_t before = step * at(tile.num_parts);
+  const size_t first = std::min(count, (before + at(begin)) * tile.fetched_at_once);
+  const size_t last = std::min(count, (before + at(end)) * tile.fetched_at_once);
   const auto fetch = [&](const void* memory) {
     const float* numbers = static_cast<const float*>(memory) + next;
     for (size_t i = first; i < last; i += kLine) __builtin_prefetch(numbers + i);
@@ -343,24 +377,30 @@ void TileProgram::run(std::span<const void* const> inputs, std::span<void* const
             .heads = scratch.heads_.data(),
             .range = range};
   std::fill_n(tile.sums, column_sums_.size() * at(width_), 0.0F);
-  for (int64_t begin = range.begin; begin < range.end; begin += tile_) {
-    tile.begin = begin;
-    tile.count = std::min(tile_, range.end - begin);
+  tile.begin = range.begin;
+  set_links(tile);
+  for (; tile.begin < range.end; tile.begin += tile.count) {
+    tile.count = std::min(tile_, range.end - tile.begin);
     tile.num_rows = tile.count / width_;
+    tile.num_parts = has_rows_ ? tile.num_rows : 1;
+    tile.fetched_at_once =
+        whole_lines(at(tile_) / std::max<size_t>(1, steps_.size() * at(tile.num_parts)) + 1);
     for (const Load& each : loads_) load(each, tile);
     for (size_t i = 0; i < steps_.size(); ++i) {
       const Step::Kind kind = steps_[i].kind;
       const bool fetches = kind == Step::Kind::kRowFunction || kind == Step::Kind::kRowLoop;
-      if (!fetches) fetch_next(tile, i, 0, tile.num_rows);
+      if (!fetches) fetch_next(tile, i, 0, tile.num_parts);
       if (steps_[i].chain == 0) {
         run_step(steps_[i], tile);
         continue;
       }
       const size_t first = i;
-      while (i + 1 < first + steps_[first].chain) fetch_next(tile, ++i, 0, tile.num_rows);
+      while (i + 1 < first + steps_[first].chain) fetch_next(tile, ++i, 0, tile.num_parts);
       run_chain(first, tile);
     }
     for (const Store& each : stores_) store(each, tile);
+    if (tile.begin + tile.count == range.end) break;
+    for (Link& link : scratch.links_) link.move(at(tile.count));
   }
   if (streams_) end_streaming();
 }

@@ -87,6 +87,7 @@ compile::Functions found_functions() {
   out.set_row(kLogSoftmaxBackward, table->log_softmax_backward);
   out.set_row(kClassBackward, table->class_backward);
   out.set_row(kNormDots, norm->norm_dots);
+  out.set_row(kNormPass, norm->norm_pass);
   out.set_row(kRowMoments, norm->moments);
   out.set_row(kRowSum, norm->sum);
   return out;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -20,6 +21,7 @@
 namespace rtrain::engine::CPU_CAPABILITY {
 
 using compile::RowOperand;
+using compile::RowResult;
 
 inline constexpr size_t kWidth = Vector::size();
 
@@ -33,12 +35,14 @@ template <size_t kRows, class Each>
   (std::make_index_sequence<kRows>());
 }
 
-// Calls some.operator()<n>(row) for n rows at once, until all have passed.
-template <class Some>
+// Calls some.operator()<n>(row) for n rows at once, at most kMost, until all have passed.
+template <size_t kMost, class Some>
 void for_rows(size_t num_rows, Some some) {
   size_t row = 0;
-  for (; row + 4 <= num_rows; row += 4) some.template operator()<4>(row);
-  for (; row + 2 <= num_rows; row += 2) some.template operator()<2>(row);
+  for (; row + kMost <= num_rows; row += kMost) some.template operator()<kMost>(row);
+  if constexpr (kMost > 2) {
+    for (; row + 2 <= num_rows; row += 2) some.template operator()<2>(row);
+  }
   if (row < num_rows) some.template operator()<1>(row);
 }
 
@@ -138,10 +142,10 @@ inline float maximum_of(const float* row, size_t width) {
 }
 
 template <Vector (*kExp)(Vector)>
-void softmax(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+void softmax(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
     const float* in = row_at(operands[0], row);
-    float* to = out + row * width;
+    float* to = out.numbers + row * width;
     const Vector shift(largest(in, width));
     const auto power = [=](size_t i, size_t count) {
       const Vector made = kExp(load(in + i, count) - shift);
@@ -154,18 +158,18 @@ void softmax(float* out, size_t, const RowOperand* operands, size_t width, size_
 }
 
 template <Vector (*kExp)(Vector)>
-void log_softmax(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+void log_softmax(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
     const float* in = row_at(operands[0], row);
     const Vector shift(largest(in, width));
     const auto power = [=](size_t i, size_t count) { return kExp(load(in + i, count) - shift); };
     const Vector log = Vector(reduced(width, power, kPlus)).log();
-    map_row(out + row * width, width,
+    map_row(out.numbers + row * width, width,
             [=](size_t i, size_t count) { return load(in + i, count) - shift - log; });
   }
 }
 
-inline void softmax_backward(float* out, size_t, const RowOperand* operands, size_t width,
+inline void softmax_backward(RowResult out, const RowOperand* operands, size_t width,
                              size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
     const float* grad = row_at(operands[0], row);
@@ -174,21 +178,21 @@ inline void softmax_backward(float* out, size_t, const RowOperand* operands, siz
       return apart(load(grad + i, count) * load(result + i, count));
     };
     const Vector sum(reduced(width, product, kPlus));
-    map_row(out + row * width, width, [=](size_t i, size_t count) {
+    map_row(out.numbers + row * width, width, [=](size_t i, size_t count) {
       return (load(grad + i, count) - sum) * load(result + i, count);
     });
   }
 }
 
 template <Vector (*kExp)(Vector)>
-void log_softmax_backward(float* out, size_t, const RowOperand* operands, size_t width,
+void log_softmax_backward(RowResult out, const RowOperand* operands, size_t width,
                           size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
     const float* grad = row_at(operands[0], row);
     const float* result = row_at(operands[1], row);
     const auto number = [=](size_t i, size_t count) { return load(grad + i, count); };
     const Vector sum(reduced(width, number, kPlus));
-    map_row(out + row * width, width, [=](size_t i, size_t count) {
+    map_row(out.numbers + row * width, width, [=](size_t i, size_t count) {
       return at::vec::fnmadd(kExp(load(result + i, count)), sum, load(grad + i, count));
     });
   }
@@ -196,7 +200,7 @@ void log_softmax_backward(float* out, size_t, const RowOperand* operands, size_t
 
 // The same for a gradient that is 0 but for one column of each row.
 template <Vector (*kExp)(Vector)>
-void class_backward(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+void class_backward(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
     const float* result = row_at(operands[0], row);
     const float column = *row_at(operands[1], row);
@@ -206,7 +210,7 @@ void class_backward(float* out, size_t, const RowOperand* operands, size_t width
     const Vector sum(has_class ? grad + 0.0F : 0.0F);
     float own[kWidth];
     at::vec::fnmadd(kExp(Vector(result[place])), sum, Vector(grad)).store(own);
-    float* to = out + row * width;
+    float* to = out.numbers + row * width;
     map_row(to, width, [=](size_t i, size_t count) {
       return at::vec::fnmadd(kExp(load(result + i, count)), sum, Vector(0));
     });
@@ -214,10 +218,12 @@ void class_backward(float* out, size_t, const RowOperand* operands, size_t width
   }
 }
 
-// REQUIRES: rows fill vectors.
-inline void norm_dots(float* out, size_t spread, const RowOperand* operands, size_t width,
-                      size_t num_rows) {
-  for_rows(num_rows, [&]<size_t kRows>(size_t first) {
+// The sums of kNormDots for some rows. also(k, i, grad, x): vectors of row k from number i on.
+template <size_t kRows>
+struct NormDots {
+  template <class Also>
+  [[gnu::always_inline]] NormDots(const RowOperand* operands, size_t width, size_t first,
+                                  Also also) {
     const auto grad = rows_at<kRows>(operands[0], first);
     const auto x = rows_at<kRows>(operands[1], first);
     const auto gamma = rows_at<kRows>(operands[2], first);
@@ -228,14 +234,78 @@ inline void norm_dots(float* out, size_t spread, const RowOperand* operands, siz
     for (size_t i = 0; i < width; i += kWidth) {
       each_row<kRows>([&](size_t k) {
         const Vector grad_now = Vector::loadu(grad[k] + i);
+        const Vector x_now = Vector::loadu(x[k] + i);
         const Vector gamma_now = Vector::loadu(gamma[k] + i);
-        of_three[k] = of_three[k] + apart(grad_now * Vector::loadu(x[k] + i) * gamma_now);
+        of_three[k] = of_three[k] + apart(grad_now * x_now * gamma_now);
         of_two[k] = of_two[k] + apart(grad_now * gamma_now);
+        also(k, i, grad_now, x_now);
       });
     }
     for (size_t k = 0; k < kRows; ++k) {
-      out[first + k] = at::vec::vec_reduce_all<float>(kPlus, of_three[k]);
-      out[spread + first + k] = at::vec::vec_reduce_all<float>(kPlus, of_two[k]);
+      ds[k] = at::vec::vec_reduce_all<float>(kPlus, of_three[k]);
+      db[k] = at::vec::vec_reduce_all<float>(kPlus, of_two[k]);
+    }
+  }
+
+  std::array<float, kRows> ds;
+  std::array<float, kRows> db;
+};
+
+// REQUIRES: rows fill vectors.
+inline void norm_dots(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
+  for_rows<4>(num_rows, [&]<size_t kRows>(size_t first) {
+    const NormDots<kRows> dots(operands, width, first, [](size_t, size_t, Vector, Vector) {});
+    std::copy(dots.ds.begin(), dots.ds.end(), out.numbers + first);
+    std::copy(dots.db.begin(), dots.db.end(), out.numbers + out.spread + first);
+  });
+}
+
+// kNormDots of the rows, which adds their part of the gradients of scale and shift to `sums`.
+template <size_t kRows>
+[[gnu::always_inline]] inline NormDots<kRows> dots_and_sums(float* sums, const RowOperand* operands,
+                                                            size_t width, size_t first) {
+  std::array<Vector, kRows> scale;
+  std::array<Vector, kRows> shift;
+  for (size_t k = 0; k < kRows; ++k) {
+    const float rstd = *row_at(operands[4], first + k);
+    scale[k] = Vector(rstd);
+    shift[k] = Vector(-rstd * *row_at(operands[3], first + k));
+  }
+  Vector scale_sum;
+  Vector shift_sum;
+  return {operands, width, first, [&](size_t k, size_t i, Vector grad, Vector x) {
+            if (k == 0) {
+              scale_sum = Vector::loadu(sums + i);
+              shift_sum = Vector::loadu(sums + width + i);
+            }
+            scale_sum = at::vec::fmadd(grad, at::vec::fmadd(x, scale[k], shift[k]), scale_sum);
+            shift_sum = shift_sum + grad;
+            if (k + 1 < kRows) return;
+            scale_sum.store(sums + i);
+            shift_sum.store(sums + width + i);
+          }};
+}
+
+// REQUIRES: rows fill vectors.
+inline void norm_pass(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
+  const float scale = 1.0F / static_cast<float>(width);
+  for_rows<2>(num_rows, [&]<size_t kRows>(size_t first) {
+    const auto dots = out.sums == nullptr ? NormDots<kRows>(operands, width, first,
+                                                            [](size_t, size_t, Vector, Vector) {})
+                                          : dots_and_sums<kRows>(out.sums, operands, width, first);
+    for (size_t k = 0; k < kRows; ++k) {
+      const float mean = *row_at(operands[3], first + k);
+      const float a = *row_at(operands[4], first + k);
+      const float b = std::fma(dots.db[k], mean, -dots.ds[k]) * a * a * a * scale;
+      const float c = std::fma(-b, mean, -(dots.db[k] * a * scale));
+      const float* grad = row_at(operands[0], first + k);
+      const float* x = row_at(operands[1], first + k);
+      const float* gamma = row_at(operands[2], first + k);
+      float* to = out.numbers + (first + k) * width;
+      for (size_t i = 0; i < width; i += kWidth) {
+        const Vector scaled = Vector(a) * Vector::loadu(grad + i) * Vector::loadu(gamma + i);
+        (at::vec::fmadd(Vector(b), Vector::loadu(x + i), scaled) + Vector(c)).store(to + i);
+      }
     }
   });
 }
@@ -264,11 +334,11 @@ struct Moments {
   }
 };
 
-// at::native::RowwiseMomentsImpl of several rows. REQUIRES: rows fill vectors.
-template <size_t kRows>
+// at::native::RowwiseMomentsImpl of several rows. REQUIRES: rows fill vectors, and at most
+// 1 << kLevels chunks of them.
+template <size_t kRows, size_t kLevels>
 void moments_of(float* out, size_t spread, const Rows<kRows>& rows, size_t width) {
   constexpr size_t kChunk = at::native::kChunkSize;
-  constexpr size_t kMostLevels = 40;
   static constexpr std::array<float, kChunk> kShares = [] {
     std::array<float, kChunk> shares{};
     for (size_t i = 0; i < kChunk; ++i) shares[i] = 1.0F / static_cast<float>(i + 1);
@@ -278,7 +348,7 @@ void moments_of(float* out, size_t spread, const Rows<kRows>& rows, size_t width
   const size_t num_chunks = (num_vectors + kChunk - 1) / kChunk;
   size_t depth = 0;
   while (size_t{1} << depth < num_chunks) ++depth;
-  std::array<Moments<kRows>, kMostLevels> levels;
+  std::array<Moments<kRows>, kLevels> levels;
   for (size_t level = 0; level < std::max<size_t>(1, depth); ++level) levels[level].clear();
   for (size_t chunk = 0; chunk < num_chunks; ++chunk) {
     const size_t begin = chunk * kChunk;
@@ -321,10 +391,13 @@ void moments_of(float* out, size_t spread, const Rows<kRows>& rows, size_t width
   }
 }
 
-inline void moments(float* out, size_t spread, const RowOperand* operands, size_t width,
-                    size_t num_rows) {
-  for_rows(num_rows, [&]<size_t kRows>(size_t first) {
-    moments_of<kRows>(out + first, spread, rows_at<kRows>(operands[0], first), width);
+inline void moments(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
+  for_rows<4>(num_rows, [&]<size_t kRows>(size_t first) {
+    constexpr size_t kFew = 4;
+    constexpr size_t kMost = 40;
+    const bool is_narrow = width <= (kWidth * at::native::kChunkSize) << kFew;
+    const auto of = is_narrow ? &moments_of<kRows, kFew> : &moments_of<kRows, kMost>;
+    of(out.numbers + first, out.spread, rows_at<kRows>(operands[0], first), width);
   });
 }
 
@@ -373,9 +446,9 @@ inline float sum_of(const float* row, size_t width) {
 }
 
 template <float (*kFunction)(const float* row, size_t width)>
-void number_of_rows(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+void number_of_rows(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
-    out[row] = kFunction(row_at(operands[0], row), width);
+    out.numbers[row] = kFunction(row_at(operands[0], row), width);
   }
 }
 

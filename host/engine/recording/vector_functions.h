@@ -25,6 +25,7 @@ inline constexpr VectorTable kTable = {
     .class_backward = &class_backward<&exp>,
 
     .norm_dots = &norm_dots,
+    .norm_pass = &norm_pass,
     .moments = &moments,
     .sum = &number_of_rows<&sum_of>,
 

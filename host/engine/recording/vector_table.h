@@ -21,6 +21,7 @@ struct VectorTable {
   compile::RowFunction log_softmax_backward = nullptr;
   compile::RowFunction class_backward = nullptr;
   compile::RowFunction norm_dots = nullptr;
+  compile::RowFunction norm_pass = nullptr;
   compile::RowFunction moments = nullptr;
   compile::RowFunction sum = nullptr;
   // With an exp whose error is up to 20 units in the last place, and a share with one of 1e-7.

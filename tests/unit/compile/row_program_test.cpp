@@ -18,42 +18,40 @@ const float* row_of(const RowOperand& operand, size_t row) {
   return operand.numbers + row * operand.stride;
 }
 
-void row_maximum(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+void row_maximum(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
     const float* numbers = row_of(operands[0], row);
-    out[row] = *std::max_element(numbers, numbers + width);
+    out.numbers[row] = *std::max_element(numbers, numbers + width);
   }
 }
 
-void reversed(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+void reversed(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
     const float* numbers = row_of(operands[0], row);
     const std::vector<float> copy(numbers, numbers + width);
-    std::copy(copy.rbegin(), copy.rend(), out + row * width);
+    std::copy(copy.rbegin(), copy.rend(), out.numbers + row * width);
   }
 }
 
-void row_products(float* out, size_t, const RowOperand* operands, size_t width, size_t num_rows) {
+void row_products(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
     const float last = row_of(operands[0], row)[width - 1];
     const float* others = row_of(operands[1], row);
-    for (size_t i = 0; i < width; ++i) out[row * width + i] = last * others[i];
+    for (size_t i = 0; i < width; ++i) out.numbers[row * width + i] = last * others[i];
   }
 }
 
-void first_and_last(float* out, size_t spread, const RowOperand* operands, size_t width,
-                    size_t num_rows) {
+void first_and_last(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
-    out[row] = row_of(operands[0], row)[0];
-    out[spread + row] = row_of(operands[0], row)[width - 1];
+    out.numbers[row] = row_of(operands[0], row)[0];
+    out.numbers[out.spread + row] = row_of(operands[0], row)[width - 1];
   }
 }
 
-void norm_dots(float* out, size_t spread, const RowOperand* operands, size_t width,
-               size_t num_rows) {
+void norm_dots(RowResult out, const RowOperand* operands, size_t width, size_t num_rows) {
   for (size_t row = 0; row < num_rows; ++row) {
-    out[row] = row_of(operands[0], row)[0] * row_of(operands[1], row)[0];
-    out[spread + row] = row_of(operands[2], row)[width - 1];
+    out.numbers[row] = row_of(operands[0], row)[0] * row_of(operands[1], row)[0];
+    out.numbers[out.spread + row] = row_of(operands[2], row)[width - 1];
   }
 }
 
@@ -296,11 +294,11 @@ class RowWorld {
           for (size_t i = 0; i < operands.size(); ++i)
             numbers[i].numbers = (*operands[i])[r].data();
           if (is_row_map(operation)) {
-            functions().row(operation)(out[r].data(), 0, numbers, at(width), 1);
+            functions().row(operation)({.numbers = out[r].data()}, numbers, at(width), 1);
             continue;
           }
           float pair[2] = {};
-          functions().row(operation)(pair, 1, numbers, at(width), 1);
+          functions().row(operation)({.numbers = pair, .spread = 1}, numbers, at(width), 1);
           std::fill(out[r].begin(), out[r].end(), pair[0]);
           std::fill(second[r].begin(), second[r].end(), pair[1]);
         }
