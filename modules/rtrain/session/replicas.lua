@@ -4,6 +4,7 @@
 -- stops.
 
 local hooks = require 'torch.optim.hooks'
+local shards = require 'torch.tensor.shards'
 local warnings = require 'base.warnings'
 
 local replicas = {}
@@ -13,6 +14,14 @@ local is_watching = false
 local function warn(world_size)
   warnings.warn(('no gradient was exchanged between the ranks before this step: each of the %d trains a model of its own. '
     .. 'Write model = train.torch.prepare_model(model), and give the optimizer that one\'s parameters'):format(world_size))
+end
+
+-- Whether fully_shard exchanges the gradients of a parameter, maybe in groups whose collectives nobody counts.
+local function is_sharded(optimizer)
+  for _, group in ipairs(optimizer.param_groups) do
+    if shards.any(group.params) then return true end
+  end
+  return false
 end
 
 ---Begins to watch the train function's optimizers.
@@ -25,6 +34,7 @@ function replicas.begin(state)
   local first, before = setmetatable({}, {__mode = 'k'}), nil
   is_watching = true
   hooks.watch_steps(function(optimizer)
+    if is_sharded(optimizer) then return replicas.finish() end
     local count = num_collectives()
     if before == nil then first[optimizer], before = true, 0 elseif not first[optimizer] then return end
     local is_alone, is_decided = count == before, before > 0

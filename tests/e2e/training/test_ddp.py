@@ -250,6 +250,8 @@ def test_ranks_that_train_a_model_each_are_told_how_to_train_one(rtrain):
     assert told("torch.distributed.barrier()") == 1
     assert told("model = train.torch.prepare_model(model)") == 0
     assert told("model = train.torch.prepare_model(model, {parallel_strategy = 'none'})") == 0
+    mesh = "{mesh = torch.distributed.init_device_mesh('cpu', {2, 2})}"
+    assert told(f"torch.distributed.fsdp.fully_shard(model, {mesh})", workers=4) == 0
     assert told("", workers=1) == 0
     result = rtrain.run(
         ALONE.replace("BEFORE", "model = train.torch.prepare_model(model); model.module:train()").replace(
