@@ -1,8 +1,10 @@
 #include "host/decide/relocation.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -33,8 +35,8 @@ Rooms::iterator best_for(const NodeWorkers& lost, const std::vector<NodeWorkers>
 }
 
 // A choice of the least room that is enough never keeps another lost node from finding room.
-std::optional<std::vector<int>> choose(const std::vector<NodeWorkers>& lost, Rooms rooms,
-                                       bool may_share) {
+std::optional<std::vector<int>> one_for_each(const std::vector<NodeWorkers>& lost, Rooms rooms,
+                                             bool may_share) {
   std::vector<int> out;
   for (const NodeWorkers& each : lost) {
     const auto best = best_for(each, lost, rooms, may_share);
@@ -45,15 +47,35 @@ std::optional<std::vector<int>> choose(const std::vector<NodeWorkers>& lost, Roo
   return out;
 }
 
+// The lost nodes with the most workers come first: with less left, the others may still fit.
+std::optional<std::vector<int>> several_for_one(const std::vector<NodeWorkers>& lost, Rooms rooms,
+                                                bool may_share) {
+  std::vector<size_t> order(lost.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return lost[i].workers; });
+  std::vector<int> out(lost.size());
+  for (const size_t i : order) {
+    const auto best = best_for(lost[i], lost, rooms, may_share);
+    if (best == rooms.end() || most(*best, may_share) < lost[i].workers) return std::nullopt;
+    out[i] = best->node;
+    best->workers -= lost[i].workers;
+    best->is_used = true;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::vector<int>> relocation(const std::vector<NodeWorkers>& lost, const Rooms& rooms,
-                                           bool may_share) {
+                                           const Placement& placement) {
+  const bool may_share = placement.may_share();
   Rooms unused;
   std::ranges::copy_if(rooms, std::back_inserter(unused),
                        [](const NodeRoom& each) { return !each.is_used; });
-  auto found = choose(lost, std::move(unused), may_share);
-  return found ? found : choose(lost, rooms, may_share);
+  auto found = one_for_each(lost, std::move(unused), may_share);
+  if (found || !placement.may_add()) return found;
+  found = one_for_each(lost, rooms, may_share);
+  return found ? found : several_for_one(lost, rooms, may_share);
 }
 
 }  // namespace rtrain::decide

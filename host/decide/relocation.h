@@ -1,12 +1,15 @@
 // host/decide/relocation.h: which node takes the workers of a lost one, while the other workers of
 // the group live (train.elastic). Pure.
 //
-// A node takes the workers of one lost node: one that the job has in reserve, the lost one when it
-// has come back, or one that has workers of the group already and room for more.
+// The workers of a lost node stay together: they come to a node that the job has in reserve, to the
+// lost one when it has come back, or to one that has workers of the group already and room for
+// more. Those of several lost nodes come to one only where there is not another one for each.
 #pragma once
 
 #include <optional>
 #include <vector>
+
+#include "host/decide/placement.h"
 
 namespace rtrain::decide {
 
@@ -25,8 +28,9 @@ struct NodeRoom {
 // Returns a node for each of the lost ones, in their order: one with enough cores or devices, and
 // no more than needed, preferably the same one. Nodes that have workers get others only where there
 // is not another one for each. nullopt as long as there are too few.
-// `may_share`: workers may share cores, so that each node without workers has enough.
+// Where workers may share cores, each node without workers has enough for those of one lost node.
 std::optional<std::vector<int>> relocation(const std::vector<NodeWorkers>& lost,
-                                           const std::vector<NodeRoom>& rooms, bool may_share);
+                                           const std::vector<NodeRoom>& rooms,
+                                           const Placement& placement);
 
 }  // namespace rtrain::decide

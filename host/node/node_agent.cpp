@@ -55,17 +55,24 @@ const loop::Routes<message::ToNode, NodeAgent> NodeAgent::kRoutes{
 
 void NodeAgent::receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
 
+bool NodeAgent::Group::is_of(std::optional<int> rank) const {
+  return !rank || (*rank >= order.first_rank && *rank < order.first_rank + order.num_workers);
+}
+
 NodeAgent::Group& NodeAgent::group_of(int rank) {
-  const auto found = std::ranges::find_if(groups_, [rank](const auto& each) {
-    const NodeOrder& order = each.second.order;
-    return rank >= order.first_rank && rank < order.first_rank + order.num_workers;
-  });
+  const auto found =
+      std::ranges::find_if(groups_, [rank](const Group& each) { return each.is_of(rank); });
   RT_CHECK(found != groups_.end());
-  return found->second;
+  return *found;
 }
 
 bool NodeAgent::is_busy() const {
-  return std::ranges::any_of(groups_, [](const auto& each) { return each.second.running > 0; });
+  return std::ranges::any_of(groups_, [](const Group& each) { return each.running > 0; });
+}
+
+bool NodeAgent::has(int attempt) const {
+  return std::ranges::any_of(
+      groups_, [attempt](const Group& each) { return each.order.attempt == attempt; });
 }
 
 void NodeAgent::start(NodeOrder order) {
@@ -82,8 +89,7 @@ void NodeAgent::start(NodeOrder order) {
   if (is_first || !places_) {
     places_.emplace(gpus_, order.gpus_per_worker, order.accelerator_type);
   }
-  groups_.erase(order.attempt);
-  Group& group = groups_[order.attempt];
+  Group& group = groups_.emplace_back();
   group.order = std::move(order);
   group.node = std::make_unique<LocalNode>(loop_, group.order, files_, *places_, *this);
   apply_hold();
@@ -111,12 +117,12 @@ void NodeAgent::kill(Group& group, const message::KillWorkers& kill) {
 void NodeAgent::kill(const std::string& reason) {
   if (!is_busy()) return;
   if (lost_.empty()) lost_ = reason;
-  for (auto& [attempt, group] : groups_) group.node->kill();
+  for (Group& group : groups_) group.node->kill();
 }
 
 void NodeAgent::set_lease(double until_s) {
   lease_s_ = until_s;
-  for (auto& [attempt, group] : groups_) group.node->set_lease(until_s);
+  for (Group& group : groups_) group.node->set_lease(until_s);
 }
 
 void NodeAgent::hold_output(bool held) {
@@ -125,7 +131,7 @@ void NodeAgent::hold_output(bool held) {
 }
 
 void NodeAgent::apply_hold() {
-  for (auto& [attempt, group] : groups_) {
+  for (Group& group : groups_) {
     group.node->hold_output(holds_for_link_ || holds_for_controller_);
   }
 }
@@ -133,13 +139,14 @@ void NodeAgent::apply_hold() {
 void NodeAgent::send_facts() {
   if (!is_busy()) return;
   facts_timer_.start(facts_every_);
-  for (const auto& [attempt, group] : groups_) {
+  for (const Group& group : groups_) {
     if (group.running > 0) send_facts(group);
   }
 }
 
 void NodeAgent::send_facts(const Group& group) {
   message::NodeFacts facts{.attempt = group.order.attempt,
+                           .rank = group.order.first_rank,
                            .now_s = monotonic_s(),
                            .copied_bytes = static_cast<int64_t>(group.node->copied_bytes())};
   facts.spares = group.spares;

@@ -2,13 +2,13 @@
 // for a controller elsewhere.
 //
 // It has the workers of one attempt at a time; older ones are killed when the next attempt begins.
-// Ranks of a lost node may come to them in a later attempt, as workers of their own: messages name
-// the attempt in which their workers were started. Belongs to the loop's thread.
+// Ranks of lost nodes may come to them in a later attempt, as workers of their own: messages name
+// the attempt in which their workers were started, and the rank. Belongs to the loop's thread.
 #pragma once
 
 #include <chrono>
 #include <functional>
-#include <map>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +42,7 @@ class NodeAgent : public NodeDelegate {
   // Whether a worker is running.
   bool is_busy() const;
   // Whether the running workers, or the last ones, were started in that attempt.
-  bool has(int attempt) const { return groups_.contains(attempt); }
+  bool has(int attempt) const;
   // How often workers were started. Workers of earlier starts have ended.
   int num_starts() const { return num_starts_; }
 
@@ -56,6 +56,9 @@ class NodeAgent : public NodeDelegate {
     int running = 0;     // number of running workers
     int64_t spares = 0;  // that were asked for
     std::unique_ptr<LocalNode> node = {};
+
+    // Also for no rank: that is all of them.
+    bool is_of(std::optional<int> rank) const;
   };
 
   void on_spawned(int rank, const SpawnedWorker& worker) override;
@@ -74,11 +77,17 @@ class NodeAgent : public NodeDelegate {
   void apply_hold();
   void send_facts();
   void send_facts(const Group& group);
-  // Calls `what` with the group that was started in the message's attempt, if there is one.
+  // Calls `what` with the groups that were started in the message's attempt; if the message names a
+  // rank, with that of the rank.
   template <class Message, class What>
   void of(const Message& message, What what) {
-    const auto found = groups_.find(message.attempt);
-    if (found != groups_.end()) what(found->second);
+    for (Group& group : groups_) {
+      if (group.order.attempt != message.attempt) continue;
+      if constexpr (requires { message.rank; }) {
+        if (!group.is_of(message.rank)) continue;
+      }
+      what(group);
+    }
   }
   Group& group_of(int rank);
 
@@ -94,7 +103,7 @@ class NodeAgent : public NodeDelegate {
   int num_starts_ = 0;
   loop::Timer facts_timer_;
   std::optional<AllottedPlaces> places_;
-  std::map<int, Group> groups_;  // by attempt
+  std::list<Group> groups_;
 };
 
 }  // namespace rtrain::node

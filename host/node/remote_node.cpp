@@ -134,7 +134,9 @@ const loop::Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
       if (n.is_of_live_rank(m)) n.on_gone(m);
     }),
     loop::on<message::NodeFacts>([](RemoteNode& n, auto m) {
-      if (n.is_mine(m.attempt)) n.on_facts(std::move(m));
+      if (!n.is_mine(m.attempt)) return;
+      n.check_rank(m.rank);
+      n.on_facts(std::move(m));
     }),
     loop::on<message::DeviceSeries>([](RemoteNode& n, auto m) {
       if (!n.is_mine(m.attempt)) return;
@@ -150,6 +152,22 @@ const loop::Routes<message::FromNode, RemoteNode> RemoteNode::kRoutes{
 };
 
 void RemoteNode::receive(Value message) { kRoutes.deliver(*this, std::move(message)); }
+
+// Nobody owns a late message, which all ignore, or one about a rank of another node, which is
+// refused.
+void RemoteNode::receive(const std::vector<RemoteNode*>& nodes, Value message) {
+  const auto owner =
+      std::ranges::find_if(nodes, [&](const RemoteNode* node) { return node->owns(message); });
+  if (owner != nodes.end()) return (*owner)->receive(std::move(message));
+  for (RemoteNode* const node : nodes) node->receive(message);
+}
+
+bool RemoteNode::owns(const Value& message) const {
+  const Value& fault = message["fault"];
+  const int64_t rank = (fault.is_nil() ? message["rank"] : fault["rank"]).as_int();
+  const int64_t place = rank - order_.first_rank;
+  return message["attempt"].as_int() == order_.attempt && place >= 0 && place < order_.num_workers;
+}
 
 // The offset stays the same for the whole attempt, because times of one wait are compared with each
 // other.
@@ -204,9 +222,10 @@ void RemoteNode::on_facts(message::NodeFacts facts) {
   }
   check_finite(facts.now_s, "now");
   for (const decide::RankFacts& rank : facts.ranks) check_times(rank);
-  if (facts.ranks.size() != ranks_.size()) {
+  if (facts.rank != order_.first_rank || facts.ranks.size() != ranks_.size()) {
     throw Error(Code::kArgument,
-                cat("facts of ", facts.ranks.size(), " ranks, the node has ", ranks_.size()));
+                cat("facts of ", facts.ranks.size(), " ranks from ", facts.rank,
+                    " on, the node has ", ranks_.size(), " from ", order_.first_rank, " on"));
   }
   copied_bytes_ = static_cast<uint64_t>(facts.copied_bytes);
   if (facts.spares == spares_) has_spare_ = facts.has_spare;

@@ -26,6 +26,9 @@ class RemoteNode : public Node {
 
   // Receives a message of the agent. Throws Error(kArgument) for an invalid one.
   void receive(Value message);
+  // Passes a message of an agent to the one whose workers it is about. `nodes`: all with workers on
+  // that agent's node. Throws Error(kArgument) for an invalid one.
+  static void receive(const std::vector<RemoteNode*>& nodes, Value message);
   // Whether one of its workers was started and has not ended.
   bool is_running() const;
   // The node is considered lost, and with it all its workers, including those not started yet.
@@ -66,6 +69,7 @@ class RemoteNode : public Node {
   };
   const Rank& at(int rank) const;
   Rank& at(int rank);
+  bool owns(const Value& message) const;
   bool is_mine(int attempt) const { return attempt == order_.attempt; }
   // Throws Error(kArgument) for a rank of another node.
   void check_rank(int rank) const { at(rank); }

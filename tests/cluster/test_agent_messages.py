@@ -395,6 +395,7 @@ def about_workers(agent):
     facts = {
         "type": "facts",
         **now,
+        "rank": first,
         "now": 1.0,
         "copied_bytes": 0,
         "ranks": [FACTS, FACTS],
@@ -414,9 +415,10 @@ def about_workers(agent):
         ([{"type": "from_rank", **now, "rank": 1, "frame": frame}], "rank 1 is of another node"),
         ([{"type": "printed", **now, "rank": 0, "stream": 0, "bytes": "x"}], "rank 0 is of another node"),
         ([{"type": "gone", **now, "rank": 0, **GONE}], "rank 0 is of another node"),
-        ([{**facts, "ranks": [FACTS]}], "facts of 1 ranks, the node has 2"),
+        ([{**facts, "ranks": [FACTS]}], f"facts of 1 ranks from {first} on, the node has 2 from {first} on"),
         ([{**facts, "ranks": [FACTS, {**FACTS, "beat": float("nan")}]}], "beat is nan"),
         ([{**facts, "copied_bytes": -1}], "-1 bytes copied"),
+        ([{**facts, "rank": first + 1}], f"facts of 2 ranks from {first + 1} on"),
         ([{"type": "device_failed", **now, "fault": {"rank": 0, "gpu": {}, "xid": 79}}], "has sent an invalid message"),
         ([{"type": "spooled", **now, "rank": -1, "report": pack({"type": "report", **REPORT})}], "report 0 of rank -1"),
         # Messages of another attempt, and of a rank that was not started.

@@ -129,6 +129,43 @@ def test_a_node_that_has_workers_takes_those_of_a_lost_one(rtrain, job, cores, p
     assert [rank for rank in range(4) if before[rank] != after[rank]] == [2], "the other ranks keep their processes"
 
 
+# behaviour: two nodes that are lost at once cost no step where one has room for both
+@pytest.mark.parametrize(
+    "change", [pytest.param(str, marks=nightly, id="replicated"), pytest.param(sharded, id="sharded")]
+)
+def test_two_nodes_are_lost_at_once(rtrain, job, change):
+    """The rows of their ranks are kept on the first one."""
+    wanted = calm(rtrain, job, change, cores=ROOM_ON_ALL)
+    running = start(rtrain, job, change, cores=ROOM_ON_ALL)
+    first = running.processes[0]
+    for node in (1, 2):
+        running.processes[node].kill()
+    for node in (1, 2):
+        wait_until(lambda: f"n{node} has not been heard of for 2 s" in first.stderr, message="the loss of the nodes")
+    (rtrain.folder / "go").touch()
+    check_moved(rtrain, first.wait(), wanted, ("n0", "n0", "n1", "n2"), ("n0",) * 4)
+
+
+@nightly
+@pytest.mark.parametrize("change", [str, sharded], ids=["replicated", "sharded"])
+def test_ranks_that_have_come_to_one_node_are_lost_with_it(rtrain, job, change):
+    """Neither keeps the other one's rows. Both come to a node that is back."""
+    wanted = calm(rtrain, job, change, cores=ROOM)
+    running = start(rtrain, job, change, cores=ROOM, at_step=WAIT + WAIT_AGAIN)
+    first = running.processes[0]
+    running.processes[1].kill()
+    wait_until(lambda: "n1 has not been heard of for 2 s" in first.stderr, message="the loss of the node")
+    (rtrain.folder / "go").touch()
+    wait_for(rtrain, running, "there_again", 9)
+    running.start_again(1)
+    wait_until(lambda: first.stderr.count("node n1 has joined") == 2, message="the return of the node")
+    running.processes[2].kill()
+    wait_until(lambda: "n2 has not been heard of for 2 s" in first.stderr, message="the second loss")
+    (rtrain.folder / "go_on").touch()
+    nodes = [("n0", "n0", each, other) for each, other in (("n1", "n2"), ("n2", "n2"), ("n1", "n1"))]
+    check_moved(rtrain, first.wait(), wanted, *nodes)
+
+
 @nightly
 @pytest.mark.parametrize("change", [str, sharded], ids=["replicated", "sharded"])
 def test_two_nodes_are_lost_and_all_workers_come_to_the_first_one(rtrain, job, change):

@@ -1,6 +1,9 @@
 // host/node/workers/messages.h: the messages between the controller and another node's agent.
 //
-// A message about workers names its attempt: late messages of older attempts are dropped. Messages
+// A message about workers names the attempt in which they were started: late messages of older
+// attempts are dropped. The workers of several lost nodes may be started on one node in the same
+// attempt (NodeOrder): each message of the agent also names a rank, and where the controller's name
+// none they are about all of that attempt. Messages
 // between workers and the controller are forwarded unchanged, in `frame`. Receivers:
 // NodeAgent::kRoutes, RemoteNode::kRoutes; for messages about the node as a whole Agent::kRoutes,
 // JobNodes::kRoutes.
@@ -219,10 +222,11 @@ struct Gone {
                                         required("rank", &Gone::rank), required("end", &Gone::end)};
 };
 
-// The facts of all ranks of the node, in order.
+// The facts of all ranks of the node that were started together, in order.
 struct NodeFacts {
   static constexpr std::string_view kType = "facts";
   int attempt = 1;
+  int rank = 0;      // the first of them
   double now_s = 0;  // of the agent's monotonic clock
   int64_t copied_bytes = 0;
   std::vector<decide::RankFacts> ranks = {};
@@ -230,6 +234,7 @@ struct NodeFacts {
   bool has_spare = false;
 
   static constexpr RecordFields kFields{required("attempt", &NodeFacts::attempt),
+                                        required("rank", &NodeFacts::rank),
                                         required("now", &NodeFacts::now_s),
                                         required("copied_bytes", &NodeFacts::copied_bytes),
                                         required("ranks", &NodeFacts::ranks),

@@ -31,7 +31,7 @@ std::vector<decide::NodeWorkers> nodes_without(const NodeGroup& group,
 // The places stay: those of a group of fixed size follow each other.
 void move_ranks(NodeGroup& group, const std::vector<int>& ranks, const std::vector<int>& nodes,
                 const node::NodeOrder& order, const MakeMember& make) {
-  const std::vector<decide::NodeWorkers> others = nodes_without(group, ranks);
+  std::vector<decide::NodeWorkers> there = nodes_without(group, ranks);
   size_t next = 0;
   for (NodeGroup::Member& member : group.members()) {
     if (!member.has_any(ranks)) continue;
@@ -39,9 +39,10 @@ void move_ranks(NodeGroup& group, const std::vector<int>& ranks, const std::vect
     part.first_rank = member.places.front();
     part.num_workers = member.num_workers;
     const int node = nodes.at(next++);
-    for (const decide::NodeWorkers& each : others) {
+    for (const decide::NodeWorkers& each : there) {
       if (each.node == node) part.first_local_rank += each.workers;
     }
+    there.push_back({node, member.num_workers});
     group.move(member, make(node, part));
   }
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -189,9 +188,9 @@ void JobNodes::look_for_room() {
       room.workers -= each.workers;
       room.is_used = true;
     }
-    if (!room.is_used || placement_.may_add()) rooms.push_back(room);
+    rooms.push_back(room);
   }
-  auto found = decide::relocation(lost_, rooms, placement_.may_share());
+  auto found = decide::relocation(lost_, rooms, placement_);
   if (found) std::exchange(on_room_, nullptr)(std::move(*found));
 }
 
@@ -246,15 +245,11 @@ void JobNodes::on_node_message(int node, Value message) try {
   const std::string type = message["type"].as_string();
   if (kRoutes.has(type)) return kRoutes.deliver(*this, node, std::move(message));
   if (NodeJudge::knows(type)) return health_.receive(node, std::move(message));
-  std::vector<node::RemoteNode*> groups;  // each ignores the messages of other attempts
+  std::vector<node::RemoteNode*> groups;
   for (auto [each, end] = remote_.equal_range(node); each != end; ++each) {
     groups.push_back(each->second);
   }
-  if (groups.empty()) return;
-  for (node::RemoteNode* group : std::span(groups).first(groups.size() - 1)) {
-    group->receive(message);
-  }
-  groups.back()->receive(std::move(message));
+  node::RemoteNode::receive(groups, std::move(message));
 } catch (const std::exception& e) {
   nodes_.give_up(node,
                  cat("node ", roster_.name(node), " has sent an invalid message: ", e.what()));

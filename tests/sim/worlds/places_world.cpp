@@ -162,14 +162,50 @@ void PlacesWorld::relocate() {
     out += "}, {";
     for (const auto& each : rooms)
       out += cat("{", each.node, ", ", each.workers, each.is_used ? ", true}, " : "}, ");
-    return cat(out, "}, ", may_share_ ? "true" : "false", ");");
+    return cat(out, "}, Placement(PlacementStrategy(", static_cast<int>(strategy_), "), ",
+               may_share_ ? "true" : "false", "));");
   });
-  const auto found = decide::relocation(lost, rooms, may_share_);
-  demand(found.has_value() == can_relocate(lost, rooms),
-         "nodes with room are not found, or others");
+  const auto found = decide::relocation(lost, rooms, placement_);
+  if (!placement_.may_add())
+    std::erase_if(rooms, [](const decide::NodeRoom& each) { return each.is_used; });
+  if (can_relocate(lost, rooms)) {
+    demand(found.has_value(), "nodes with room are not found");
+    check_relocated(lost, rooms, *found);
+    return mark("relocated");
+  }
+  demand(may_share_ || found.has_value() == can_share(lost, rooms),
+         "nodes with room for several are not found, or others");
   if (!found) return;
-  check_relocated(lost, rooms, *found);
-  mark("relocated");
+  demand(are_enough(lost, rooms, *found), "nodes get more workers than they have room for");
+  mark("two lost nodes came to one");
+}
+
+// Whether each node has enough cores for the lost ones that come to it: the node at i is for the
+// lost one at i. Workers of one lost node alone may share cores.
+bool PlacesWorld::are_enough(const std::vector<decide::NodeWorkers>& lost,
+                             const std::vector<decide::NodeRoom>& rooms,
+                             const std::vector<int>& nodes) const {
+  return std::ranges::all_of(rooms, [&](const decide::NodeRoom& room) {
+    int sum = 0;
+    for (size_t i = 0; i < lost.size(); ++i) sum += nodes.at(i) == room.node ? lost[i].workers : 0;
+    const bool is_alone = std::ranges::count(nodes, room.node) == 1;
+    return sum == 0 || sum <= room.workers || (may_share_ && !room.is_used && is_alone);
+  });
+}
+
+// Tries all nodes for each lost one.
+bool PlacesWorld::can_share(const std::vector<decide::NodeWorkers>& lost,
+                            const std::vector<decide::NodeRoom>& rooms) const {
+  if (!placement_.may_add() || rooms.empty()) return false;
+  size_t num_choices = 1;
+  for (size_t i = 0; i < lost.size(); ++i) num_choices *= rooms.size();
+  for (size_t choice = 0; choice < num_choices; ++choice) {
+    std::vector<int> nodes;
+    for (size_t rest = choice; nodes.size() < lost.size(); rest /= rooms.size())
+      nodes.push_back(rooms[rest % rooms.size()].node);
+    if (are_enough(lost, rooms, nodes)) return true;
+  }
+  return false;
 }
 
 // Tries the nodes in all orders: the one at i is for the lost one at i.

@@ -31,6 +31,10 @@ class PlacesWorld : public World {
   void relocate();
   bool can_relocate(const std::vector<decide::NodeWorkers>& lost,
                     std::vector<decide::NodeRoom> rooms) const;
+  bool can_share(const std::vector<decide::NodeWorkers>& lost,
+                 const std::vector<decide::NodeRoom>& rooms) const;
+  bool are_enough(const std::vector<decide::NodeWorkers>& lost,
+                  const std::vector<decide::NodeRoom>& rooms, const std::vector<int>& nodes) const;
   void check_relocated(const std::vector<decide::NodeWorkers>& lost,
                        const std::vector<decide::NodeRoom>& rooms,
                        const std::vector<int>& found) const;

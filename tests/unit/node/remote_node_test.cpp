@@ -37,8 +37,9 @@ class RemoteNodeTest : public testing::Test {
       to_host_.pop_front();
     }
     while (!to_controller_.empty()) {
-      node_->receive(decode(to_controller_.front()));
-      if (more_) more_->receive(decode(to_controller_.front()));
+      std::vector<RemoteNode*> nodes{&*node_};
+      if (more_) nodes.push_back(&*more_);
+      RemoteNode::receive(nodes, decode(to_controller_.front()));
       to_controller_.pop_front();
     }
   }
@@ -97,6 +98,26 @@ TEST_F(RemoteNodeTest, WorkersOfALostNodeComeToThoseThatAreThere) {
   wait_for("rank 4 is gone");
   EXPECT_FALSE(more_->is_running());
   EXPECT_FALSE(delegate_.has("rank 2 is gone")) << "the others stay";
+}
+
+TEST_F(RemoteNodeTest, WorkersOfTwoLostNodesComeInTheSameAttempt) {
+  spawn("echo");
+  NodeOrder order{.attempt = 1, .first_rank = 6, .num_workers = 1, .first_local_rank = 2};
+  order.env = {{kTestWorker, "hang"}};
+  more_.emplace(
+      order, [this](const auto& message) { to_host_.push_back(encode(to_value(message))); },
+      delegate_);
+  more_->spawn();
+  wait_for("rank 6: hello");
+  run_until(loop_, [this] {
+    carry();
+    return more_->facts(6).reports == 7;
+  });
+  more_->kill(6);
+  wait_for("rank 6 is gone");
+  EXPECT_FALSE(delegate_.has("rank 2 is gone")) << "the others stay";
+  node_->send(3, to_frame(message::Exit{}));
+  wait_for("rank 3 is gone");
 }
 
 TEST_F(RemoteNodeTest, WhatAWorkerPrintsComesBeforeItsEnd) {

@@ -116,5 +116,17 @@ TEST_F(NodeGroupTest, RanksThatComeToANodeWithOthersAreAMemberOfTheirOwn) {
   EXPECT_FALSE(group_.is_shared(group_.of(0)));
 }
 
+TEST_F(NodeGroupTest, RanksOfTwoLostNodesMayComeToOne) {
+  std::vector<int> first_local_ranks;
+  move_ranks(group_, {2, 3, 4, 5}, {0, 0}, {}, [&](int node, const node::NodeOrder& order) {
+    first_local_ranks.push_back(order.first_local_rank);
+    return NodeGroup::Member{
+        .node = std::make_unique<FakeNode>(log_), .name = "n0", .number = node};
+  });
+  EXPECT_EQ(first_local_ranks, (std::vector<int>{2, 4}));
+  EXPECT_EQ(group_.members().size(), 3U) << "each is a member of its own";
+  EXPECT_EQ(group_.place(5), 5);
+}
+
 }  // namespace
 }  // namespace rtrain::train
