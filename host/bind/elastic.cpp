@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/decide/replica_vote.h"
+#include "host/decide/row_keepers.h"
 #include "host/lua/class.h"
 #include "host/lua/convert.h"
 #include "host/lua/guard.h"
@@ -108,15 +109,56 @@ int go_back(lua_State* L) {
   return 0;
 }
 
-int vote(lua_State* L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  std::vector<uint64_t> hashes(lua_objlen(L, 1));
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    lua_rawgeti(L, 1, static_cast<int>(i + 1));
-    hashes[i] = static_cast<uint64_t>(luaL_checknumber(L, -1));
+template <class Number>
+std::vector<Number> numbers_at(lua_State* L, int index) {
+  luaL_checktype(L, index, LUA_TTABLE);
+  std::vector<Number> numbers(lua_objlen(L, index));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    lua_rawgeti(L, index, static_cast<int>(i + 1));
+    numbers[i] = static_cast<Number>(luaL_checknumber(L, -1));
     lua_pop(L, 1);
   }
-  const decide::ReplicaVote found = decide::vote_of_replicas(hashes);
+  return numbers;
+}
+
+int row_keepers(lua_State* L) {
+  const std::vector<int> keepers = decide::row_keepers(numbers_at<int>(L, 1));
+  lua::push_value(L, List(keepers.begin(), keepers.end()));
+  return 1;
+}
+
+std::vector<decide::RowPlace> row_places_at(lua_State* L, int index) {
+  const auto sizes = numbers_at<int>(L, index);
+  const auto ranks = numbers_at<int>(L, index + 1);
+  const auto kept = numbers_at<int>(L, index + 2);
+  std::vector<decide::RowPlace> places;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    places.push_back({.size = sizes[i], .rank = ranks.at(i), .kept = kept.at(i)});
+  }
+  return places;
+}
+
+int row_holders(lua_State* L) {
+  const auto holders = decide::row_holders(row_places_at(L, 1));
+  if (!holders) return 0;
+  List ranks;
+  List are_kept;
+  for (const decide::RowHolder& each : *holders) {
+    ranks.emplace_back(each.rank);
+    are_kept.emplace_back(each.is_kept);
+  }
+  lua::push_value(L, std::move(ranks));
+  lua::push_value(L, std::move(are_kept));
+  return 2;
+}
+
+int keeps_rows(lua_State* L) {
+  lua_pushboolean(L, decide::keeps_rows(row_places_at(L, 1), numbers_at<int>(L, 4)));
+  return 1;
+}
+
+int vote(lua_State* L) {
+  const decide::ReplicaVote found = decide::vote_of_replicas(numbers_at<uint64_t>(L, 1));
   List ranks(found.differing.begin(), found.differing.end());
   lua::push_value(L, std::move(ranks));
   lua::push_value(L, found.source < 0 ? Value() : Value(found.source));
@@ -142,6 +184,9 @@ int open_elastic(lua_State* L) {
       lua::method<&leave>("leave"),
       lua::method<&go_back>("go_back"),
       lua::method<&vote>("vote"),
+      lua::method<&row_keepers>("row_keepers"),
+      lua::method<&row_holders>("row_holders"),
+      lua::method<&keeps_rows>("keeps_rows"),
   };
   lua::push_functions(L, kFunctions);
   return 1;

@@ -20,9 +20,15 @@
 //   vote(hashes) → ranks, source    by the hashes of the ranks' states, from rank 0 on: the ranks
 //                                that differ, and the first one that is believed; nil without a
 //                                majority
+//   row_keepers(nodes) → ranks   by the node of each rank, from 0 on: who keeps its rows
+//   row_holders(sizes, ranks, kept) → ranks, are_kept   by what each rank has of the group before:
+//                                the rank that has each rank's rows, or a copy; nil: not all of
+//                                them are there
+//   keeps_rows(sizes, ranks, kept, keepers) → whether the ranks that are left keep the rows that
+//                                they should
 //   go_back(step, index, error)  after an error; returns when this rank continues in a new attempt
-// Outside of a worker each raises `argument`, except num_collectives, which returns 0, and
-// vote.
+// Outside of a worker each raises `argument`, except num_collectives, which returns 0, vote and
+// those about rows.
 #pragma once
 
 #include "host/lua/lua.h"

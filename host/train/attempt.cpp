@@ -255,6 +255,7 @@ loop::WorkerContext Attempt::context_of(int rank) const {
   context.local_world_size = member.num_workers;
   context.local_rank = rank - member.first_rank;
   context.node_rank = member.node_rank;
+  context.node_number = member.number;
   context.address = member.address;
   context.far_path = member.far_path;
   context.nonce = start_.nonce;

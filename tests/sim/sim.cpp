@@ -18,6 +18,7 @@
 #include "tests/sim/worlds/replicas_world.h"
 #include "tests/sim/worlds/reports_world.h"
 #include "tests/sim/worlds/retention_world.h"
+#include "tests/sim/worlds/rows_world.h"
 #include "tests/sim/worlds/run_world.h"
 #include "tests/sim/worlds/slow_world.h"
 #include "tests/sim/worlds/spares_world.h"
@@ -61,7 +62,8 @@ std::vector<Subject> subjects() {
           subject<NodesWorld>("nodes"),       subject<WatchWorld>("watch"),
           subject<DiskWorld>("disk"),         subject<SpoolWorld>("spool"),
           subject<ReplicasWorld>("replicas"), subject<SlowWorld>("slow"),
-          subject<SparesWorld>("spares"),     subject<SumsWorld>("sums")};
+          subject<SparesWorld>("spares"),     subject<SumsWorld>("sums"),
+          subject<RowsWorld>("rows")};
 }
 
 void show(const Subject& subject, uint64_t seed, const Life& broken, bool is_brief) {

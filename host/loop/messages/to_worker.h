@@ -27,6 +27,7 @@ struct WorkerContext {
   int local_rank = 0;
   int local_world_size = 1;
   int node_rank = 0;
+  int node_number = 0;  // in the job: several node ranks may be on one node (train.elastic)
   std::string address;  // its node's, for sockets of other ranks; empty: all ranks are on this node
   std::string experiment_name;
   std::string run_id;
@@ -72,6 +73,7 @@ struct WorkerContext {
       required("local_rank", &WorkerContext::local_rank),
       required("local_world_size", &WorkerContext::local_world_size),
       required("node_rank", &WorkerContext::node_rank),
+      optional("node_number", &WorkerContext::node_number),
       optional("address", &WorkerContext::address),
       required("experiment_name", &WorkerContext::experiment_name),
       required("run_id", &WorkerContext::run_id),

@@ -1,17 +1,18 @@
 -- rtrain/elastic/replica.lua: the rows of a sharded model that another rank has, kept here too, with the optimizers'
 -- state of them: the loss of a rank then costs no checkpoint.
 --
--- The ranks form a ring, and each keeps the rows of the one before it. Before an optimizer's step each rank sends the
--- gradients of its rows to the next one. When all have them (Commits:prepare), each rank makes the step twice: with its
--- rows, and with those that it keeps. The same numbers give the same bits, so a kept copy is at the same step as its
--- owner without being sent, and nobody has to take a step back.
+-- Each rank keeps the rows of one other rank, on another node where there is one (host/decide/row_keepers.h). Before an
+-- optimizer's step each rank sends the gradients of its rows to the one that keeps them. When all have them
+-- (Commits:prepare), each rank makes the step twice: with its rows, and with those that it keeps. The same numbers give the
+-- same bits, so a kept copy is at the same step as its owner without being sent, and nobody has to take a step back.
 
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 local errors = require 'base.errors'
+local host = require 'rtrain._elastic'
+local index_of = require 'base.index_of'
 local messages = require 'rtrain.elastic.messages'
 local ordered = require 'base.ordered'
-local ring = require 'rtrain.elastic.ring'
 local rows = require 'rtrain.state.rows'
 local state_map = require 'torch.optim.state_map'
 local torch = require 'torch'
@@ -26,9 +27,9 @@ function Replica:init(modules, optimizers)
   for _, optimizer in ordered.items(optimizers) do table.insert(self._optimizers, optimizer) end
 end
 
--- Makes tensors for the rows of a rank, by parameter.
+-- Makes tensors for the rows of a rank, by parameter, which do not have them yet.
 local function make_kept(self)
-  self._kept, self._begin = {}, {}
+  self._kept, self._begin, self._are_kept = {}, {}, false
   for _, param in ipairs(self._params) do
     local range, shape = rows.range(param, self._previous, self._world_size), {unpack(param.shape)}
     shape[1] = range.count
@@ -92,19 +93,21 @@ local function make_twins(self)
   for _, optimizer in ipairs(self._optimizers) do self._twins[optimizer] = twin_of(self, optimizer) end
 end
 
----Joins the ring of the group: the first one of this process, or that of another attempt. A collective.
+---Learns whose rows this rank keeps in the group: the first one of this process, or that of another attempt. A collective.
 ---@param context table
+---@return integer[] keepers the rank that keeps each rank's rows
 function Replica:connect(context)
-  local next_of = ring(messages.gathered(context, context.node_rank), context.world_size)
-  local is_same = self._world_size == context.world_size
+  local numbers, nodes = messages.gathered(context, context.node_number or 0), {}
+  for rank = 0, context.world_size - 1 do nodes[rank + 1] = numbers[rank] end
+  local keepers = host.row_keepers(nodes)
+  local previous = index_of(keepers, context.world_rank) - 1
+  local is_same = self._world_size == context.world_size and self._previous == previous
   self._rank, self._world_size = context.world_rank, context.world_size
-  self._next = next_of[self._rank]
-  for rank, following in next, next_of do
-    if following == self._rank then self._previous = rank end
-  end
-  if is_same then return end
+  self._next, self._previous = keepers[self._rank + 1], previous
+  if is_same then return keepers end
   make_kept(self)
   make_twins(self)
+  return keepers
 end
 
 -- Returns the rows of a parameter that this rank keeps for another one.
@@ -128,10 +131,12 @@ local function is_alone(self) return self._world_size == 1 end
 
 -- Sends this rank's rows to the next rank, and takes those of the previous one.
 local function exchange_all(self)
+  self._are_kept = false
   make_twins(self)
   for _, param in ipairs(is_alone(self) and {} or self._params) do
     keep(self, param, messages.swap(rows.of(param, self._optimizers), self._next, self._previous))
   end
+  self._are_kept = true
   record(self)
 end
 
@@ -239,10 +244,10 @@ function Replica:step(optimizer)
   record(self)
 end
 
----@return {rank: integer, previous: integer, size: integer} place this rank's place in the ring; previous: the rank whose
----  rows it keeps; -1 and 0 for a rank that has no rows yet
+---@return {rank: integer, kept: integer, size: integer} place this rank in its group; kept: the rank whose rows it keeps, -1
+---  as long as it has not got all of them; -1 and 0 for a rank that has no rows yet
 function Replica:place()
-  return {rank = self._rank or -1, previous = self._previous or -1, size = self._world_size or 0}
+  return {rank = self._rank or -1, kept = self._are_kept and self._previous or -1, size = self._world_size or 0}
 end
 
 ---Returns rows of a parameter: this rank's, or those that it keeps.
@@ -260,18 +265,22 @@ end
 function Replica:restore(context, holders)
   local pieces = {}
   for i, param in ipairs(self._params) do pieces[i] = holders:pass_on(self, param) end
-  if holders:is_resized() then torch.distributed.barrier() end  -- until here each rank can go back
+  if holders:is_resized() then
+    torch.distributed.barrier()  -- until here each rank can go back
+    self._are_kept = false
+  end
   for i, param in ipairs(self._params) do
     -- A rank of a group of the same size has got all of its rows in one piece.
     local own = pieces[i] and (holders:is_resized() and rows.join(pieces[i]) or pieces[i][1])
     if own then rows.set(param, self._optimizers, own) end
     pieces[i] = nil
   end
-  self:connect(context)
-  if holders:is_resized() then return exchange_all(self) end
+  local keepers = self:connect(context)
+  if holders:is_resized() or not holders:are_kept_by(keepers) then return exchange_all(self) end
   for rank = 0, context.world_size - 1 do
     if holders:is_new(rank) then hand_over(self, rank) end
   end
+  self._are_kept = true
   record(self)
 end
 

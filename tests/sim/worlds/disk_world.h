@@ -18,8 +18,8 @@
 #include "host/decide/checkpoints/commit_plan.h"
 #include "host/decide/checkpoints/retention.h"
 #include "host/decide/checkpoints/sweep_verdict.h"
+#include "tests/sim/disk_model.h"
 #include "tests/sim/world.h"
-#include "tests/sim/worlds/disk_model.h"
 
 namespace rtrain::sim {
 

@@ -1,4 +1,4 @@
-// tests/sim/worlds/disk_model.h: a simulated disk that loses or reorders unsynced changes.
+// tests/sim/disk_model.h: a simulated disk that loses or reorders unsynced changes.
 //
 // A file's data is safe once the file is synced; a name is safe once its folder is synced. Until
 // then a crash keeps any subset of the changes; an unsynced file may become empty. A rename is

@@ -1,4 +1,4 @@
-#include "tests/sim/worlds/disk_model.h"
+#include "tests/sim/disk_model.h"
 
 #include <algorithm>
 #include <set>
