@@ -77,7 +77,7 @@ function Commits:init(state, host)
   end
 end
 
----Joins the ring of the ranks that keep each other's rows, if the model is sharded. A collective.
+---Learns whose rows this rank keeps, if the model is sharded. A collective.
 function Commits:connect()
   if self.replica then self.replica:connect(session.get('train.elastic').context) end
 end
@@ -214,10 +214,10 @@ end
 
 -- Compares the replicas now and then. The commit comes first: the loss of a rank meanwhile costs no step.
 function Commits:_verify()
+  local check, commits = self.replica_check, self.step - 1  -- without that of train.elastic itself, before the first step
+  if not check or not check:is_due(commits) then return end
   local context = session.get('train.elastic').context
-  local commits = self.step - 1  -- without that of train.elastic itself, before the first step
-  if not self.replica_check or context.world_size == 1 then return end
-  if self.replica_check:verify(context, commits, 'commit') then self:_take(self.step) end
+  if context.world_size > 1 and check:verify(context, commits, 'commit') then self:_take(self.step) end
 end
 
 -- Returns to the copy. An optimizer's step need not change the versions.

@@ -17,12 +17,11 @@ local function int64(value) return torch.tensor({value}, {dtype = torch.int64}) 
 ---@return table<integer, integer>
 ---@return integer first the first rank's second number; 0 if it has none
 function messages.gathered(context, own, second)
-  local all = {}
-  for rank = 0, context.world_size - 1 do all[rank + 1] = torch.zeros({2}, {dtype = torch.int64}) end
-  dist.all_gather(all, torch.tensor({own, second or 0}, {dtype = torch.int64}))
-  local numbers = {}
-  for rank = 0, context.world_size - 1 do numbers[rank] = all[rank + 1][0]:item() end
-  return numbers, all[1][1]:item()
+  local all = torch.empty({2 * context.world_size}, {dtype = torch.int64})
+  dist.all_gather_into_tensor(all, torch.tensor({own, second or 0}, {dtype = torch.int64}))
+  local pairs_of_all, numbers = all:tolist(), {}
+  for rank = 0, context.world_size - 1 do numbers[rank] = pairs_of_all[2 * rank + 1] end
+  return numbers, pairs_of_all[2]
 end
 
 ---Returns the first rank's value on all ranks. A collective.

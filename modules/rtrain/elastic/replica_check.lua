@@ -27,27 +27,29 @@ end
 -- Whether the ranks divide its state, though its parameters are whole.
 local function is_divided(optimizer) return class.is(optimizer, torch.distributed.optim.ZeroRedundancyOptimizer) end
 
--- Returns the tensors that are the same on all ranks, and their names. Rows of sharded parameters are not.
-local function tensors_of(self)
-  local tensors, names = {}, {}
-  local function add(tensor, name)
+-- Returns the tensors that are the same on all ranks. Rows of sharded parameters are not. `names`: a list that gets their
+-- names.
+local function tensors_of(self, names)
+  local tensors = {}
+  local function add(tensor, format, ...)
     if not torch.is_tensor(tensor) or shards.of(tensor) then return end
-    tensors[#tensors + 1], names[#names + 1] = tensor, name
+    tensors[#tensors + 1] = tensor
+    if names then names[#names + 1] = format:format(...) end
   end
   for part, module in ordered.items(self._modules) do
-    for name, param in module:named_parameters() do add(param:detach(), ('%s.%s'):format(part, name)) end
+    for name, param in module:named_parameters() do add(param:detach(), '%s.%s', part, name) end
   end
   for part, optimizer in ordered.items(self._optimizers) do
     for _, group in ipairs(is_divided(optimizer) and {} or optimizer.param_groups) do
       for i, param in ipairs(group.params) do
         local state = not shards.of(param) and optimizer.state[param] or {}
         for _, name in ipairs(ordered.keys_of(state)) do
-          for _, tensor in ipairs(tree.leaves(state[name])) do add(tensor, ('%s.state[%d].%s'):format(part, i, name)) end
+          for _, tensor in ipairs(tree.leaves(state[name])) do add(tensor, '%s.state[%d].%s', part, i, name) end
         end
       end
     end
   end
-  return tensors, names
+  return tensors
 end
 
 local function listed(ranks)
@@ -57,12 +59,13 @@ local function listed(ranks)
 end
 
 -- Returns the first tensor that differs on these ranks and how many more do. A collective.
-local function where(context, names, hashes, differing, source)
+local function where(self, context, hashes, differing, source)
   local counts = messages.gathered(context, #hashes)
   for _, rank in ipairs(differing) do
     if counts[rank] ~= counts[source] then return ('the state (%d tensors, %d)'):format(counts[source], counts[rank]) end
   end
-  local found = {}
+  local found, names = {}, {}
+  tensors_of(self, names)
   for i, hash in ipairs(hashes) do
     local all = messages.gathered(context, hash)
     for _, rank in ipairs(differing) do
@@ -89,9 +92,9 @@ end
 
 -- Returns the hash of this rank's state, and what it is of.
 local function hashed(self)
-  local tensors, names = tensors_of(self)
+  local tensors = tensors_of(self)
   local all, hashes = require('torch._C')._hash_tensors(tensors)
-  return all, {tensors = tensors, names = names, hashes = hashes}
+  return all, {tensors = tensors, hashes = hashes}
 end
 
 -- Returns the given ranks that differ, and one that is believed; nil without a majority.
@@ -139,17 +142,20 @@ local function compare(self, context, count)
   return differing, source, state
 end
 
----Compares the ranks' states, if that is due, and mends those that differ. A collective.
+---@param count integer of commits or steps so far, the same on all ranks
+---@return boolean whether a comparison is due
+function ReplicaCheck:is_due(count) return pace_of(self):is_due(count) end
+
+---Compares the ranks' states, and mends those that differ. A collective.
 ---@param context table
 ---@param count integer of commits or steps so far, the same on all ranks
 ---@param what string 'commit' or 'step'
 ---@return boolean was_mended whether this rank got the state of another one
 ---Errors: 'worker_lost' if there is no majority.
 function ReplicaCheck:verify(context, count, what)
-  if not pace_of(self):is_due(count) then return false end
   local differing, source, state = compare(self, context, count)
   if #differing == 0 then return false end
-  local place, has_same_tensors = where(context, state.names, state.hashes, differing, source or differing[1])
+  local place, has_same_tensors = where(self, context, state.hashes, differing, source or differing[1])
   what = ('after %s %d %s of %s %s'):format(what, count, place, listed(differing),
     source and 'differs from the other ranks' or 'differ from each other')
   if not source or not has_same_tensors then raise_undecided(what) end

@@ -35,10 +35,7 @@ local function check_of(state, optimizer)
   return {replicas = check, steps = 0}
 end
 
-local function verify(state, check)
-  check.steps = check.steps + 1
-  check.replicas:verify(state.context, check.steps, 'step')
-end
+local function verify(state, check) check.replicas:verify(state.context, check.steps, 'step') end
 
 ---Begins to compare them, if the run asks for it.
 ---@param given table state of the session
@@ -47,11 +44,16 @@ function step_check.begin(given)
   -- Weak, so that what is serialized meanwhile does not take the script's objects for those of a module.
   local checks = setmetatable({}, {__mode = 'k'})
   hooks.watch_made(function(optimizer)
+    local check = checks[optimizer]
+    if check == nil then
+      check = check_of(session.get('FailureConfig.verify_replicas'), optimizer)
+      checks[optimizer] = check
+    end
+    if not check then return end
+    check.steps = check.steps + 1
+    if not check.replicas:is_due(check.steps) then return end
     local state = session.get('FailureConfig.verify_replicas')
     if state.has_elastic then return end
-    if checks[optimizer] == nil then checks[optimizer] = check_of(state, optimizer) end
-    local check = checks[optimizer]
-    if not check then return end
     if state.virtual then return state.virtual:quietly(verify, state, check) end
     verify(state, check)
   end)

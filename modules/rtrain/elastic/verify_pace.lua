@@ -1,12 +1,12 @@
 -- rtrain/elastic/verify_pace.lua: VerifyPace: at which commits or steps replicas are compared.
 --
--- With 'auto' a comparison costs at most a five-hundredth of what is computed between two of them. The first rank says when
--- the next one is, by its own times, and all ranks follow it.
+-- With 'auto' comparisons cost at most a five-hundredth of what is computed. The first rank says when the next one is, by its
+-- own times, and all ranks follow it.
 
 local class = require 'base.class'
 local monotonic = require('base._system').monotonic
 
-local SHARE = 0.002
+local SHARE = 0.0015  -- of the work: the rest of a five-hundredth is for what a comparison costs the step that follows
 local MOST = 1000
 local WEIGHT_OF_LAST = 0.25  -- in the mean cost of a comparison
 

@@ -9,10 +9,11 @@ function TestVerifyPace:test_a_number_is_that_of_commits()
   lu.assertEquals({pace:is_due(3), pace:is_due(4), pace:is_due(6)}, {true, false, true})
 end
 
-function TestVerifyPace:test_a_comparison_costs_a_five_hundredth_of_the_work()
+function TestVerifyPace:test_a_comparison_costs_less_than_a_five_hundredth_of_the_work()
   lu.assertEquals(VerifyPace.every_for(0.001, 1), 1)
-  lu.assertEquals(VerifyPace.every_for(0.002, 1), 1)
-  lu.assertEquals(VerifyPace.every_for(0.1, 1), 50)
+  lu.assertEquals(VerifyPace.every_for(0.0015, 1), 1)
+  lu.assertEquals(VerifyPace.every_for(0.003, 1), 2)
+  lu.assertEquals(VerifyPace.every_for(0.09, 1), 60)
   lu.assertEquals(VerifyPace.every_for(1, 0), 1000)
 end
 
