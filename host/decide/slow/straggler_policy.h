@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "host/base/codec/record.h"
-#include "host/decide/slow/stragglers.h"
+#include "host/decide/slow/straggler.h"
 
 namespace rtrain::decide {
 

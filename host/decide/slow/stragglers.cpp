@@ -1,16 +1,11 @@
 #include "host/decide/slow/stragglers.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <utility>
-
-#include "host/base/text/text.h"
 
 namespace rtrain::decide {
 namespace {
 
-constexpr size_t kSegments = 10;  // that are judged together
 constexpr double kSegmentS = 0.5;
 constexpr double kLeastSteps = 3;      // of each rank in a segment
 constexpr double kShare = 0.15;        // of a step that a straggler costs the others
@@ -25,26 +20,6 @@ constexpr double kStops = 0.1;           // the same for stops, of which only so
 constexpr double kThrottledShare = 0.1;  // of the periods of a limit
 constexpr double kFaultS = 1e-4;         // to read a page from a fast disk
 constexpr double kMoreBatches = 1.2;
-
-double median(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
-}
-
-std::string milliseconds(double seconds) {
-  constexpr double kFew = 0.01;
-  const double ms = seconds * 1000;
-  if (seconds >= kFew) return cat(std::llround(ms), " ms");
-  return cat(static_cast<double>(std::llround(ms * 10)) / 10, " ms");
-}
-
-std::string two_digits(double number) {
-  constexpr double kDigits = 100;
-  return cat(static_cast<double>(std::llround(number * kDigits)) / kDigits);
-}
-
-std::string percent(double share) { return cat(std::llround(share * 100), " %"); }
 
 uint64_t passed(uint64_t now, uint64_t before) { return now - std::min(before, now); }
 
@@ -91,42 +66,11 @@ std::vector<LinkFacts> between(const std::vector<LinkFacts>& before,
   return out;
 }
 
-double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
-// Numbers of a part, for own(), others() and mean().
-double stopped(const StragglerPart& part) { return part.stopped; }
-double step_s(const StragglerPart& part) { return ratio(part.elapsed_s, part.steps); }
-double starved(const StragglerPart& part) { return ratio(part.host.starved_s, part.elapsed_s); }
-double stolen(const StragglerPart& part) { return ratio(part.host.stolen_s, part.elapsed_s); }
-double slowed(const StragglerPart& part) { return part.host.slowed_by.empty() ? 0 : 1; }
-double faults(const StragglerPart& part) {
-  return ratio(static_cast<double>(part.host.faults), part.steps);
-}
-double throttled(const StragglerPart& part) {
-  return ratio(static_cast<double>(part.host.throttled), static_cast<double>(part.host.periods));
-}
-double batches(const StragglerPart& part) {
-  return ratio(static_cast<double>(part.times.batches), part.steps);
-}
-double saved(const StragglerPart& part) { return static_cast<double>(part.times.saved_bytes); }
-
-// The time that a step takes in a phase.
-StragglerNumber time_of(SlowCause phase) {
-  switch (phase) {
-    case SlowCause::kData:
-      return [](const StragglerPart& part) { return ratio(part.times.data_s, part.steps); };
-    case SlowCause::kCheckpoint:
-      return [](const StragglerPart& part) { return ratio(part.times.checkpoint_s, part.steps); };
-    case SlowCause::kOther:
-      return [](const StragglerPart& part) { return ratio(part.times.other_s, part.steps); };
-    default:
-      return [](const StragglerPart& part) { return ratio(part.times.compute_s, part.steps); };
-  }
-}
+double saved(const SegmentPart& part) { return static_cast<double>(part.times.saved_bytes); }
 
 // Rank 0 may evaluate, and save checkpoints that no other rank makes. What that takes it longer
 // than the others does not count.
-void leave_out_alone(std::vector<StragglerPart>& segment) {
+void leave_out_alone(Segment& segment) {
   const auto leave_out = [&](double TimeFacts::*time) {
     std::vector<double> others;
     for (size_t i = 1; i < segment.size(); ++i) others.push_back(segment[i].times.*time);
@@ -143,13 +87,6 @@ void leave_out_alone(std::vector<StragglerPart>& segment) {
 
 }  // namespace
 
-std::string_view cause_name(SlowCause cause) {
-  constexpr std::array<std::string_view, 11> kNames = {
-      "data",   "compute", "checkpoint", "other",  "stopped", "throttled",
-      "device", "cores",   "stolen",     "memory", "link"};
-  return kNames.at(static_cast<size_t>(cause));
-}
-
 std::vector<Straggler> Stragglers::look(const std::vector<RankFacts>& facts) {
   std::vector<Straggler> out;
   if (facts.size() < 2) return out;
@@ -164,7 +101,7 @@ std::vector<Straggler> Stragglers::look(const std::vector<RankFacts>& facts) {
   }
   if (!is_whole(facts)) return out;
   add_segment(facts);
-  if (segments_.size() < kSegments) return out;
+  if (!segments_.is_full()) return out;
   for (size_t i = 0; i < ranks_.size(); ++i) {
     if (auto found = judge(static_cast<int>(i))) out.push_back(std::move(*found));
   }
@@ -173,9 +110,9 @@ std::vector<Straggler> Stragglers::look(const std::vector<RankFacts>& facts) {
 
 std::vector<double> Stragglers::work_s() const {
   std::vector<double> out;
-  if (segments_.size() < kSegments) return out;
+  if (!segments_.is_full()) return out;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
-    out.push_back(own(rank, [](const Part& part) {
+    out.push_back(segments_.own(rank, [](const SegmentPart& part) {
       return ratio(part.times.data_s + part.times.compute_s, part.steps);
     }));
   }
@@ -223,7 +160,7 @@ void Stragglers::add_segment(const std::vector<RankFacts>& facts) {
   Segment segment;
   for (size_t i = 0; i < facts.size(); ++i) {
     Rank& rank = ranks_[i];
-    Part part;
+    SegmentPart part;
     part.times = between(*rank.begun.times, *facts[i].times);
     part.host = between(rank.begun.host, facts[i].host);
     part.links = between(rank.begun.links, facts[i].links);
@@ -232,7 +169,6 @@ void Stragglers::add_segment(const std::vector<RankFacts>& facts) {
     part.elapsed_s = part.times.total_s();
     part.stopped = ratio(rank.stopped, looks_);
     part.device_waits = ratio(rank.device_waits, looks_);
-    uses_devices_ = uses_devices_ || rank.device_waits > 0;
     segment.push_back(std::move(part));
     rank.begun = facts[i];
     rank.stopped = rank.device_waits = 0;
@@ -240,76 +176,7 @@ void Stragglers::add_segment(const std::vector<RankFacts>& facts) {
   leave_out_alone(segment);
   looks_ = 0;
   ++num_segments_;
-  segments_.push_back(std::move(segment));
-  if (segments_.size() > kSegments) segments_.pop_front();
-}
-
-// The share of its time in which the others wait for the rank, if they are faster: it, or its
-// device, is in no collective.
-double Stragglers::busy(const Part& part) const {
-  const double waits = ratio(part.times.communication_s, part.elapsed_s);
-  return 1 - (uses_devices_ ? std::max(waits, part.device_waits) : waits) -
-         ratio(part.alone_s, part.elapsed_s);
-}
-
-// The share of a step that the others lose by the rank. A stopped rank may be stopped in a
-// collective.
-double Stragglers::lost(const Segment& segment, int rank) const {
-  std::vector<double> works;
-  std::vector<double> stops;
-  for (int other = 0; other < static_cast<int>(segment.size()); ++other) {
-    if (other == rank) continue;
-    works.push_back(busy(segment[static_cast<size_t>(other)]));
-    stops.push_back(segment[static_cast<size_t>(other)].stopped);
-  }
-  const Part& own = segment[static_cast<size_t>(rank)];
-  return std::max(busy(own) - median(std::move(works)), own.stopped - median(std::move(stops)));
-}
-
-double Stragglers::own(int rank, Number number) const {
-  std::vector<double> numbers;
-  for (const Segment& segment : segments_) {
-    numbers.push_back(number(segment[static_cast<size_t>(rank)]));
-  }
-  return median(std::move(numbers));
-}
-
-double Stragglers::others(const Segment& segment, int rank, Number number) {
-  std::vector<double> numbers;
-  for (size_t i = 0; i < segment.size(); ++i) {
-    if (static_cast<int>(i) != rank) numbers.push_back(number(segment[i]));
-  }
-  return median(std::move(numbers));
-}
-
-double Stragglers::others(int rank, Number number) const {
-  std::vector<double> out;
-  for (const Segment& segment : segments_) out.push_back(others(segment, rank, number));
-  return median(std::move(out));
-}
-
-// Facts of the host arrive in whole seconds, so they are added up.
-double Stragglers::mean(int rank, Number number) const {
-  double sum = 0;
-  for (const Segment& segment : segments_) sum += number(segment[static_cast<size_t>(rank)]);
-  return sum / static_cast<double>(segments_.size());
-}
-
-double Stragglers::mean_of_others(int rank, Number number) const {
-  std::vector<double> means;
-  for (int other = 0; other < static_cast<int>(ranks_.size()); ++other) {
-    if (other != rank) means.push_back(mean(other, number));
-  }
-  return median(std::move(means));
-}
-
-double Stragglers::more_when_slow(int rank, Number number) const {
-  std::vector<double> out;
-  for (const Segment& segment : segments_) {
-    if (lost(segment, rank) < kShare) continue;
-    out.push_back(number(segment[static_cast<size_t>(rank)]) - others(segment, rank, number));
-  }
-  return out.empty() ? 0 : median(std::move(out));
+  segments_.add(std::move(segment));
 }
 
 std::optional<Straggler> Stragglers::judge(int number) {
@@ -335,9 +202,7 @@ bool Stragglers::keeps_up(int rank) const {
     const auto use = use_of_links(rank);
     return !use || lost_by_link(*use) < kFewShare;
   }
-  std::vector<double> shares;
-  for (const Segment& segment : segments_) shares.push_back(lost(segment, rank));
-  return median(std::move(shares)) < kFewShare;
+  return median(segments_.lost(rank)) < kFewShare;
 }
 
 std::optional<Straggler> Stragglers::name(int number, const Straggler& found) {
@@ -353,16 +218,13 @@ std::optional<Straggler> Stragglers::name(int number, const Straggler& found) {
 }
 
 std::optional<Straggler> Stragglers::find(int rank) const {
-  std::vector<double> shares;
-  for (const Segment& segment : segments_) {
-    shares.push_back(lost(segment, rank));
-  }
-  const double stops = mean(rank, stopped) - mean_of_others(rank, stopped);
+  const std::vector<double> shares = segments_.lost(rank);
+  const double stops = more(rank, stopped);
   const bool is_slow =
       std::ranges::count_if(shares, [](double each) { return each >= kShare; }) >= kMost;
   if (!is_slow && stops < kShare) return std::nullopt;
   Straggler out{.rank = rank, .share = is_slow ? median(shares) : stops};
-  out.lost_s = out.share * own(rank, step_s);
+  out.lost_s = out.share * segments_.own(rank, step_s);
   if (out.lost_s < kLeastLostS) return std::nullopt;
   const auto where = phase(rank);
   if (stops >= kStops * out.share) {
@@ -372,13 +234,13 @@ std::optional<Straggler> Stragglers::find(int rank) const {
   } else {
     return std::nullopt;
   }
-  out.text = describe(rank, out, where.value_or(SlowCause::kCompute));
+  out.text = describe(segments_, out, where.value_or(SlowCause::kCompute));
   return out;
 }
 
 std::optional<LinkUse> Stragglers::use_of_links(int rank) const {
   std::vector<std::vector<LinkFacts>> sums(ranks_.size());
-  for (const Segment& segment : segments_) {
+  for (const Segment& segment : segments_.all()) {
     for (size_t i = 0; i < segment.size(); ++i) add_links(segment[i].links, sums[i]);
   }
   return link_use(sums, static_cast<size_t>(rank));
@@ -387,9 +249,9 @@ std::optional<LinkUse> Stragglers::use_of_links(int rank) const {
 // The share of a step: at most what the rank that waits least for the others is in collectives.
 double Stragglers::lost_by_link(const LinkUse& use) const {
   std::vector<double> exchanges;
-  for (const Segment& segment : segments_) {
+  for (const Segment& segment : segments_.all()) {
     double least = 1;
-    for (const Part& part : segment) {
+    for (const SegmentPart& part : segment) {
       least = std::min(least, ratio(part.times.communication_s, part.elapsed_s));
     }
     exchanges.push_back(least);
@@ -401,108 +263,43 @@ std::optional<Straggler> Stragglers::find_slow_link(int rank) const {
   const auto use = use_of_links(rank);
   if (!use || !is_slow(*use)) return std::nullopt;
   Straggler out{.rank = rank, .cause = SlowCause::kLink, .share = lost_by_link(*use)};
-  out.lost_s = out.share * own(rank, step_s);
+  out.lost_s = out.share * segments_.own(rank, step_s);
   if (out.share < kShare || out.lost_s < kLeastLostS) return std::nullopt;
-  out.text = cat("has a slow link to the other nodes: its data wait for it ", percent(use->own),
-                 " of the time, those of the others ", percent(use->others), "; the others wait ",
-                 milliseconds(out.lost_s), " a step for it");
+  out.text = describe_link(out, use->own, use->others);
   return out;
+}
+
+double Stragglers::more(int rank, PartNumber number) const {
+  return segments_.mean(rank, number) - segments_.mean_of_others(rank, number);
 }
 
 // Where the rank spends the time that the others wait. Nullopt for work that only this rank has.
 std::optional<SlowCause> Stragglers::phase(int rank) const {
-  const double few = mean_of_others(rank, batches);
-  if (few > 0 && mean(rank, batches) > kMoreBatches * few) return std::nullopt;
+  const double few = segments_.mean_of_others(rank, batches);
+  if (few > 0 && segments_.mean(rank, batches) > kMoreBatches * few) return std::nullopt;
   std::optional<SlowCause> out;
   double most = 0;
   for (const SlowCause each :
        {SlowCause::kCompute, SlowCause::kData, SlowCause::kCheckpoint, SlowCause::kOther}) {
-    const double more = more_when_slow(rank, time_of(each));
-    if (more <= most) continue;
-    most = more;
+    const double more_s = segments_.more_when_slow(rank, kShare, time_of(each));
+    if (more_s <= most) continue;
+    most = more_s;
     out = each;
   }
-  return !out && uses_devices_ ? SlowCause::kCompute : out;
+  return !out && segments_.uses_devices() ? SlowCause::kCompute : out;
 }
 
 // The cause in the host, if there is one, else the phase.
 SlowCause Stragglers::explain(int rank, SlowCause phase, const Straggler& found) const {
-  const auto more = [&](Number number) {
-    return mean(rank, number) - mean_of_others(rank, number);
-  };
-  if (more(throttled) >= kThrottledShare) return SlowCause::kThrottled;
+  if (more(rank, throttled) >= kThrottledShare) return SlowCause::kThrottled;
   if (phase == SlowCause::kCheckpoint) return phase;
-  const bool is_device = more_when_slow(rank, slowed) > 0;
+  const bool is_device = segments_.more_when_slow(rank, kShare, slowed) > 0;
   if (phase == SlowCause::kCompute && is_device) return SlowCause::kDevice;
   const double enough = kExplains * found.share;
-  if (more(starved) >= enough) return SlowCause::kCores;
-  if (more(stolen) >= enough) return SlowCause::kStolen;
-  if (more(faults) * kFaultS >= kExplains * found.lost_s) return SlowCause::kMemory;
+  if (more(rank, starved) >= enough) return SlowCause::kCores;
+  if (more(rank, stolen) >= enough) return SlowCause::kStolen;
+  if (more(rank, faults) * kFaultS >= kExplains * found.lost_s) return SlowCause::kMemory;
   return phase;
-}
-
-std::string Stragglers::describe(int rank, const Straggler& found, SlowCause phase) const {
-  const auto cost = cat("; the others wait ", milliseconds(found.lost_s), " a step for it");
-  if (found.cause == SlowCause::kStopped) {
-    return cat("was stopped by a signal for ", percent(mean(rank, stopped)), " of the time", cost);
-  }
-  const std::string own_time = milliseconds(own(rank, time_of(phase)));
-  const std::string their_time = milliseconds(others(rank, time_of(phase)));
-  const auto spends = [&](std::string_view what) {
-    return cat("spends ", own_time, " a step ", what, ", the others ", their_time);
-  };
-  std::string out;
-  switch (phase) {
-    case SlowCause::kData:
-      out = cat("waits ", own_time, " a step for data, the others ", their_time);
-      break;
-    case SlowCause::kCheckpoint:
-      out = spends("on reports and checkpoints");
-      break;
-    case SlowCause::kOther:
-      out = spends("outside of data, forward, backward and optimizer");
-      break;
-    default:
-      out = computes(rank);
-  }
-  return cat(out, because(rank, found.cause), cost);
-}
-
-// Of a rank with a device the thread's own times say little.
-std::string Stragglers::computes(int rank) const {
-  const auto text = [](double factor) {
-    return cat("computes ", two_digits(factor), " × as long as the others");
-  };
-  if (uses_devices_) {
-    const auto busy = [](const Part& part) { return 1 - part.device_waits; };
-    return text(ratio(mean(rank, busy), mean_of_others(rank, busy)));
-  }
-  const Number compute = time_of(SlowCause::kCompute);
-  return cat(text(ratio(own(rank, compute), others(rank, compute))), " (",
-             milliseconds(own(rank, compute)), " a step, they ",
-             milliseconds(others(rank, compute)), ")");
-}
-
-std::string Stragglers::because(int rank, SlowCause cause) const {
-  const Part& last = segments_.back()[static_cast<size_t>(rank)];
-  switch (cause) {
-    case SlowCause::kThrottled:
-      return cat(": its cgroup allows it ", two_digits(last.host.cores),
-                 " cores, and stopped it in ", percent(mean(rank, throttled)), " of the periods");
-    case SlowCause::kDevice:
-      return cat(": its device is slowed down (", last.host.slowed_by, ")");
-    case SlowCause::kCores:
-      return cat(": other programs run on its cores, and its threads waited ",
-                 milliseconds(mean(rank, starved)), " in each second for one");
-    case SlowCause::kStolen:
-      return cat(": the host of its virtual machine took ", percent(mean(rank, stolen)),
-                 " of a core");
-    case SlowCause::kMemory:
-      return cat(": its memory is on a disk, from which it reads ",
-                 std::llround(mean(rank, faults)), " pages a step");
-    default:
-      return "";
-  }
 }
 
 }  // namespace rtrain::decide

@@ -14,56 +14,16 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "host/decide/rank_facts.h"
+#include "host/decide/slow/segments.h"
 #include "host/decide/slow/slow_link.h"
+#include "host/decide/slow/straggler.h"
 
 namespace rtrain::decide {
-
-enum class SlowCause {
-  kData,
-  kCompute,
-  kCheckpoint,
-  kOther,      // the script's own code between steps
-  kStopped,    // by a signal
-  kThrottled,  // its cgroup has a limit
-  kDevice,     // runs below its clock
-  kCores,      // other programs run on them
-  kStolen,     // the virtual machine's host uses the cores for others
-  kMemory,     // is on a disk
-  kLink,       // between its node and the others
-};
-
-// "data", "compute", …
-std::string_view cause_name(SlowCause cause);
-
-struct Straggler {
-  int rank = 0;
-  SlowCause cause = SlowCause::kCompute;
-  double lost_s = 0;        // the others wait for that long in each step
-  double share = 0;         // of a step
-  bool has_passed = false;  // the rank keeps up again
-  std::string text = {};    // "computes 1.31 × as long as the others (…): …"
-};
-
-// What a rank did in a segment.
-struct StragglerPart {
-  double steps = 0;  // of optimizers; of a script without them, collectives
-  double elapsed_s = 0;
-  TimeFacts times = {};
-  double alone_s = 0;  // left out of these: work that only rank 0 does
-  HostFacts host = {};
-  std::vector<LinkFacts> links = {};
-  double stopped = 0;       // the share of looks at which its process was stopped
-  double device_waits = 0;  // and at which its device waited in a collective
-};
-using StragglerNumber = double (*)(const StragglerPart& part);
 
 class Stragglers {
  public:
@@ -79,9 +39,6 @@ class Stragglers {
   std::vector<double> work_s() const;
 
  private:
-  using Part = StragglerPart;
-  using Number = StragglerNumber;
-  using Segment = std::vector<Part>;  // by rank
   struct Rank {
     RankFacts begun = {};  // of the present segment
     int stopped = 0;       // looks in it
@@ -105,28 +62,14 @@ class Stragglers {
   bool keeps_up(int rank) const;
   std::optional<SlowCause> phase(int rank) const;
   SlowCause explain(int rank, SlowCause phase, const Straggler& found) const;
-  std::string describe(int rank, const Straggler& found, SlowCause phase) const;
-  std::string computes(int rank) const;
-  std::string because(int rank, SlowCause cause) const;
-
-  double lost(const Segment& segment, int rank) const;
-  double busy(const Part& part) const;
-  // Over all segments: the median of the rank's number, the median of the others', and the means.
-  double own(int rank, Number number) const;
-  double others(int rank, Number number) const;
-  double mean(int rank, Number number) const;
-  double mean_of_others(int rank, Number number) const;
-  // How much more the rank has of it than the others, by the segments in which it is slow: the rest
-  // may be from before.
-  double more_when_slow(int rank, Number number) const;
-  static double others(const Segment& segment, int rank, Number number);
+  // How much more the rank has of it than the others.
+  double more(int rank, PartNumber number) const;
 
   std::vector<Rank> ranks_;
   bool has_begun_ = false;
-  bool uses_devices_ = false;
   int looks_ = 0;  // at the present segment
   int64_t num_segments_ = 0;
-  std::deque<Segment> segments_;  // the last ones
+  Segments segments_;
 };
 
 }  // namespace rtrain::decide
