@@ -132,19 +132,20 @@ PhaseClock& phase_clock() {
 }
 
 int start_phases(lua_State*) {
-  phase_clock().start();
+  phase_clock();
+  worker().progress().start_phases();
   return 0;
 }
 
 int phase_seconds(lua_State* L) {
-  PhaseClock& clock = phase_clock();
-  const auto seconds = clock.seconds();
-  lua_createtable(L, 0, static_cast<int>(seconds.size()));
-  for (size_t i = 0; i < seconds.size(); ++i) {
-    lua_pushnumber(L, seconds[i]);
-    lua_setfield(L, -2, PhaseClock::kNames[i]);
+  const int64_t steps = phase_clock().steps();
+  const auto phases = worker().progress().phase_seconds();
+  lua_createtable(L, 0, static_cast<int>(phases.size()));
+  for (const auto& [name, seconds] : phases) {
+    lua_pushnumber(L, seconds);
+    lua_setfield(L, -2, name);
   }
-  lua_pushinteger(L, clock.steps());
+  lua_pushinteger(L, steps);
   return 2;
 }
 

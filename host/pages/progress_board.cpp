@@ -105,6 +105,17 @@ std::byte* ProgressBoard::place(int rank) const {
   return memory_ + kHeaderBytes + at * sizeof(ProgressPage);
 }
 
+// Later entries have larger ticks, also than those of the collective that had the place before.
+const std::atomic<uint64_t>& ProgressBoard::enter_collective(uint64_t sequence,
+                                                             uint64_t ticks) const {
+  std::byte* const entries = memory_ + kEntriesAt;
+  auto& last = reinterpret_cast<std::atomic<uint64_t>*>(entries)[sequence % kEntries];
+  uint64_t known = last.load(std::memory_order_relaxed);
+  while (known < ticks && !last.compare_exchange_weak(known, ticks, std::memory_order_relaxed)) {
+  }
+  return last;
+}
+
 void ProgressBoard::take_spare(int rank) {
   const uint32_t old = numbers_.at(static_cast<size_t>(rank));
   set_number(rank, numbers_.at(static_cast<size_t>(spare())));

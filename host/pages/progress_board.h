@@ -42,6 +42,9 @@ class ProgressBoard {
   // The spare is the process of this rank from now on. The next spare gets the page that the rank
   // had. REQUIRES: as for renew().
   void take_spare(int rank);
+  // A rank enters the collective with this number; `ticks`: of the time stamp counter. Returns when
+  // the last rank has entered it, so far. The place is used again for the 64th collective after it.
+  const std::atomic<uint64_t>& enter_collective(uint64_t sequence, uint64_t ticks) const;
   // Bytes of checkpoints that all ranks have copied. While it grows, deadlines of checkpoints move.
   uint64_t copied_bytes() const;
 
@@ -52,6 +55,8 @@ class ProgressBoard {
     uint64_t page_bytes;
   };
   static constexpr size_t kHeaderBytes = 4096;
+  static constexpr size_t kEntriesAt = 64;  // in the header
+  static constexpr size_t kEntries = 64;
 
   void map(int fd, size_t size);
   static size_t size_of(size_t num_ranks);

@@ -41,11 +41,11 @@ int enter_phase(TrainPhase phase) {
 }
 
 void leave_phase(int depth) {
-  if (PhaseClock* phases = current_phases()) phases->leave(depth);
+  if (auto* worker = WorkerProcess::current()) worker->progress().leave_phase(depth);
 }
 
 void mark_collective() {
-  if (PhaseClock* phases = current_phases()) phases->mark_collective();
+  if (auto* worker = WorkerProcess::current()) worker->progress().mark_collective();
 }
 
 uint64_t enter_collective(const char* operation, const std::string& tensors,
@@ -163,6 +163,50 @@ void Progress::leave() {
 
 PhaseClock* Progress::phases() { return is_main_thread ? &phases_ : nullptr; }
 
+void Progress::leave_phase(int depth) {
+  if (!is_main_thread) return;
+  const TrainPhase phase = page_.phases.current.load(std::memory_order_relaxed);
+  uint64_t begun = page_.phases.since.load(std::memory_order_relaxed);
+  phases_.leave(depth);
+  if (phase == TrainPhase::kBackward) begun = std::exchange(marked_, 0);
+  if (begun == 0 || (phase != TrainPhase::kBackward && phase != TrainPhase::kCommunication)) return;
+  peer_waits_.add(begun, page_.phases.since.load(std::memory_order_relaxed));
+}
+
+void Progress::mark_collective() {
+  if (!is_main_thread) return;
+  phases_.mark_collective();
+  const TrainPhase phase = page_.phases.current.load(std::memory_order_relaxed);
+  if (phase == TrainPhase::kBackward) marked_ = TimeStampCounter::ticks();
+}
+
+void Progress::start_phases() {
+  phases_.start();
+  peer_waits_.clear();
+  page_.report_wait_s.store(0, std::memory_order_relaxed);
+}
+
+std::vector<std::pair<const char*, double>> Progress::phase_seconds() {
+  auto seconds = phases_.seconds();
+  const PhaseCounts& counts = page_.phases;
+  const auto all = static_cast<double>(counts.since.load(std::memory_order_relaxed) -
+                                       counts.begun.load(std::memory_order_relaxed));
+  double all_s = 0;
+  for (const double each : seconds) all_s += each;
+  const auto take = [&](TrainPhase phase, double part_s) {
+    double& whole_s = seconds[static_cast<size_t>(phase)];
+    part_s = std::min(part_s, whole_s);
+    whole_s -= part_s;
+    return part_s;
+  };
+  const double wait_s = all > 0 ? all_s * static_cast<double>(peer_waits_.ticks()) / all : 0;
+  std::vector<std::pair<const char*, double>> out = {
+      {"wait", take(TrainPhase::kCommunication, wait_s)},
+      {"report", take(TrainPhase::kCheckpoint, page_.report_wait_s.load())}};
+  for (size_t i = 0; i < seconds.size(); ++i) out.emplace_back(PhaseClock::kNames[i], seconds[i]);
+  return out;
+}
+
 // The innermost line of the user's own code.
 pages::PageFrame Progress::line() const {
   pages::PageFrame out;
@@ -240,6 +284,9 @@ pages::CollectiveCall Progress::publish(std::string_view operation, const std::s
     mine.sequence = page_.collectives.load(std::memory_order_relaxed) + 1;
     page_.calls[mine.sequence % pages::ProgressPage::kCollectives].write(mine);
     add(page_.collectives, 1);
+    const uint64_t ticks = TimeStampCounter::ticks();
+    const auto& last = board_.enter_collective(mine.sequence, ticks);
+    if (is_main_thread) peer_waits_.enter(ticks, last);
   } else {
     mine.sequence = ++group->count;
     const uint64_t number = page_.group_collectives.load(std::memory_order_relaxed);

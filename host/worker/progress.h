@@ -12,6 +12,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "host/api/host_api.h"
 #include "host/base/error.h"
@@ -19,6 +21,7 @@
 #include "host/lua/lua.h"
 #include "host/lua/thread_state.h"
 #include "host/pages/progress_board.h"
+#include "host/worker/peer_waits.h"
 
 namespace rtrain::worker {
 
@@ -47,6 +50,16 @@ class Progress {
   void leave();
   // The clock that divides the main thread's time among phases; null on another thread.
   PhaseClock* phases();
+  // As the clock's methods; on another thread they do nothing. A collective that has been marked is
+  // over when its backward is.
+  void leave_phase(int depth);
+  void mark_collective();
+  // The train function begins: its time counts from here on. Main thread.
+  void start_phases();
+  // The seconds of each phase so far, by name. "wait" is not in "communication", nor "report" in
+  // "checkpoint": waits for ranks of this node that enter a collective later, and for the reports
+  // of the other ranks and their commit. Main thread.
+  std::vector<std::pair<const char*, double>> phase_seconds();
   // Call this before a collective moves data. Throws Error(kUser), which names both lines, when
   // another rank has called a different collective in its place, or has returned and will not call
   // it. Waits for ranks that are still saving a checkpoint; the collective's own deadline begins
@@ -120,6 +133,8 @@ class Progress {
   lua_State* state_ = nullptr;
   int depth_ = 0;  // main thread only
   PhaseClock phases_{&page_.phases};
+  PeerWaits peer_waits_;
+  uint64_t marked_ = 0;  // when a backward has begun the collective that it waits for; 0: in none
   mutable std::mutex collectives_;
   std::optional<api::CollectiveGroup>
       last_group_;  // of this rank's last collective; nullopt: of all ranks

@@ -147,6 +147,7 @@ void Reporter::deliver(int64_t index, const std::string& folder, bool temporary)
     Attached& attached = attached_.at(index);
     attached.folder = taken;
     attached.moves = true;
+    attached.uploaded = !temporary;
   }
   if (temporary) return uploader_.post([this, index] { stage(index); });
   send(message::Uploaded{.index = index, .folder = taken});
@@ -227,6 +228,7 @@ void Reporter::attach(int64_t index, const ReportOptions& options) {
   attached.is_async = options.mode == UploadMode::kAsync;
   attached.folder = *options.checkpoint;
   attached.moves = options.temporary || options.mode == UploadMode::kNoUpload;
+  attached.uploaded = options.mode == UploadMode::kNoUpload;  // until it is to stage the files
   if (options.delete_source && !options.temporary) attached.source = *options.checkpoint;
   attached.call_site = options.call_site;
   const std::lock_guard lock(mutex_);
@@ -301,13 +303,17 @@ std::optional<std::string> Reporter::wait_for_answer(int64_t index) {
   std::unique_lock lock(mutex_);
   Attached& attached = attached_.at(index);
   const auto answered = [&] { return closed_ || interrupted_ || attached.answered; };
-  {
-    const WaitScope waits(progress_, WaitKind::kBounded, "upload of a checkpoint");
-    wait_while_saving(lock, [&] { return answered() || attached.uploaded; });
+  bool done = true;
+  while (done && !answered()) {
+    {
+      const WaitScope waits(progress_, WaitKind::kBounded, "upload of a checkpoint");
+      done = wait_while_saving(lock, [&] { return answered() || attached.uploaded; });
+    }
+    if (!done) break;
+    // This rank waits for the others: its own part is done, or has not begun.
+    const WaitScope waits(progress_, WaitKind::kReport, "report()");
+    done = wait_while_saving(lock, [&] { return answered() || !attached.uploaded; });
   }
-  const WaitScope waits(progress_, WaitKind::kReport, "report()");
-  // From here on this rank waits for the others: its own part is done.
-  const bool done = wait_while_saving(lock, answered);
   const Attached result = std::move(attached);
   attached_.erase(index);
   const bool is_closed = closed_;
@@ -392,6 +398,12 @@ void Reporter::on_named(const message::Named& named) {
 }
 
 void Reporter::on_seal(const message::Seal& seal) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = attached_.find(seal.index);
+    if (found != attached_.end()) found->second.uploaded = false;
+    changed_.notify_all();
+  }
   uploader_.post([this, index = seal.index] { stage(index); });
 }
 

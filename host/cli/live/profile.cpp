@@ -149,7 +149,7 @@ std::string phase_bar(const store::PhaseTimes& times, double longest_s) {
   add(times.compute, 'c');
   add(times.communication, 'x');
   add(times.wait, '.');
-  add(times.checkpoint + times.other, 'o');
+  add(times.checkpoint + times.report + times.other, 'o');
   return out;
 }
 
@@ -244,10 +244,10 @@ void print_timeline(const store::RankTimeline& timeline) {
   }
   for (const store::RankTimes& rank : timeline.ranks) {
     const store::PhaseTimes& times = rank.per_step;
-    rows.push_back({cat(rank.rank), seconds_text(times.total()), seconds_text(times.compute),
-                    seconds_text(times.communication), seconds_text(times.data),
-                    seconds_text(times.wait), seconds_text(times.checkpoint + times.other),
-                    phase_bar(times, longest_s)});
+    rows.push_back(
+        {cat(rank.rank), seconds_text(times.total()), seconds_text(times.compute),
+         seconds_text(times.communication), seconds_text(times.data), seconds_text(times.wait),
+         seconds_text(times.checkpoint + times.report + times.other), phase_bar(times, longest_s)});
   }
   print_table({{.header = "rank", .right = true, .key = true},
                {.header = "step", .right = true},
@@ -259,7 +259,13 @@ void print_timeline(const store::RankTimeline& timeline) {
                {.header = "c compute, x communication, d data, . wait, o other"}},
               rows);
   if (!timeline.straggler) {
-    if (timeline.ranks.size() > 1) std::cout << "no rank keeps the others waiting for long\n";
+    const double in_turn_s = store::waits_in_turn_s(timeline);
+    if (in_turn_s > 0) {
+      std::cout << "the ranks are late in turn: each waits " << seconds_text(in_turn_s)
+                << " s for the others in each step\n";
+    } else if (timeline.ranks.size() > 1) {
+      std::cout << "no rank keeps the others waiting for long\n";
+    }
     return;
   }
   const store::SlowRank& slow = *timeline.straggler;

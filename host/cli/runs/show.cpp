@@ -146,8 +146,8 @@ std::string timing_text(const Value& timing) {
   double all_s = 0;
   for (const auto& [key, seconds] : timing.as_map()) all_s += seconds.as_float();
   std::vector<std::string> parts;
-  for (const char* phase :
-       {"data", "forward", "backward", "optimizer", "communication", "checkpoint", "other"}) {
+  for (const char* phase : {"data", "forward", "backward", "optimizer", "communication", "wait",
+                            "checkpoint", "report", "other"}) {
     const Value& seconds = timing[cat(phase, "_s")];
     if (seconds.is_nil() || all_s <= 0) continue;
     constexpr double kPercent = 100;
@@ -394,10 +394,12 @@ void add_show(Parser& parser) {
       "(rank, pid, host, device, gpu, data, timing, lost_s, exit_code, signal). lost_s: as of\n"
       "`rtrain watch`. timing: where the time of the train function went, in seconds, of an\n"
       "attempt the mean of its ranks: data_s, forward_s (from a batch to its backward),\n"
-      "backward_s, optimizer_s, communication_s (what the thread waited for), checkpoint_s (and\n"
-      "reports), other_s; --series time/data_s and so on. gpu: what the device was last seen to\n"
-      "do: utilization_percent, memory_used_bytes, memory_own_bytes, power_w, temperature_c,\n"
-      "slowed; `rtrain metrics --series gpu/power_w` and so on has all of it.\n"
+      "backward_s, optimizer_s, communication_s (what the thread waited for), wait_s (for\n"
+      "ranks of its node that came later), checkpoint_s (and reports), report_s (their waits\n"
+      "for the other ranks and the commit), other_s; --series time/data_s and so on. gpu: what\n"
+      "the device was last seen to do: utilization_percent, memory_used_bytes,\n"
+      "memory_own_bytes, power_w, temperature_c, slowed; `rtrain metrics --series gpu/power_w`\n"
+      "and so on has all of it.\n"
       "data: by dataset, where the time of the rank's\n"
       "loops went, in seconds: wait_s, ranks_s, batching_s, collate_s, body_s; stall_percent,\n"
       "ingest_workers; --series data/NAME/wait_s and so on. annotations: time, attempt, rank,\n"

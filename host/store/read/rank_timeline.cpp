@@ -21,20 +21,23 @@ struct Phase {
   const char* name;
   double PhaseTimes::*time;
 };
-constexpr std::array<Phase, 6> kPhases = {{{"data", &PhaseTimes::data},
+constexpr std::array<Phase, 7> kPhases = {{{"data", &PhaseTimes::data},
                                            {"compute", &PhaseTimes::compute},
                                            {"communication", &PhaseTimes::communication},
                                            {"wait", &PhaseTimes::wait},
                                            {"checkpoint", &PhaseTimes::checkpoint},
+                                           {"report", &PhaseTimes::report},
                                            {"other", &PhaseTimes::other}}};
 // The phase that each series adds to.
-constexpr std::array<std::pair<const char*, double PhaseTimes::*>, 7> kSeries = {
+constexpr std::array<std::pair<const char*, double PhaseTimes::*>, 9> kSeries = {
     {{"time/data_s", &PhaseTimes::data},
      {"time/forward_s", &PhaseTimes::compute},
      {"time/backward_s", &PhaseTimes::compute},
      {"time/optimizer_s", &PhaseTimes::compute},
      {"time/communication_s", &PhaseTimes::communication},
      {"time/checkpoint_s", &PhaseTimes::checkpoint},
+     {"time/wait_s", &PhaseTimes::wait},
+     {"time/report_s", &PhaseTimes::report},
      {"time/other_s", &PhaseTimes::other}}};
 
 PhaseTimes between(const PhaseTimes& before, const PhaseTimes& after) {
@@ -76,17 +79,23 @@ RankTimes times_of(int64_t rank, const std::vector<TimeRecord>& records) {
 }
 
 void tell_waits(std::vector<RankTimes>& ranks) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const RankTimes& rank : ranks) least = std::min(least, rank.per_step.communication);
-  const auto split_wait = [](PhaseTimes& times, double exchange_s) {
-    times.wait = std::max(0.0, times.communication - exchange_s);
-    times.communication -= times.wait;
+  constexpr double kMost = std::numeric_limits<double>::infinity();
+  PhaseTimes least{.communication = kMost, .report = kMost};
+  for (const RankTimes& rank : ranks) {
+    least.communication = std::min(least.communication, rank.per_step.communication);
+    least.report = std::min(least.report, rank.per_step.report);
+  }
+  const auto split_waits = [&](PhaseTimes& times, double steps) {
+    for (double PhaseTimes::*time : {&PhaseTimes::communication, &PhaseTimes::report}) {
+      const double excess = std::max(0.0, times.*time - least.*time * steps);
+      times.*time -= excess;
+      times.wait += excess;
+    }
   };
   for (RankTimes& rank : ranks) {
-    split_wait(rank.per_step, least);
+    split_waits(rank.per_step, 1);
     for (TimeInterval& interval : rank.intervals) {
-      split_wait(interval.times,
-                 least * static_cast<double>(interval.to_step - interval.from_step));
+      split_waits(interval.times, static_cast<double>(interval.to_step - interval.from_step));
     }
   }
 }
@@ -142,6 +151,14 @@ RankTimeline make_timeline(const std::map<int64_t, std::vector<TimeRecord>>& rec
   tell_waits(out.ranks);
   out.straggler = find_straggler(out.ranks);
   return out;
+}
+
+double waits_in_turn_s(const RankTimeline& timeline) {
+  if (timeline.straggler || timeline.ranks.empty()) return 0;
+  const PhaseTimes& least = std::ranges::min_element(timeline.ranks, {}, [](const RankTimes& rank) {
+                              return rank.per_step.wait;
+                            })->per_step;
+  return least.wait >= kWorthNaming * least.total() ? least.wait : 0;
 }
 
 RankTimeline read_timeline(Database& database, const RunRef& run, int64_t steps) {

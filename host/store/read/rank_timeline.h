@@ -1,8 +1,9 @@
 // host/store/read/rank_timeline.h: the phases in which the ranks of a run spent their last steps,
 // from the series time/… that each rank records. It shows stragglers.
 //
-// A rank's communication time includes waiting for other ranks. The smallest communication time of
-// all ranks counts as exchange of data, and the excess of each other rank as its wait.
+// A rank knows how long it waits for ranks of its node. Its communication time includes waits for
+// other nodes: the smallest one of all ranks counts as exchange of data, and the excess of each
+// other rank as its wait. So does that of its reports, of which the smallest is the commit.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,16 @@ struct PhaseTimes {
   double communication = 0;
   double wait = 0;
   double checkpoint = 0;
+  double report = 0;  // waits of reports
   double other = 0;
 
-  double total() const { return data + compute + communication + wait + checkpoint + other; }
+  double total() const {
+    return data + compute + communication + wait + checkpoint + report + other;
+  }
 };
 
-// A rank's total times when its optimizers had made `step` steps. `communication` includes
-// waits.
+// A rank's total times when its optimizers had made `step` steps. `communication` and
+// `report` include waits.
 struct TimeRecord {
   int64_t step = 0;
   int64_t time_ms = 0;
@@ -75,6 +79,10 @@ RankTimeline make_timeline(const std::map<int64_t, std::vector<TimeRecord>>& rec
 
 // Covers the newest attempt. Error(kUsage) if the run has recorded no step.
 RankTimeline read_timeline(Database& database, const RunRef& run, int64_t steps);
+
+// How long each rank waits in a step, where none is the slow one: they are late in turn. 0: they
+// wait for less than is worth a word.
+double waits_in_turn_s(const RankTimeline& timeline);
 
 Value to_value(const RankTimeline& timeline);
 // Chrome's trace format, for Perfetto: each rank is a process, with the phases of each interval one

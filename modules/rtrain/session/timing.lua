@@ -7,7 +7,9 @@ local timing = {}
 -- Seconds between two records, which limits their cost.
 local RECORD_S = 0.5
 
-local NAMES = {'data', 'forward', 'backward', 'optimizer', 'communication', 'checkpoint', 'other'}
+local NAMES = {'data', 'forward', 'backward', 'optimizer', 'communication', 'wait', 'checkpoint', 'report', 'other'}
+
+local WITHOUT_TRAINING = {checkpoint = true, report = true, other = true}
 
 local recorded = setmetatable({}, {__mode = 'k'})  -- state → time of the last record
 
@@ -16,7 +18,7 @@ local function points_of(seconds)
   local points, is_training = {}, false
   for _, name in ipairs(NAMES) do
     points[('time/%s_s'):format(name)] = seconds[name]
-    is_training = is_training or name ~= 'other' and name ~= 'checkpoint' and seconds[name] > 0
+    is_training = is_training or not WITHOUT_TRAINING[name] and seconds[name] > 0
   end
   return is_training and points or nil
 end

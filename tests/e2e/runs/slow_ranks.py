@@ -46,7 +46,8 @@ local function train_func(config)
       train.tempdir(function(folder)
         torch.save(x, folder .. '/x.pt')
         work 'checkpoint'
-        train.report({step = step}, {checkpoint = train.Checkpoint.from_directory(folder)})
+        local checkpoint = train.Checkpoint.from_directory(folder)
+        train.report({step = step}, {checkpoint = checkpoint, checkpoint_upload_mode = config.mode})
       end)
     elseif step % 20 == 0 then
       train.report{step = step}
@@ -64,7 +65,7 @@ local function train_func(config)
 end
 train.TorchTrainer{
   train_loop_per_worker = train_func,
-  train_loop_config = {place = '', products = 0, culprit = 1, step_us = 4000, more_us = 25000},
+  train_loop_config = {place = '', mode = 'SYNC', products = 0, culprit = 1, step_us = 4000, more_us = 25000},
   scaling_config = train.ScalingConfig{num_workers = @WORKERS@},
   run_config = train.RunConfig{
     name = '@NAME@',

@@ -53,6 +53,25 @@ def test_the_place_of_the_delay_is_named(rtrain, place, text):
     steps.end()
 
 
+# fault: slow disk of one rank
+@nightly
+def test_a_rank_with_a_slow_disk_is_named(rtrain):
+    rtrain.fail_calls("fdatasync:1+:sleep=200:path=/rank-1/:rank=1")
+    steps = Steps(rtrain, "place=checkpoint")
+    assert "on reports and checkpoints, the others" in steps.named("checkpoint")["text"]
+    steps.end()
+    slow = json.loads(rtrain("profile", "steps", "--timeline", "--json").stdout)["straggler"]
+    assert (slow["rank"], slow["phase"]) == (1, "checkpoint"), slow
+
+
+@nightly
+def test_a_rank_that_writes_its_files_for_longer_is_named(rtrain):
+    steps = Steps(rtrain, "place=checkpoint", "mode=NO_UPLOAD", "more_us=200000")
+    steps.slow()
+    assert "on reports and checkpoints, the others" in steps.named("checkpoint")["text"]
+    steps.end()
+
+
 # fault: SIGSTOP and SIGCONT of a worker, again and again
 def test_a_rank_that_is_stopped_now_and_then_is_named(rtrain):
     steps = Steps(rtrain)

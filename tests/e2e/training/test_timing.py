@@ -47,17 +47,20 @@ train.TorchTrainer {
       end
     end
     train.tempdir(function(dir)
-      for _ = 1, 4 do nap(where, 'checkpoint') end
-      train.report({rank = rank}, {checkpoint = train.Checkpoint.from_directory(dir)})
+      for _ = 1, 4 do
+        nap(where, 'checkpoint')
+        if rank == 1 then nap(where, 'late') end
+      end
+      train.report({rank = rank}, {checkpoint = train.Checkpoint.from_directory(dir), checkpoint_upload_mode = config.mode})
     end)
     for _ = 1, 4 do nap(where, 'other') end
     if config.fail and not is_resumed then error 'once' end
   end,
-  train_loop_config = {where = '', threads = 0, fail = false},
+  train_loop_config = {where = '', threads = 0, fail = false, mode = 'SYNC'},
   run_config = train.RunConfig {name = 'run', failure_config = train.FailureConfig {max_failures = 1}},
 }:fit()
 """
-PHASES = ["backward", "checkpoint", "communication", "data", "forward", "optimizer", "other"]
+PHASES = ["backward", "checkpoint", "communication", "data", "forward", "optimizer", "other", "report", "wait"]
 
 
 def timings(rtrain):
@@ -87,7 +90,15 @@ def test_each_phase_has_its_time(rtrain, phase, workers):
 def test_who_waits_for_the_others_communicates(rtrain):
     rtrain.run_ok(SLOW, "-n", 2, "--set", "where=communication", "-q", "--oversubscribe")
     [(_, [first, second])] = timings(rtrain)
-    assert first["communication_s"] >= 4 * NAP_S and second["other_s"] >= 4 * NAP_S
+    assert first["wait_s"] >= 3 * NAP_S and first["wait_s"] > second["wait_s"] and second["other_s"] >= 4 * NAP_S
+
+
+@pytest.mark.parametrize("mode", ["SYNC", "NO_UPLOAD"])
+def test_who_saves_early_waits_for_the_others_reports(rtrain, mode):
+    rtrain.run_ok(SLOW, "-n", 2, "--set", "where=late", "--set", f"mode={mode}", "-q", "--oversubscribe")
+    [(_, [first, second])] = timings(rtrain)
+    assert second["checkpoint_s"] >= 4 * NAP_S
+    assert first["report_s"] > max(first["checkpoint_s"], second["report_s"]), (first, second)
 
 
 def test_threads_that_load_are_waited_for(rtrain):

@@ -44,5 +44,17 @@ TEST(ProgressBoard, TheOwnerDoesNotBelieveWhatAWorkerHasWrittenOver) {
   munmap(memory, size);
 }
 
+TEST(ProgressBoard, EachRankSeesWhenTheLastOneHasEnteredACollective) {
+  ProgressBoard board(2);
+  ProgressBoard worker(ProgressBoard::Inherited{board.fd()});
+  const auto& last = worker.enter_collective(3, 100);
+  EXPECT_EQ(last, 100U);
+  EXPECT_EQ(board.enter_collective(3, 120), 120U);
+  EXPECT_EQ(last, 120U);
+  EXPECT_EQ(board.enter_collective(3, 110), 120U) << "an earlier one";
+  EXPECT_EQ(board.enter_collective(4, 130), 130U);
+  EXPECT_EQ(last, 120U);
+}
+
 }  // namespace
 }  // namespace rtrain::pages

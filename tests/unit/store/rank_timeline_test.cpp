@@ -39,6 +39,44 @@ TEST(RankTimeline, NamesTheRankThatTheOthersWaitFor) {
   EXPECT_NEAR(timeline.straggler->others_s, 0.1, 1e-9);
 }
 
+TEST(RankTimeline, WhoSavesLongerIsNamedThoughAllWaitForTheCommit) {
+  std::map<int64_t, std::vector<TimeRecord>> all = {{0, records(0.1, 0, 100)},
+                                                    {1, records(0.1, 0, 100)}};
+  for (auto& [rank, list] : all) {
+    for (TimeRecord& record : list) {
+      const auto count = static_cast<double>(record.step);
+      record.times.checkpoint = (rank == 1 ? 0.06 : 0.01) * count;
+      record.times.report = (rank == 1 ? 0.02 : 0.07) * count;
+    }
+  }
+  const RankTimeline timeline = make_timeline(all, 50);
+  EXPECT_NEAR(timeline.ranks[0].per_step.wait, 0.05, 1e-9);
+  EXPECT_NEAR(timeline.ranks[1].per_step.wait, 0, 1e-9);
+  EXPECT_NEAR(timeline.ranks[0].per_step.report, 0.02, 1e-9) << "the commit";
+  EXPECT_NEAR(timeline.ranks[0].per_step.total(), timeline.ranks[1].per_step.total(), 1e-9);
+  ASSERT_TRUE(timeline.straggler);
+  EXPECT_EQ(timeline.straggler->rank, 1);
+  EXPECT_EQ(timeline.straggler->phase, "checkpoint");
+  EXPECT_NEAR(timeline.straggler->waited_s, 0.05, 1e-9);
+}
+
+TEST(RankTimeline, RanksThatWaitForEachOtherInTurn) {
+  std::map<int64_t, std::vector<TimeRecord>> all = {{0, records(0.1, 0.01, 100)},
+                                                    {1, records(0.1, 0.01, 100)}};
+  for (auto& [rank, list] : all) {
+    for (TimeRecord& record : list) {
+      record.times.wait = 0.05 * static_cast<double>(record.step);
+    }
+  }
+  const RankTimeline timeline = make_timeline(all, 50);
+  for (const RankTimes& rank : timeline.ranks) {
+    EXPECT_NEAR(rank.per_step.wait, 0.05, 1e-9);
+    EXPECT_NEAR(rank.per_step.communication, 0.01, 1e-9);
+  }
+  EXPECT_FALSE(timeline.straggler) << "nobody is slow";
+  EXPECT_NEAR(waits_in_turn_s(timeline), 0.05, 1e-9);
+}
+
 TEST(RankTimeline, StepsThatAllHaveMade) {
   const RankTimeline timeline =
       make_timeline({{0, records(0.1, 0.1, 100)}, {1, records(0.1, 0.1, 60)}}, 20);
@@ -46,6 +84,7 @@ TEST(RankTimeline, StepsThatAllHaveMade) {
   EXPECT_EQ(timeline.to_step, 60);
   EXPECT_EQ(timeline.ranks[0].intervals.back().to_step, 60);
   EXPECT_FALSE(timeline.straggler) << "nobody waits";
+  EXPECT_EQ(waits_in_turn_s(timeline), 0);
 }
 
 TEST(RankTimeline, MoreStepsThanThereAre) {
