@@ -40,6 +40,7 @@ from benchmarks.training import (
     trees,
     virtual_workers,
     vit_curve,
+    watching,
     weak_scaling,
 )
 from harness.against import compare_executables
@@ -82,6 +83,7 @@ BUILDERS = {
     "compiled_step": compiled_step.build,
     "compiled_ddp": compiled_step.build_ddp,
     "virtual_workers": virtual_workers.build,
+    "watching": watching.build,
     "compiled_peers": compiled_step.build_peers,
     "optimizers": single_process.build_optimizers,
     "memory_growth": single_process.build_memory_growth,
