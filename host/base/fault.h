@@ -58,6 +58,7 @@ inline constexpr auto kFaultPoints = std::to_array<FaultPointInfo>({
     {"run.remove", "rm: the folder is moved away, the row's deletion is not committed"},
     {"run.removed", "rm: the row is deleted, the files are not"},
     {"run.rename", "rename: a link has the new name, the row has the old one"},
+    {"spare.start", "controller: before a spare is started"},
     {"spare.wait", "spare: before it waits for a lost rank's place"},
     {"sweep.adopt", "controller: before a leftover checkpoint gets its row"},
     {"sweep.begin", "controller: before leftovers are looked for"},

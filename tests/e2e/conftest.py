@@ -337,6 +337,11 @@ def wait_until(condition, timeout_s=60, message="the condition"):
     pytest.fail(f"{message} did not hold within {timeout_s} s")
 
 
+def no_process(number):
+    """Returns the fault with which a node starts no process of that number, counted from 1, and no spare."""
+    return f"group.spawn:{number}:errno=EAGAIN:controller,spare.start:1+:errno=EAGAIN:controller"
+
+
 def set_cpus(rtrain, cpus):
     """Offers that many cores to the runs of `rtrain`."""
     result = rtrain("resources", "--set", f"cpus={cpus}")

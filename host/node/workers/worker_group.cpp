@@ -300,7 +300,7 @@ void WorkerGroup::replace(int rank, const WorkerPlace& place) {
 }
 
 void WorkerGroup::start_spare(SpareStart start, const WorkerPlace& place) {
-  fault_point("group.spawn");
+  fault_point("spare.start");
   spare_ = std::make_unique<Worker>(*this, start.number, place);
   spare_->start_as_spare(std::move(start.frame));
 }

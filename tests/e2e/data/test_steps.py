@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from conftest import nightly, set_cpus
+from conftest import nightly, no_process, set_cpus
 
 GLOBAL_BATCH = 12
 
@@ -208,7 +208,7 @@ def test_a_smaller_group_goes_on_with_the_next_samples(rtrain):
     for workers in (1, 3):
         rtrain.run_ok(ELASTIC.replace("@GLOBAL@", str(GLOBAL_BATCH)).replace("@WORKERS@", str(workers)))
         # Nobody takes the place of a lost worker.
-        rtrain.env["RTRAIN_FAULT"] = "group.spawn:4:errno=EAGAIN:controller"
+        rtrain.env["RTRAIN_FAULT"] = no_process(4)
         rows = [
             row for row in rtrain.json("metrics", f"of-{workers}", "--ranks", "--superseded") if not row["superseded"]
         ]

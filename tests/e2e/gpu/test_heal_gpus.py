@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import ALL, nightly, set_cpus, wait_until
+from conftest import ALL, nightly, no_process, set_cpus, wait_until
 from fake_driver import FAKE_DRIVER, simulate_gpus
 from test_heal import check_random_kills
 
@@ -124,7 +124,7 @@ def test_a_rank_that_cannot_be_replaced_is_left_out(rtrain):
     """The remaining ranks get a new communicator of two devices."""
     simulate_gpus(rtrain, 3)
     set_cpus(rtrain, 3)
-    rtrain.env["RTRAIN_FAULT"] = "group.spawn:4:errno=EAGAIN:controller"
+    rtrain.env["RTRAIN_FAULT"] = no_process(4)
     result = rtrain.run_ok(
         training(at_step=LOSE.format(rank=2, step=4)).replace("num_workers = 2", "num_workers = {1, 3}")
     )

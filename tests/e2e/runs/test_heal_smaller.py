@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from conftest import set_cpus
+from conftest import no_process, set_cpus
 from test_heal import attempts, ends, statuses, training
 
 # The last rank is lost in the sixth step; the fourth process, which should replace it, cannot be started.
 LOSE = "if rank == @RANK@ and state.step == 5 and files.once 'lost' then os.execute 'kill -9 $PPID' end"
-NO_FOURTH = "group.spawn:4:errno=EAGAIN:controller"
+NO_FOURTH = no_process(4)
 REPORT = "train.report {step = state.step, size = train.get_context():get_world_size(), rows = batch[2]:tolist()}"
 # A run that ends at its fifth step, and a run of two workers that continues from its checkpoint.
 REFERENCE = """
@@ -134,7 +134,7 @@ def test_any_rank_may_be_the_one_that_is_left_out(rtrain):
 
 def test_one_rank_may_be_left(rtrain):
     set_cpus(rtrain, 2)
-    rtrain.env["RTRAIN_FAULT"] = "group.spawn:3:errno=EAGAIN:controller"
+    rtrain.env["RTRAIN_FAULT"] = no_process(3)
     result = rtrain.run_ok(smaller("{1, 2}", rank=0))
     assert "the group goes on with 1 worker instead of 2" in result.stderr
     assert statuses(rtrain) == ["HEALED", "HEALED", "FINISHED"]

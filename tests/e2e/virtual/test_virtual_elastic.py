@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from conftest import sample, set_cpus
+from conftest import no_process, sample, set_cpus
 
-NO_FOURTH = "group.spawn:4:errno=EAGAIN:controller"
+NO_FOURTH = no_process(4)
 SCRIPT = """
 local files, nets = require 'files', require 'virtual_nets'
 local torch, train = require 'torch', require 'rtrain'
