@@ -1,10 +1,13 @@
 """train.elastic over two nodes: lost ranks on either node are replaced while the other ranks live."""
 
+import subprocess
+import sys
+
 import pytest
 
 import test_spares as spares
 from conftest import ALL, nightly, wait_until
-from test_heal import LOSE, SAVE, attempts, check_random_kills, ends, statuses, training
+from test_heal import KILLS, LOSE, SAVE, attempts, check_random_kills, ends, statuses, training
 
 GLOO = "torch_config = train.TorchConfig {backend = 'gloo'},"
 
@@ -86,6 +89,14 @@ def test_the_spare_of_its_node_takes_a_ranks_place(rtrain, job, rank):
 @nightly
 def test_workers_killed_at_random_moments_leave_the_bits_alone(hosts, tmp_path):
     check_random_kills(tmp_path, 12 if ALL else 4, "--hosts", "2")
+
+
+@nightly
+def test_random_schedules_in_which_nodes_are_lost(hosts):
+    """tests/soak/kills/virtual.py runs any number of them."""
+    command = [sys.executable, KILLS.parent / "virtual.py", "--hosts", "--schedules", "6"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 # Each fault point with the rank that reaches it.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Trainings over virtual workers end with the bits of a calm one, whatever is lost and however many processes there are.
 
-    virtual.py [--schedules 1000] [--seed 0] [--net conv | packed | resnet18] [--keep]
+    virtual.py [--schedules 1000] [--seed 0] [--hosts] [--net conv | packed | resnet18] [--keep]
 
 Each schedule (tests/e2e/virtual/schedules.py) says which ranks are killed, and when, which processes do not start, so that
 the group becomes smaller and grows again, and what is trained: by a loop or by train.loop, compiled or not, over a
-DataLoader or a dataset. What it ends with, and its reports, must be those of one process that is left alone. Prints each
+DataLoader or a dataset. With `--hosts` the workers are on several nodes, which are namespaces (tests/cluster/hosts.py), and
+nodes are lost and come back. What it ends with, and its reports, must be those of one process that is left alone. Prints each
 schedule that ends otherwise, and exits with 1 then. The executable is $RTRAIN.
 """
 
@@ -18,22 +19,81 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 E2E = HERE.parent.parent / "e2e"
-sys.path.insert(0, str(E2E / "virtual"))
+sys.path[:0] = [str(E2E / "virtual"), str(HERE.parent.parent / "cluster")]
 
+from hosts import Hosts
+from launchers import Task, slurm
 from schedules import drawn
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 TIMEOUT_S = 300
 LOG_SHOWN = 3000  # characters from the end of the log
+MOST_NODES = 4
+
+
+class Job:
+    """A job on several nodes. A node that is lost is started again if the schedule says so."""
+
+    def __init__(self, ended, hosts, nodes):
+        self.ended, self.hosts, self.nodes = ended, hosts, nodes
+        self.log = open(ended.folder / "log", "w+b")
+        self.lost_at = {}
+        self.processes = [self.start(number) for number in range(nodes.count)]
+
+    def start(self, number):
+        runtime = self.ended.folder / f"rt-{number}"
+        runtime.mkdir(mode=0o700, exist_ok=True)
+        env = {
+            **self.ended.env,
+            "RTRAIN_RUNTIME_DIR": str(runtime),
+            "RTRAIN_RENDEZVOUS": str(self.ended.folder / "job"),
+            "SLURM_CPUS_ON_NODE": str(self.nodes.cores * (2 if self.nodes.is_spread else 1)),
+            **{name: str(value) for name, value in slurm(Task(number, 0, [1] * self.nodes.count), os.getpid()).items()},
+        }
+        command = self.hosts[number].command(RTRAIN, "run", "train.lua", folder=self.ended.folder)
+        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        (self.ended.folder / f"agent-{number}").write_text(str(process.pid))
+        return process
+
+    def bring_back(self, number):
+        lost_at = self.lost_at.setdefault(number, time.monotonic())
+        if self.nodes.returns_s is not None and time.monotonic() >= lost_at + self.nodes.returns_s:
+            del self.lost_at[number]
+            self.processes[number] = self.start(number)
+
+    def wait(self):
+        """Returns what all nodes have printed."""
+        first, deadline = self.processes[0], time.monotonic() + TIMEOUT_S
+        while first.poll() is None and time.monotonic() < deadline:
+            for number, process in enumerate(self.processes):
+                if process.poll() is not None and number > 0:
+                    self.bring_back(number)
+            time.sleep(0.02)
+        for process in self.processes[1:]:
+            self.end(process, 20)
+        self.end(first, 0)
+        self.log.seek(0)
+        text = self.log.read().decode(errors="replace")
+        if first.returncode != 0:
+            raise RuntimeError(f"node 0 ended with {first.returncode}:\n{text[-LOG_SHOWN:]}")
+        return text
+
+    def end(self, process, patience_s):
+        try:
+            process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 class Ended:
     """What a schedule has ended with, in a folder of its own."""
 
-    def __init__(self, folder, schedule, name):
+    def __init__(self, folder, schedule, name, hosts=None):
         self.folder, self.name = folder, name
         self.env = {
             **os.environ,
@@ -46,8 +106,11 @@ class Ended:
         folder.mkdir()
         (folder / "rt").mkdir(mode=0o700)
         (folder / "train.lua").write_text(schedule.text(name))
-        self.call("resources", "--set", "cpus=4")
-        self.log = self.call("run", "train.lua")
+        if schedule.nodes:
+            self.log = Job(self, hosts, schedule.nodes).wait()
+        else:
+            self.call("resources", "--set", f"cpus={schedule.workers}")
+            self.log = self.call("run", "train.lua")
         rows = json.loads(self.call("metrics", name, "--ranks", "--superseded", "--json"))
         self.reports = [row["ranks"][0] for row in rows if not row["superseded"]]
         self.out = (folder / f"out-{name}").read_text()
@@ -57,7 +120,7 @@ class Ended:
         done = subprocess.run(
             [RTRAIN, *args],
             cwd=self.folder,
-            env=self.env,
+            env={**self.env, "RTRAIN_FAULT": self.env["RTRAIN_FAULT"] if args[0] == "run" else ""},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -84,19 +147,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schedules", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--hosts", action="store_true", help="on several nodes, some of which are lost")
     parser.add_argument("--net", choices=["conv", "packed", "resnet18"])
     parser.add_argument("--keep", action="store_true", help="keep the folders of schedules that differ")
     options = parser.parse_args()
     calm, differing, counts = {}, 0, collections.Counter()
     root = pathlib.Path(tempfile.mkdtemp(prefix="rts-", dir="/tmp"))
-    for seed in range(options.seed, options.seed + options.schedules):
-        schedule = drawn(seed, options.net)
+    hosts = Hosts(root / "hosts", MOST_NODES) if options.hosts else None
+    begun = time.monotonic()
+    for number, seed in enumerate(range(options.seed, options.seed + options.schedules), start=1):
+        schedule = drawn(seed, options.net, options.hosts)
         training = schedule.training()
         if training not in calm:
             calm[training] = Ended(root / f"calm-{len(calm)}", schedule.calm(), "calm")
         folder = root / str(seed)
         try:
-            ended = Ended(folder, schedule, "run")
+            ended = Ended(folder, schedule, "run", hosts)
             problem = ended.difference(calm[training])
             counts.update(ended.attempts)
         except (RuntimeError, subprocess.TimeoutExpired) as e:
@@ -107,11 +173,13 @@ def main():
             print(f"seed {seed}: {problem}\n  {schedule}", flush=True)
         if not (problem and options.keep):
             shutil.rmtree(folder, ignore_errors=True)
-        if (seed + 1 - options.seed) % 20 == 0:
-            print(f"{seed + 1 - options.seed} schedules, {differing} differ: {dict(counts)}", flush=True)
+        if number % 20 == 0 or number == options.schedules:
+            mean_s = (time.monotonic() - begun) / number
+            print(f"{number} schedules, {differing} end otherwise, {mean_s:.1f} s each: {dict(counts)}", flush=True)
+    if hosts:
+        hosts.end()
     if not options.keep:
         shutil.rmtree(root, ignore_errors=True)
-    print(f"{options.schedules} schedules, {differing} end otherwise: {dict(counts)}")
     sys.exit(1 if differing else 0)
 
 
