@@ -49,7 +49,7 @@ end
 ---  after every n-th step of an optimizer, the ranks compare hashes of parameters and optimizer state, which are the same on
 ---  all: 0 (default) never; 'auto': as often as costs 0.2 % of the time. A rank that differs, by a bit that its memory or
 ---  device has changed, gets the state of the others and is named, with its node; among two ranks nobody knows which is
----  right, and the group restarts from its checkpoint
+---  right: the group restarts from its checkpoint, and the one to whose state it does not come again is named
 ---@field straggler string what is done about a rank that slows the others down: 'warn' (default) names it with the cause;
 ---  'evict' also gives its place up: a node other than the first one is not used any more, else train.elastic starts another
 ---  process in its place, once for each rank, and where it cannot, the rank stays; 'rebalance', with

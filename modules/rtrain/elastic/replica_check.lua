@@ -10,6 +10,7 @@ local index_of = require 'base.index_of'
 local messages = require 'rtrain.elastic.messages'
 local ordered = require 'base.ordered'
 local shards = require 'torch.tensor.shards'
+local Suspects = require 'rtrain.elastic.suspects'
 local torch = require 'torch'
 local tree = require 'torch.func.tree'
 local VerifyPace = require 'rtrain.elastic.verify_pace'
@@ -114,9 +115,9 @@ local function raise_undecided(what)
     CAUSE))
 end
 
-local function tell(what)
-  require('rtrain._worker').report_health(('%s: %s, it has their state now'):format(what, CAUSE), false)
-end
+local function tell(text) require('rtrain._worker').report_health(text, false) end
+
+local function tell_of_repair(what) tell(('%s: %s, it has their state now'):format(what, CAUSE)) end
 
 -- Returns when to compare.
 local function pace_of(self)
@@ -129,6 +130,13 @@ local function pace_of(self)
   return self._pace
 end
 
+-- Looks for a state that ranks have had before the group began again. `hash`: of the state that all have come to.
+local function see(self, context, hash, count, what)
+  if not self._suspects:see(hash, count) then return end
+  tell(('the steps up to %s %d were made again: rank %d had another state than they have: %s'):format(what, count,
+    context.world_rank, CAUSE))
+end
+
 -- Compares the ranks' states. Returns the ranks that differ, one that is believed, and this rank's state.
 local function compare(self, context, count)
   local pace = pace_of(self)
@@ -139,12 +147,16 @@ local function compare(self, context, count)
   local hashes, agreed = messages.gathered(context, own, every)
   pace:finish(count, agreed)
   local differing, source = vote(hashes, ranks)
+  state.hash, state.of_ranks = own, hashes
   return differing, source, state
 end
 
+-- Until verify() has looked, there may be some.
+local function may_have_suspects(self) return not self._suspects or not self._suspects:is_empty() end
+
 ---@param count integer of commits or steps so far, the same on all ranks
----@return boolean whether a comparison is due
-function ReplicaCheck:is_due(count) return pace_of(self):is_due(count) end
+---@return boolean whether verify() is due: to compare, or to look for a state of before the group began again
+function ReplicaCheck:is_due(count) return may_have_suspects(self) or pace_of(self):is_due(count) end
 
 ---Compares the ranks' states, and mends those that differ. A collective.
 ---@param context table
@@ -153,15 +165,26 @@ function ReplicaCheck:is_due(count) return pace_of(self):is_due(count) end
 ---@return boolean was_mended whether this rank got the state of another one
 ---Errors: 'worker_lost' if there is no majority.
 function ReplicaCheck:verify(context, count, what)
+  self._suspects = self._suspects or Suspects(context)
+  if not pace_of(self):is_due(count) then
+    if may_have_suspects(self) then see(self, context, (hashed(self)), count, what) end
+    return false
+  end
   local differing, source, state = compare(self, context, count)
-  if #differing == 0 then return false end
+  if #differing == 0 then
+    if may_have_suspects(self) then see(self, context, state.hash, count, what) end
+    return false
+  end
   local place, has_same_tensors = where(self, context, state.hashes, differing, source or differing[1])
   what = ('after %s %d %s of %s %s'):format(what, count, place, listed(differing),
     source and 'differs from the other ranks' or 'differ from each other')
-  if not source or not has_same_tensors then raise_undecided(what) end
+  if not source or not has_same_tensors then
+    Suspects.keep(context, count, state.of_ranks)
+    raise_undecided(what)
+  end
   repair(context, state.tensors, differing, source)
   local was_mended = index_of(differing, context.world_rank) ~= nil
-  if was_mended then tell(what) end
+  if was_mended then tell_of_repair(what) end
   return was_mended
 end
 
@@ -186,7 +209,7 @@ function ReplicaCheck:believed(context, held)
   if not source then raise_undecided(what) end
   local out = {}
   for rank, step in next, held do out[rank] = index_of(differing, rank) and 0 or step end
-  if index_of(differing, own_rank) then tell(what) end
+  if index_of(differing, own_rank) then tell_of_repair(what) end
   return out
 end
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from conftest import sample
+
 # Each rank reports a hash of its parameters at the end. FLIP runs between the optimizer's step 4 and its commit.
 SCRIPT = """
     local torch, train = require 'torch', require 'rtrain'
@@ -91,6 +93,16 @@ def test_two_ranks_go_back_to_the_checkpoint(rtrain):
     mended, output = run(rtrain, 2, "if rank == 1 then flip(first, 0) end", "verify_replicas = 1, max_failures = 1")
     assert mended == calm
     assert "after commit 4 'model.0.weight' of ranks 0 and 1 differ from each other" in output
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("every", sample(1, 2))
+def test_of_two_ranks_the_one_that_differs_is_named_when_the_step_is_made_again(rtrain, rank, every):
+    """The group begins again at step 2, whose second commit is that of step 4."""
+    run(rtrain, 2, f"if rank == {rank} then flip(first, 0) end", f"verify_replicas = {every}, max_failures = 1")
+    (text,) = [text for text in events(rtrain) if "were made again" in text]
+    assert f"the steps up to commit 2 were made again: rank {rank} had another state" in text
+    assert not list(rtrain.storage.glob("*/.suspects"))
 
 
 def test_a_damaged_rank_gives_its_state_to_no_new_one(rtrain):
