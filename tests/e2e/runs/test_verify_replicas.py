@@ -1,8 +1,13 @@
 """FailureConfig.verify_replicas: a bit that changes on one rank is found at the next commit, named, and mended."""
 
+import subprocess
+import sys
+
 import pytest
 
-from conftest import sample
+from conftest import RTRAIN, SOURCE, sample
+
+FLIPS = SOURCE / "tests" / "soak" / "kills" / "flips.py"
 
 # Each rank reports a hash of its parameters at the end. FLIP runs between the optimizer's step 4 and its commit.
 SCRIPT = """
@@ -76,6 +81,15 @@ def test_the_rank_that_differs_is_named_and_gets_the_state_of_the_others(rtrain,
     assert mended == calm
     (text,) = [text for text in events(rtrain) if "differs from the other ranks" in text]
     assert named in text
+
+
+@pytest.mark.parametrize("replicas", sample(2, 4, 3))
+def test_random_flips_one_after_the_other(rtrain, replicas):
+    """tests/soak/kills/flips.py makes any number of them."""
+    command = [sys.executable, FLIPS, "--flips", "20", "--replicas", str(replicas), "--seed", str(replicas)]
+    result = subprocess.run(command, env={**rtrain.env, "RTRAIN": RTRAIN}, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.startswith(f"seed {replicas}: 20 flips")
 
 
 def test_it_is_found_when_the_step_is_one_of_every_n(rtrain):
