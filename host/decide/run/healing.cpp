@@ -29,15 +29,16 @@ void Transition::on(const event::Healable& e) {
     keep_spares(false);
     stop_growing();
   }
-  // The message comes too late during a heal, and while the group is being ended. After a failure a
-  // rank may be lost already.
+  // The message comes too late during a heal, and while the group is being ended.
   Group& group = m_.group;
-  if (is_regrouping(m_.stage) || is<stage::Killed>() || is_failing()) return;
+  if (is_regrouping(m_.stage) || is<stage::Killed>()) return;
   if (!all_healable(group.ranks)) return;
   group.can_replace = m_.heal_limits.max_heals != 0;
   group.can_shrink = m_.scaling.is_elastic() && std::ranges::all_of(group.ranks, [](const auto& r) {
                        return r.fixed.empty();
                      });
+  // Another rank, whose messages were read before, has gone back already: a loss is still to come.
+  if (is_failing()) return;
   m_.barren_heals = 0;
   for (RankState& each : group.ranks) each.unwound.reset();
   const bool was_healed = std::exchange(group.is_healed, false);

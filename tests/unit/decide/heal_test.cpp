@@ -65,6 +65,17 @@ TEST(Heal, ReplacesTheLostRankAndLetsTheOthersLive) {
   EXPECT_TRUE(d.find<action::TellHealed>());
 }
 
+// On a busy machine the controller reads all that one rank has said before what another one has.
+TEST(Heal, FollowsWhereARankHasGoneBackBeforeOthersHaveSaidThatTheyHoldACommit) {
+  HealDriver d(3);
+  d.hold(0).unwind(0).hold(1).hold(2).dying(1);
+  ASSERT_TRUE(d.find<action::TellDeath>());
+  EXPECT_EQ(d.find<action::TellDeath>()->effect, DeathEffect::kReplaced);
+  EXPECT_FALSE(d.find<action::KillGroup>());
+  d.unwind(2).gone(1);
+  EXPECT_TRUE(d.find<action::EndHealed>());
+}
+
 TEST(Heal, IsCountedButNoFailure) {
   HealDriver d(2, 1);
   d.all_hold().lose_first().write_rows().reach(0).hold(0);
