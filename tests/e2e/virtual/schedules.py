@@ -116,7 +116,8 @@ train.TorchTrainer {
   datasets = '@SOURCE@' ~= 'loader' and {rows = task.dataset()} or nil,
   scaling_config = train.ScalingConfig {num_workers = @NUM_WORKERS@, virtual_workers = @VIRTUAL@,
     placement_strategy = '@PLACEMENT@', resources_per_worker = {CPU = 1}, elastic_resize_monitor_interval_s = 0.1},
-  run_config = train.RunConfig {name = '@NAME@', failure_config = train.FailureConfig {node_timeout_s = 2}},
+  run_config = train.RunConfig {name = '@NAME@', failure_config = train.FailureConfig {node_timeout_s = 4},
+    health_config = train.HealthConfig {preflight = false, monitor = false}},
 }:fit()
 """
 
