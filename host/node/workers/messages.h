@@ -3,8 +3,9 @@
 // A message about workers names the attempt in which they were started: late messages of older
 // attempts are dropped. The workers of several lost nodes may be started on one node in the same
 // attempt (NodeOrder): each message of the agent also names a rank, and where the controller's name
-// none they are about all of that attempt. Messages
-// between workers and the controller are forwarded unchanged, in `frame`. Receivers:
+// none they are about all of that attempt.
+//
+// Messages between workers and the controller are forwarded unchanged, in `frame`. Receivers:
 // NodeAgent::kRoutes, RemoteNode::kRoutes; for messages about the node as a whole Agent::kRoutes,
 // JobNodes::kRoutes.
 #pragma once

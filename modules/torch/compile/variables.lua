@@ -1,9 +1,10 @@
--- torch/compile/variables.lua: the numbers, booleans and strings that the script has around a step: local variables that
--- the step and the script's functions below it use, fields of plain tables in them, fields of modules.
+-- torch/compile/variables.lua: the numbers, booleans and strings that the script has around a step: variables that the step
+-- and the script's functions below it use, fields of plain tables in them, fields of modules.
 --
--- A plan has the numbers of its recording, so a plan fits as long as these are as they were. Fields of the library's
--- own objects and global variables are not looked at.
+-- A plan has the numbers of its recording, so a plan fits as long as these are as they were. Fields of other objects are
+-- not looked at.
 
+local bytecode = require 'base.errors.bytecode'
 local capture = require 'torch.cuda.capture'
 local class = require 'base.class'
 
@@ -38,8 +39,25 @@ end
 
 function Variables:_has_room() return #self._upvalues + #self._fields < MOST_FACTS and self._num_entries < MOST_ENTRIES end
 
+function Variables:_add_field(of, key, name)
+  self._fields[#self._fields + 1] = {of = of, key = key, name = name, value = rawget(of, key)}
+end
+
+function Variables:_look_at_globals(fn)
+  local env = getfenv(fn)
+  for _, read in ipairs(bytecode.globals(fn).read) do
+    local name, value = read[1], rawget(env, read[1])
+    if PLAIN[type(value)] and self:_has_room() then
+      self:_add_field(env, name, 'the global variable ' .. name)
+    else
+      self:_look_at(value, name)
+    end
+  end
+end
+
 function Variables:_look_at_function(fn)
   if is_library(fn) then return end
+  self:_look_at_globals(fn)
   for i = 1, math.huge do
     local name, value = debug.getupvalue(fn, i)
     if name == nil or not self:_has_room() then return end
@@ -57,7 +75,7 @@ function Variables:_look_at_table(of, name)
     if not self:_has_room() then return end
     local own_name = type(key) == 'string' and name .. '.' .. key or ('%s[%s]'):format(name, tostring(key))
     if PLAIN[type(value)] then
-      self._fields[#self._fields + 1] = {of = of, key = key, name = 'the variable ' .. own_name, value = value}
+      self:_add_field(of, key, 'the variable ' .. own_name)
     else
       self:_look_at(value, own_name)
     end
@@ -99,7 +117,7 @@ end
 
 local function changed_field(facts)
   for _, fact in ipairs(facts) do
-    local change = change_of(fact, fact.of[fact.key])
+    local change = change_of(fact, rawget(fact.of, fact.key))
     if change then return change end
   end
 end

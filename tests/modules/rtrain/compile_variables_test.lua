@@ -37,6 +37,14 @@ function TestVariables:test_those_of_a_function_that_the_step_calls()
   lu.assertEquals(value_of(step), 10)
 end
 
+function TestVariables:test_global_variables()
+  rawset(_G, 'factor', 2)
+  local step = compiled(loadstring 'local x = ... return (function() return x * factor end)()')
+  lu.assertEquals(value_of(step), 4)
+  rawset(_G, 'factor', 3)
+  lu.assertEquals(value_of(step), 6)
+end
+
 function TestVariables:test_fields_of_plain_tables()
   local config = {loss = {weight = 2}, rates = {1, 2}}
   local step = compiled(function(x) return x * config.loss.weight + config.rates[2] end)

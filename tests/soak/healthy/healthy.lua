@@ -8,8 +8,8 @@ local function train_func(config)
     mlp = function() return nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 10)), {128} end,
     wide = function() return nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 10)), {512} end,
     conv = function()
-      return nn.Sequential(nn.Conv2d(3, 16, 3, {padding = 1}), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 32, 3, {stride = 2}),
-        nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 10)), {3, 32, 32}
+      return nn.Sequential(nn.Conv2d(3, 16, 3, {padding = 1}), nn.BatchNorm2d(16), nn.ReLU(),
+        nn.Conv2d(16, 32, 3, {stride = 2}), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 10)), {3, 32, 32}
     end,
   }
   local net, shape = NETS[config.net]()
