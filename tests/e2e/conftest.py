@@ -46,6 +46,10 @@ def sample(*cases):
 # A test by night alone: another test covers its subject in part by day. As `pytestmark` it marks a file.
 nightly = pytest.mark.skipif(not ALL, reason="scripts/test --nightly runs it")
 
+needs_avx512 = pytest.mark.skipif(
+    "avx512bw" not in pathlib.Path("/proc/cpuinfo").read_text(), reason="this processor has no AVX-512"
+)
+
 
 RTRAIN = os.path.abspath(os.environ.get("RTRAIN", "build/rtrain"))
 SOURCE = pathlib.Path(os.environ.get("RTRAIN_SOURCE", pathlib.Path(__file__).resolve().parents[2]))

@@ -1,8 +1,8 @@
 """train.compile inside a TorchTrainer: a run whose steps are plans is the run whose steps are eager."""
 
-import pathlib
-
 import pytest
+
+from conftest import needs_avx512
 
 SCRIPT = """
 local torch, train = require 'torch', require 'rtrain'
@@ -55,10 +55,8 @@ def last_line(result):
     return [line for line in result.stdout.splitlines() if line.startswith("loss")][-1]
 
 
-@pytest.mark.parametrize("capability", ["avx512", "avx2", "default"])
+@pytest.mark.parametrize("capability", [pytest.param("avx512", marks=needs_avx512), "avx2", "default"])
 def test_a_compiled_run_is_the_eager_run(rtrain, capability):
-    if capability == "avx512" and "avx512f" not in pathlib.Path("/proc/cpuinfo").read_text():
-        pytest.skip("this processor has no AVX-512")
     rtrain.env["ATEN_CPU_CAPABILITY"] = capability
     compiled = rtrain.run_ok(SCRIPT)
     eager = rtrain.run_ok(SCRIPT, "--set", "compile=0")

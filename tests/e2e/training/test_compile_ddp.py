@@ -384,7 +384,7 @@ def test_a_rank_may_run_eagerly_while_another_runs_its_plan(rtrain, name, backen
 def test_what_stays_eager_says_why(rtrain, name, reason):
     for rank in assert_same_bits(rtrain, name):
         assert rank[name]["state"] == "eager"
-        assert rank[name]["reason"] == reason
+        assert rank[name]["reason"].startswith(reason)
 
 
 # Rank 1 is late in step 8, which is a plan; rank 0 waits for it in the broadcast of buffers or in an exchange of gradients.
