@@ -3,7 +3,7 @@ local lu = require 'luaunit'
 local torch = require 'torch'
 local train = require 'rtrain'
 
-local FILE = 'rtrain/compile_lines_test.lua:'
+local FILE = debug.getinfo(1, 'S').short_src .. ':'
 local function line() return debug.getinfo(2, 'l').currentline end
 
 local function called(step, count, ...)
