@@ -14,6 +14,7 @@ local LIBRARY = '@rtrain://'
 local MOST_FACTS, MOST_ENTRIES = 256, 4096
 
 local function is_library(fn)
+  if type(fn) ~= 'function' then return false end  -- an object that can be called
   local info = debug.getinfo(fn, 'S')
   return info.what == 'C' or info.source:sub(1, #LIBRARY) == LIBRARY
 end
@@ -22,18 +23,25 @@ local function is_private(key) return type(key) == 'string' and key:sub(1, 1) ==
 
 local Variables = class 'Variables'
 
+-- Modules of the library and of Lua, whose fields are not the script's.
+local LIBRARIES = {torch = true, rtrain = true, vision = true, text = true}
+local LUAS = {'_G', 'string', 'table', 'math', 'os', 'io', 'package', 'debug', 'coroutine', 'jit', 'bit', 'ffi'}
+
+local function foreign_modules()
+  local out = {}
+  for name, module in next, package.loaded do
+    if LIBRARIES[name:match '^[^.]+'] then out[module] = true end
+  end
+  for _, name in ipairs(LUAS) do
+    if package.loaded[name] then out[package.loaded[name]] = true end
+  end
+  return out
+end
+
 ---@param fn function the step
 function Variables:init(fn)
-  self._upvalues, self._fields, self._of_modules, self._seen, self._num_entries = {}, {}, {}, {}, 0
-  self._num_assignments = capture.num_assignments
-  for name, module in next, package.loaded do
-    if name:match '^%l+' and (name:match '^torch' or name:match '^rtrain' or name:match '^vision' or name:match '^text') then
-      self._seen[module] = true
-    end
-  end
-  for _, name in ipairs{'_G', 'string', 'table', 'math', 'os', 'io', 'package', 'debug', 'coroutine', 'jit', 'bit', 'ffi'} do
-    if package.loaded[name] then self._seen[package.loaded[name]] = true end
-  end
+  self._upvalues, self._fields, self._of_modules = {}, {}, {}
+  self._seen, self._num_entries, self._num_assignments = foreign_modules(), 0, capture.num_assignments
   self:_look_at(fn, '')
 end
 
