@@ -77,10 +77,8 @@ void push_regions(lua_State* L, const std::vector<RegionSummary>& regions) {
   lua_createtable(L, static_cast<int>(regions.size()), 0);
   for (size_t i = 0; i < regions.size(); ++i) {
     lua_newtable(L);
-    lua_pushlstring(L, regions[i].name.data(), regions[i].name.size());
-    lua_setfield(L, -2, "name");
-    lua_pushlstring(L, regions[i].line.data(), regions[i].line.size());
-    lua_setfield(L, -2, "line");
+    set_text(L, "name", regions[i].name);
+    set_text(L, "line", regions[i].line);
     set_number(L, "num_calls", regions[i].num_calls);
     set_number(L, "bytes_saved", regions[i].bytes_saved);
     lua_rawseti(L, -2, static_cast<int>(i) + 1);
@@ -278,8 +276,7 @@ struct PlanMethods {
     set_number(L, "kernels", kernels.kernels);
     set_number(L, "kernels_ready", kernels.ready);
     set_number(L, "launches", kernels.launches);
-    lua_pushlstring(L, kernels.refusal.data(), kernels.refusal.size());
-    lua_setfield(L, -2, "kernel_refusal");
+    set_text(L, "kernel_refusal", kernels.refusal);
     return 1;
   }
 };

@@ -104,7 +104,6 @@ end
 
 -- Raises an error in a capture, since its replays would make the state again.
 local function check_no_capture()
-  if capture.current then capture.current:note_new_state() end
   if not capture.is_capturing() then return end
   errors.raise('argument', 'an optimizer stepped in a capture, but its state is not there yet or other parameters have a '
     .. 'gradient than in the step before: call the same step() before the capture, as train.graph does')
@@ -112,6 +111,7 @@ end
 
 local function build(optimizer, group, names, present, loose)
   check_no_capture()
+  if capture.current then capture.current:note_new_state() end
   local plan = setmetatable({names = names, params = present.params, states = {}, loose = loose}, Plan)
   local has_state = #names.scalars + #names.tensors > 0
   for n, param in ipairs(present.params) do
